@@ -15,8 +15,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use callwright::catalog::{Catalog, Offline, ToolsetSettings};
-use callwright::domain::OperationRef;
+use callwright_openapi::{Catalog, Offline, ToolsetSettings};
+use callwright_types::OperationRef;
 use serde_json::{Value, json};
 
 /// As the binary does.

@@ -10,11 +10,11 @@ mod support;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright::domain::Call;
-use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
-use callwright::repair::rescue::{Situation, rescue};
-use callwright::repair::{Spoken, judge_message};
-use callwright::scanner::{Context, Toolbook};
+use callwright_judge::repair::rescue::{Situation, rescue};
+use callwright_judge::repair::{Spoken, judge_message};
+use callwright_judge::scanner::{Context, Toolbook};
+use callwright_types::Call;
+use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use support::{repeated, usual_tools};
 
 /// As the binary does.

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use callwright::embedding::{Embedder, QuantisedVectors, Settings, Vector, built_in};
+use callwright_search::embedding::{Embedder, QuantisedVectors, Settings, Vector, built_in};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::FutureExt;
 

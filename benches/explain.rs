@@ -3,9 +3,9 @@
 
 use std::hint::black_box;
 
-use callwright::domain::outcome::{ApiAnswer, Paging};
-use callwright::domain::{DocText, OperationRef, Outcome};
-use callwright::explain::{Explainer, OperationDocs, Settings};
+use callwright_knowledge::explain::{Explainer, OperationDocs, Settings};
+use callwright_types::outcome::{ApiAnswer, Paging};
+use callwright_types::{DocText, OperationRef, Outcome};
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};

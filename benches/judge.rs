@@ -5,12 +5,12 @@ mod support;
 
 use std::hint::black_box;
 
-use callwright::domain::rules::{Evidence, RepairRules, ScanRules};
-use callwright::domain::{Call, Verdict};
-use callwright::feedback::Templates;
-use callwright::repair::rescue::Situation;
-use callwright::repair::{JudgedMessage, Spoken, judge_message};
-use callwright::scanner::{Context, Toolbook};
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::rescue::Situation;
+use callwright_judge::repair::{JudgedMessage, Spoken, judge_message};
+use callwright_judge::scanner::{Context, Toolbook};
+use callwright_types::rules::{Evidence, RepairRules, ScanRules};
+use callwright_types::{Call, Verdict};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value, json};
 use support::{toolbook, usual_tools};

@@ -13,9 +13,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright::domain::memory::Author;
-use callwright::domain::{Lesson, Polarity, Scope, Tally};
-use callwright::experience::{Change, Notebook, Noted, RecallQuery, Settings, ToolInPlay};
+use callwright_knowledge::experience::{Change, Notebook, Noted, RecallQuery, Settings, ToolInPlay};
+use callwright_types::memory::Author;
+use callwright_types::{Lesson, Polarity, Scope, Tally};
 use jiff::Timestamp;
 
 /// As the binary does.

@@ -17,8 +17,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use callwright::catalog::{Catalog, Offline, Toolset, ToolsetSettings};
-use callwright::planner::producers::{Http, Producers, Request, Segment, ToolShape, output_fields, segment_of};
+use callwright_knowledge::planner::producers::{
+    Http, Producers, Request, Segment, ToolShape, output_fields, segment_of,
+};
+use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
 use serde_json::{Value, json};
 
 /// As the binary does.

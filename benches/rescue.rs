@@ -5,9 +5,9 @@ mod support;
 
 use std::hint::black_box;
 
-use callwright::domain::rules::Evidence;
-use callwright::repair::rescue::{Reading, Situation, rescue};
-use callwright::scanner::Toolbook;
+use callwright_judge::repair::rescue::{Reading, Situation, rescue};
+use callwright_judge::scanner::Toolbook;
+use callwright_types::rules::Evidence;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use support::{repeated, usual_tools};
 

@@ -20,12 +20,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use callwright::catalog::{Catalog, Offline, ToolsetSettings};
-use callwright::domain::representation::Pattern;
-use callwright::embedding::{Embedder, Settings, Vector, built_in, open_folder};
-use callwright::retrieval::{
+use callwright_openapi::{Catalog, Offline, ToolsetSettings};
+use callwright_search::embedding::{Embedder, Settings, Vector, built_in, open_folder};
+use callwright_search::retrieval::{
     FieldWeights, Fusion, ToolIndex, ToolQuery, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text,
 };
+use callwright_types::representation::Pattern;
 use futures_util::FutureExt;
 
 /// As the binary does.
@@ -143,7 +143,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// The share of the exact answer that was found.
-fn shared(found: &[callwright::retrieval::Found], exact: &[callwright::retrieval::Found]) -> f64 {
+fn shared(found: &[callwright_search::retrieval::Found], exact: &[callwright_search::retrieval::Found]) -> f64 {
     let is_found = |position| found.iter().any(|found| found.position == position);
     exact.iter().filter(|exact| is_found(exact.position)).count() as f64 / exact.len().max(1) as f64
 }
@@ -197,7 +197,7 @@ fn documented() -> Option<Vec<Toolset>> {
     }
     let settings = ToolsetSettings { document: specs.display().to_string(), ..ToolsetSettings::default() };
     let catalog = Catalog::load(&[("specs".to_owned(), settings)].into(), Path::new("."), &Offline).unwrap().0;
-    let text = |tool: &callwright::domain::Tool| ToolText {
+    let text = |tool: &callwright_types::Tool| ToolText {
         name: tool.name.clone(),
         description: tool.description.clone(),
         parameters: parameters_text(&tool.parameters),

@@ -146,7 +146,7 @@ async fn an_agent_that_runs_its_own_tools_is_told_why_they_failed() {
 async fn an_agent_is_given_planned_calls_and_notices_nothing() {
     let Some(python) = python_with("openai", "openai") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let world = callwright::demo::start(folder.path()).await.unwrap();
+    let world = callwright_demo::start(folder.path()).await.unwrap();
     let proxy = Proxy::start(world.config_toml.as_str()).await;
     drive(python, "planned_tools.py", &proxy).await;
     let metrics = proxy.metrics().await;

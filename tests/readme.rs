@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callwright::config;
-use callwright::policy::{PolicyBook, Settings};
-use callwright::representation::RepresentationFile;
+use callwright_knowledge::representation::RepresentationFile;
+use callwright_policy::{PolicyBook, Settings};
 
 fn readme() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md");

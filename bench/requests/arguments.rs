@@ -1,9 +1,9 @@
 //! Arguments for a call that the scan finds clean.
 
-use callwright::catalog::Operation;
-use callwright::domain::rules::ScanRules;
-use callwright::domain::{Call, Diagnosis};
-use callwright::scanner::{CheckedCall, Toolbook, scan};
+use callwright_judge::scanner::{CheckedCall, Toolbook, scan};
+use callwright_openapi::Operation;
+use callwright_types::rules::ScanRules;
+use callwright_types::{Call, Diagnosis};
 
 use crate::generator::Generator;
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use callwright::catalog::{Binding, Operation, Toolset, ToolsetSettings, load_document};
-use callwright::domain::Outcome;
-use callwright::executor::{Preview, preview};
-use callwright::scanner::{CheckedCall, Toolbook, Validators};
+use callwright_executor::{Preview, preview};
+use callwright_judge::scanner::{CheckedCall, Toolbook, Validators};
+use callwright_openapi::{Binding, Operation, Toolset, ToolsetSettings, load_document};
+use callwright_types::Outcome;
 use serde::Serialize;
 use serde_json::json;
 

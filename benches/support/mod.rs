@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use callwright::domain::{Owner, Tool};
-use callwright::scanner::{Toolbook, Validators};
+use callwright_judge::scanner::{Toolbook, Validators};
+use callwright_types::{Owner, Tool};
 use serde_json::{Value, json};
 
 /// A toolbook of `(name, parameters)`, compiled: its validators are warm.

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use callwright::catalog::{DocumentLimits, Fetch, Fetched, Origin, ToolsetSettings, load_from};
+use callwright_openapi::{DocumentLimits, Fetch, Fetched, Origin, ToolsetSettings, load_from};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

@@ -6,11 +6,11 @@
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
-use callwright::catalog::{Fetch, Fetched, Operation, Origin, Toolset, ToolsetSettings, load_from};
-use callwright::domain::rules::{Action, ScanRules};
-use callwright::domain::{Call, FaultCode};
-use callwright::executor::{Preview, preview};
-use callwright::scanner::{Toolbook, Validators, scan};
+use callwright_openapi::{Fetch, Fetched, Operation, Origin, Toolset, ToolsetSettings, load_from};
+use callwright_types::rules::{Action, ScanRules};
+use callwright_types::{Call, FaultCode};
+use callwright_executor::{Preview, preview};
+use callwright_judge::scanner::{Toolbook, Validators, scan};
 use callwright_fuzz::arbitrary_json;
 use http::Method;
 use libfuzzer_sys::fuzz_target;

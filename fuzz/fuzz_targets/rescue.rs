@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use callwright::domain::rules::{Evidence, Expressions, RepairRules, ScanRules};
-use callwright::feedback::Templates;
-use callwright::repair::rescue::decision::Delivery;
-use callwright::repair::rescue::{Reading, Rescued, Situation, rescue};
-use callwright::repair::{Spoken, judge_message};
-use callwright::scanner::{Context, Toolbook};
+use callwright_types::rules::{Evidence, Expressions, RepairRules, ScanRules};
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::rescue::decision::Delivery;
+use callwright_judge::repair::rescue::{Reading, Rescued, Situation, rescue};
+use callwright_judge::repair::{Spoken, judge_message};
+use callwright_judge::scanner::{Context, Toolbook};
 use callwright_fuzz::toolbook;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};

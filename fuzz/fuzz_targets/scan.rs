@@ -6,11 +6,11 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use callwright::domain::Call;
-use callwright::domain::rules::{RepairRules, Report, ScanRules, UnknownParameters};
-use callwright::feedback::Templates;
-use callwright::repair::{judge, mend};
-use callwright::scanner::{Context, Toolbook, scan};
+use callwright_types::Call;
+use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::{judge, mend};
+use callwright_judge::scanner::{Context, Toolbook, scan};
 use callwright_fuzz::{arbitrary_json, toolbook};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use callwright::domain::Call;
-use callwright::openai::{Assembler, Choice, Completion, SseError, SseEvent, SseReader};
+use callwright_types::Call;
+use callwright_openai::{Assembler, Choice, Completion, SseError, SseEvent, SseReader};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of an event: small, so that the bound is met.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 pub use json::arbitrary_json;
 
-use callwright::domain::{Owner, Tool};
-use callwright::scanner::{Toolbook, Validators};
+use callwright_types::{Owner, Tool};
+use callwright_judge::scanner::{Toolbook, Validators};
 use serde_json::Value;
 
 /// A toolbook of `(name, parameters)`.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::http::{Settings, Tls, TlsError};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::{Listener, ResultLabel};
-use crate::watch::{self, Watched, Watcher};
+use callwright_common::watch::{self, Watched, Watcher};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::{Listener, ResultLabel};
 
 /// TLS of both sides, each where the settings name it.
 pub(super) struct Certificates {

@@ -10,20 +10,22 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::runtime::Handle;
 
-use crate::catalog::{self, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings};
 use crate::config::Settings;
-use crate::domain::DocText;
-use crate::domain::representation::SharedRepresentation;
-use crate::embedding::Embedder;
-use crate::executor::{self, DocumentFetcher};
-use crate::explain::{self, Explainer, OperationDocs};
 use crate::pipeline::{self, ProducerShelf, ToolShelf, Tooling};
-use crate::planner;
-use crate::planner::producers::Edges;
-use crate::representation::{self, Representations};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::ResultLabel;
-use crate::watch::{self, Trigger, Watched, Watcher};
+use callwright_common::watch::{self, Trigger, Watched, Watcher};
+use callwright_executor::{self as executor, DocumentFetcher};
+use callwright_knowledge::explain::{self, Explainer, OperationDocs};
+use callwright_knowledge::planner;
+use callwright_knowledge::planner::producers::Edges;
+use callwright_knowledge::representation::{self, Representations};
+use callwright_openapi::{
+    self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings,
+};
+use callwright_search::embedding::Embedder;
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::ResultLabel;
+use callwright_types::DocText;
+use callwright_types::representation::SharedRepresentation;
 
 use super::{StartError, edges, further_docs};
 

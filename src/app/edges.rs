@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::planner::Settings;
-use crate::planner::producers::Edges;
-use crate::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
+use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
+use callwright_knowledge::planner::Settings;
+use callwright_knowledge::planner::producers::Edges;
 
 /// Reads the file; without one nothing is confirmed or forbidden.
 pub(super) fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::embedding::{self, DownloadWatcher, Embedder, Settings};
-use crate::store::Store;
+use callwright_search::embedding::{self, DownloadWatcher, Embedder, Settings};
+use callwright_store::Store;
 
 use super::StartError;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
-use crate::store::{KeptParts, PlanStates, Store};
+use callwright_store::{KeptParts, PlanStates, Store};
 
 /// Pause after a sweep that found little.
 const PAUSE: Duration = Duration::from_secs(30);

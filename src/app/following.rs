@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{Revisions, StoreError};
+use callwright_store::{Revisions, StoreError};
 
 /// Pause after the store could not be read or written.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{Catalog, DocsSettings, Toolset, ToolsetSettings};
-use crate::explain::{self, DocumentFiles, OperationNames, Section, Ties};
+use callwright_knowledge::explain::{self, DocumentFiles, OperationNames, Section, Ties};
+use callwright_openapi::{Catalog, DocsSettings, Toolset, ToolsetSettings};
 
 /// The sections of the further documentation of every toolset, each with the toolset's name. What cannot be read is told in the log.
 pub(super) fn sections(

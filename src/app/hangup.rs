@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{App, asked_to_end};
 use crate::config::{ConfigError, Loaded, Settings, changed_keys};
-use crate::telemetry::labels::ResultLabel;
+use callwright_telemetry::labels::ResultLabel;
 
 /// SIGHUP, caught from the moment on at which this is made: it does not end the process any more.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl App {
         tracing::info!(
             "SIGHUP: documents, policies, templates, notations, representations and certificates are read again"
         );
-        self.watchers.iter().for_each(crate::watch::Watcher::wake);
+        self.watchers.iter().for_each(callwright_common::watch::Watcher::wake);
         match read {
             Ok(loaded) => {
                 self.metrics.config_reloads.inc(ResultLabel::Success);

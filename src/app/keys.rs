@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 use super::following::is_due;
 use crate::config::Settings;
 use crate::keys::Access;
-use crate::store::{Store, StoreError};
-use crate::telemetry::Metrics;
+use callwright_store::{Store, StoreError};
+use callwright_telemetry::Metrics;
 
 /// Knows the keys of the store. Where it cannot be read now, nobody comes in until it can.
 pub(super) async fn load(settings: &Settings, store: &Arc<Store>, metrics: &Metrics) -> Arc<Access> {

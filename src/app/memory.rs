@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
-use crate::embedding::Embedder;
-use crate::experience::Student;
-use crate::learning::{Job, Keeper, Known, Learner, Ran, Wordsmith, Worker};
 use crate::pipeline::Memory;
-use crate::store::Store;
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::Label;
-use crate::upstream::{Patience, TextModel, Upstreams};
+use callwright_knowledge::experience::Student;
+use callwright_offline::learning::{Job, Keeper, Known, Learner, Ran, Wordsmith, Worker};
+use callwright_search::embedding::Embedder;
+use callwright_store::Store;
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::Label;
+use callwright_upstream::{Patience, TextModel, Upstreams};
 
 /// Longest pause after the store could not be read or written, or a model did not answer: it is doubled each time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -29,14 +29,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::embedding::DownloadWatcher;
 use crate::http::{self, BodyMemory, ClientSide, Connections, OperatorSide, RequestGuard};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
-use crate::store::Store;
-use crate::telemetry::labels::Listener;
-use crate::telemetry::{self, LogError, Metrics};
-use crate::watch::Watcher;
+use callwright_common::watch::Watcher;
+use callwright_search::embedding::DownloadWatcher;
+use callwright_store::Store;
+use callwright_telemetry::labels::Listener;
+use callwright_telemetry::{self as telemetry, LogError, Metrics};
 
 use certificates::Certificates;
 

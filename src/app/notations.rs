@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::repair::{self, Notations};
-use crate::watch::{FileError, Trigger, Watcher, reload_file};
+use callwright_common::watch::{FileError, Trigger, Watcher, reload_file};
+use callwright_judge::repair::{self, Notations};
 
 /// The table that turns read, and the watcher of the operator's file.
 pub(super) type Loaded = (Arc<ArcSwap<Notations>>, Option<Watcher>);

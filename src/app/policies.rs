@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::pipeline::AliasSettings;
-use crate::policy::{self, PolicyBook, PolicyError};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::ResultLabel;
-use crate::watch::Watcher;
+use callwright_common::watch::Watcher;
+use callwright_policy::{self as policy, PolicyBook, PolicyError};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::ResultLabel;
 
 /// Reads the policies, and watches their folder where the settings say so.
 pub(super) fn load(

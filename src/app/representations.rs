@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::documents::TakeOver;
 use super::following::is_due;
-use crate::domain::representation::SharedRepresentation;
-use crate::store::{Memory, Revision, Store, StoreError};
+use callwright_store::{Memory, Revision, Store, StoreError};
+use callwright_types::representation::SharedRepresentation;
 
 /// Representations that are read from the store at a time.
 const PAGE: u32 = 500;

@@ -1,7 +1,7 @@
 //! Templates of the messages to the model, and their reload when files change.
 
-use crate::feedback::{self, TemplateError, Templates};
-use crate::watch::Watcher;
+use callwright_common::watch::Watcher;
+use callwright_judge::feedback::{self, TemplateError, Templates};
 
 /// Reads the templates, and watches their folder where the settings say so.
 pub(super) fn load(settings: &feedback::Settings) -> Result<(Templates, Option<Watcher>), TemplateError> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::config::{self, process_environment};
-use crate::upstream::{Upstream, Upstreams};
+use callwright_upstream::{Upstream, Upstreams};
 
 /// Which model is asked, and where.
 #[derive(Debug, Args)]

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use super::errors::VerbResult;
 use super::policy as policies;
 use crate::app;
-use crate::catalog::{Report, Toolset};
 use crate::config;
-use crate::feedback::Templates;
-use crate::repair::Notations;
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::Notations;
+use callwright_openapi::{Report, Toolset};
 
 /// Arguments of `config`.
 #[derive(Debug, Args)]

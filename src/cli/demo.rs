@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::errors::VerbResult;
 use crate::app::{self, App};
-use crate::{config, demo};
+use crate::config;
+use callwright_demo as demo;
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]

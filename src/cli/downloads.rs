@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::embedding::DownloadWatcher;
+use callwright_search::embedding::DownloadWatcher;
 
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {elapsed}";

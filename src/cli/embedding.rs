@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::config;
-use crate::embedding::{BuildError, Embedder, built_in, open_folder};
+use callwright_search::embedding::{BuildError, Embedder, built_in, open_folder};
 
 /// Where vectors come from.
 #[derive(Debug, Args)]

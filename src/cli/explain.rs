@@ -11,7 +11,7 @@ use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use super::scan::threads;
 use crate::config;
-use crate::offline::{self, ExplainJob, ExplainSummary};
+use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@ use super::errors::VerbResult;
 use super::format::Format;
 use super::plain;
 use crate::config::{self, Loaded};
-use crate::domain::{BudgetPeriod, KeyLimits};
 use crate::keys::{Issued, KeyChange, KeyDraft, KeyReport, KeyState, Registrar, UsageSummary};
-use crate::store::Store;
+use callwright_store::Store;
+use callwright_types::{BudgetPeriod, KeyLimits};
 
 /// Arguments of `keys`.
 #[derive(Debug, Args)]

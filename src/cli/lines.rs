@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::errors::{BadLines, VerbResult};
 use super::progress::Progress;
-use crate::offline::OfflineError;
+use callwright_offline::OfflineError;
 
 /// Runs a verb that writes to `output`: prints what came of it, and fails where lines could not be used, of which `lines` tells how many of how many.
 /// Whoever reads the output and goes away has seen enough.

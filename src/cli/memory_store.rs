@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::config;
-use crate::domain::Procedure;
-use crate::store::{Health, Procedures, Revision, Store, StoreError};
+use callwright_store::{Health, Procedures, Revision, Store, StoreError};
+use callwright_types::Procedure;
 
 /// Changes that are read at a time.
 const PAGE: u32 = 500;

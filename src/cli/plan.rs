@@ -12,10 +12,10 @@ use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use super::scan::threads;
-use crate::offline::{self, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
-use crate::planner::drawing::{Completion, DrawSettings};
-use crate::planner::producers::Edges;
-use crate::upstream::{Patience, TextModel};
+use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
+use callwright_knowledge::planner::producers::Edges;
+use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
+use callwright_upstream::{Patience, TextModel};
 
 /// Candidates of an argument that are written where nothing is said.
 const CANDIDATES: usize = 5;

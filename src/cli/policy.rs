@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
 use crate::config;
-use crate::policy::{PolicyBook, PolicyError, Settings};
+use callwright_policy::{PolicyBook, PolicyError, Settings};
 
 /// Arguments of `policy`.
 #[derive(Debug, Args)]

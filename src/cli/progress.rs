@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::offline::{NotesWatcher, Problem, Watcher};
-use crate::representation::{LearnWatcher, ProposeError};
+use callwright_knowledge::representation::{LearnWatcher, ProposeError};
+use callwright_offline::{NotesWatcher, Problem, Watcher};
 
 /// With the file's size, and without.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";

@@ -12,8 +12,8 @@ use super::errors::VerbResult;
 use super::format::Format;
 use super::progress::Progress;
 use super::scan::{rules, threads};
-use crate::domain::FaultCode;
-use crate::offline::{self, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
+use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
+use callwright_types::FaultCode;
 
 /// Rows of a table that are printed; `--format json` has all.
 const SHOWN_ROWS: usize = 20;

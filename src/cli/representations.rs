@@ -9,9 +9,9 @@ use super::errors::VerbResult;
 use super::format::Format;
 use super::plain;
 use crate::config;
-use crate::domain::representation::SharedRepresentation;
-use crate::representation::{RepresentationFile, shared_id};
-use crate::store::{MemoryFilter, Representations, Store, StoreError};
+use callwright_knowledge::representation::{RepresentationFile, shared_id};
+use callwright_store::{MemoryFilter, Representations, Store, StoreError};
+use callwright_types::representation::SharedRepresentation;
 
 /// Arguments of `representations`.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ async fn list(representations: &Representations, toolset: Option<String>, format
     for one in shared {
         let SharedRepresentation { toolset, tool, patterns, updated_at, .. } = &one;
         if format == Format::Json {
-            anstream::println!("{}", plain::json(crate::domain::json::raw(&one).get().to_owned()));
+            anstream::println!("{}", plain::json(callwright_common::json::raw(&one).get().to_owned()));
             continue;
         }
         let patterns = patterns.as_array().map_or(0, Vec::len);

@@ -10,7 +10,7 @@ use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use super::scan::threads;
-use crate::offline::{self, RetrieveJob, RetrieveSummary};
+use callwright_offline::{self as offline, RetrieveJob, RetrieveSummary};
 
 /// Arguments of `retrieve`.
 #[derive(Debug, Args)]

@@ -10,10 +10,10 @@ use clap::Args;
 use super::embedding::VectorArguments;
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
-use crate::domain::FaultCode;
-use crate::offline::{self, MAX_LINE_BYTES, ScanJob, ScanSummary};
-use crate::policy::{self, Policy};
-use crate::repair::Notations;
+use callwright_judge::repair::Notations;
+use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
+use callwright_policy::{self as policy, Policy};
+use callwright_types::FaultCode;
 
 /// Arguments of `scan`.
 #[derive(Debug, Args)]

@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
 use crate::config::{self, Loaded};
-use crate::domain::{digest, ids};
-use crate::offline;
-use crate::store::{Deleted, Deletion, Store, TakenUp};
+use callwright_common::digest;
+use callwright_offline as offline;
+use callwright_store::{Deleted, Deletion, Store, TakenUp};
+use callwright_types::ids;
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]

@@ -4,10 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    catalog, embedding, executor, experience, explain, feedback, http, keys, learning, pipeline, planner, policy,
-    procedures, repair, representation, scanner, store, telemetry, upstream,
-};
+use callwright_executor as executor;
+use callwright_judge::{feedback, repair, scanner};
+use callwright_knowledge::{experience, explain, planner, procedures, representation};
+use callwright_offline::learning;
+use callwright_openapi as catalog;
+use callwright_policy as policy;
+use callwright_search::embedding;
+use callwright_store as store;
+use callwright_telemetry as telemetry;
+use callwright_upstream as upstream;
+
+use crate::{http, keys, pipeline};
 
 /// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

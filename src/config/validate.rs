@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn targets_and_fallbacks_must_be_there_and_write_tools_alike() {
         let found = messages(|settings| {
-            let strict = crate::upstream::Settings { max_tools: 5, ..Default::default() };
+            let strict = callwright_upstream::Settings { max_tools: 5, ..Default::default() };
             settings.upstreams.insert("small".to_owned(), strict);
             settings.pass_through.upstream = "smal".to_owned();
             settings.pass_through.paths = [("files".to_owned(), "small".to_owned())].into();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::telemetry::Metrics;
+use callwright_telemetry::Metrics;
 
 /// Bytes up to which a body is small.
 const SMALL_BODY_BYTES: usize = 256 * 1024;

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 
 use crate::keys;
-use crate::telemetry::labels::KeyResult;
+use callwright_telemetry::labels::KeyResult;
 
 use super::error;
 use super::router::ClientSide;

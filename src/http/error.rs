@@ -6,11 +6,11 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
-use crate::domain::UpstreamFailure;
 use crate::keys::{Denied, Refused};
-use crate::openai::ErrorBody;
 use crate::pipeline::{refusal_body, refusal_headers};
-use crate::store::StoreError;
+use callwright_openai::ErrorBody;
+use callwright_store::StoreError;
+use callwright_types::UpstreamFailure;
 
 use super::caller::Caller;
 use super::{hint, json};

@@ -16,9 +16,9 @@ use super::caller::Caller;
 use super::received_body::receive;
 use super::router::{ClientSide, OperatorSide};
 use super::{error, json};
-use crate::domain::Scope;
 use crate::pipeline::tenant;
-use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Given, Store};
+use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Given, Store};
+use callwright_types::Scope;
 
 /// Bytes of a verdict.
 pub(super) const MAX_BODY: usize = 256 * 1024;

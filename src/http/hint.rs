@@ -1,7 +1,7 @@
 //! What may be meant by a path that no route has.
 
 use super::path::{self, CHAT};
-use crate::domain::nearest::nearest;
+use callwright_common::nearest::nearest;
 
 /// Paths of the OpenAI API and of the proxy that clients use.
 const CLIENT_PATHS: [&str; 9] = [

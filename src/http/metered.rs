@@ -8,8 +8,8 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::Endpoint;
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::Endpoint;
 
 /// Counts requests of the client side by route and status, and their time to the head of the answer.
 pub(super) async fn client(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
-use crate::domain::UpstreamFailure;
 use crate::keys::{Asked, KnownKey};
-use crate::openai;
 use crate::pipeline::PassThrough;
-use crate::upstream::RequestBody;
+use callwright_openai as openai;
+use callwright_types::UpstreamFailure;
+use callwright_upstream::RequestBody;
 
 use super::caller::Caller;
 use super::router::ClientSide;

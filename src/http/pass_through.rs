@@ -10,8 +10,8 @@ use futures_util::stream;
 
 use crate::keys::{self, Admission, Asked};
 use crate::pipeline::PassThrough;
-use crate::telemetry::labels::KeyResult;
-use crate::upstream;
+use callwright_telemetry::labels::KeyResult;
+use callwright_upstream as upstream;
 
 use super::caller::Caller;
 use super::router::ClientSide;

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-use crate::openai::emit;
 use crate::pipeline::Receipt;
+use callwright_openai::emit;
 
 /// `body`; its end is told to `receipt`.
 pub(super) fn body(body: Body, receipt: Receipt) -> Body {

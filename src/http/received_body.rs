@@ -136,7 +136,7 @@ mod tests {
 
     use super::super::body_memory::BodyMemory;
     use super::*;
-    use crate::telemetry::Metrics;
+    use callwright_telemetry::Metrics;
 
     const KIB: usize = 1024;
 

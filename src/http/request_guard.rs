@@ -22,8 +22,8 @@ use hyper::ext::Protocol;
 use super::browser::{HostFault, HostRules, Initiator, OriginRules};
 use super::path::{self, PathFault};
 use super::{Settings, error};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
 
 /// Checks the requests of one listener before they are routed.
 #[derive(Debug)]

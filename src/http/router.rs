@@ -9,11 +9,11 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::domain::{Lesson, Procedure};
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::Pipeline;
-use crate::store::Store;
-use crate::telemetry::Metrics;
+use callwright_store::Store;
+use callwright_telemetry::Metrics;
+use callwright_types::{Lesson, Procedure};
 
 use super::body_memory::BodyMemory;
 use super::request_guard::RequestGuard;

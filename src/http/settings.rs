@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::browser::{HostPattern, is_origin};
 use super::connections::descriptors;
-use crate::domain::Secret;
+use callwright_types::Secret;
 
 /// Both listeners (`[server]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::openai::{emit, event};
 use crate::pipeline::{Answer, AnswerBody, Pending, Running};
+use callwright_openai::{emit, event};
 
 /// Where the next bytes come from.
 enum Source {

@@ -19,8 +19,8 @@ use super::report::{KeyReport, UsageSummary};
 use super::settings::{Settings, Unmetered};
 use super::standing::Standing;
 use super::tally::Amount;
-use crate::domain::{KeyLimits, Usage, VirtualKey};
-use crate::store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
+use callwright_store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
+use callwright_types::{KeyLimits, Usage, VirtualKey};
 
 /// Keys that are read from the store at a time.
 const PAGE: u32 = 500;

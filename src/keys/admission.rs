@@ -6,7 +6,7 @@ use super::ledger::{Ledger, Subject};
 use super::moment::Moment;
 use super::prices::Prices;
 use super::tally::Amount;
-use crate::domain::Usage;
+use callwright_types::Usage;
 
 /// A request that was taken in.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::known::globs;
 use super::registrar::KeyError;
-use crate::domain::{BudgetPeriod, KeyLimits, VirtualKey, ids};
+use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
 
 /// Characters of a name; they stand in metrics, traces and policies.
 const MAX_NAME: usize = 100;

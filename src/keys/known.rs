@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::refusal::Denied;
 use super::secret;
-use crate::domain::{KeyNote, VirtualKey};
+use callwright_types::{KeyNote, VirtualKey};
 
 /// A key, made ready to be asked.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl KnownKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{KeyLimits, Secret};
+    use callwright_types::{KeyLimits, Secret};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

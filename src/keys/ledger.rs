@@ -8,8 +8,8 @@ use super::moment::Moment;
 use super::refusal::{Limit, Refused};
 use super::standing::{Dimension, Standing};
 use super::tally::{Amount, Tally};
-use crate::domain::KeyLimits;
-use crate::store::{UsageRow, UsageSeen};
+use callwright_store::{UsageRow, UsageSeen};
+use callwright_types::KeyLimits;
 
 /// Billionths of a unit of currency.
 const NANOS: f64 = 1e9;
@@ -91,7 +91,7 @@ impl Ledger {
 
     /// What a subject used in the day and in the month, and requests under way.
     pub(super) fn used(&self, now: &Moment, subject: &str) -> (Amount, Amount, u64) {
-        use crate::domain::BudgetPeriod::{Day, Month};
+        use callwright_types::BudgetPeriod::{Day, Month};
         let tallies = self.locked();
         let Some(tally) = tallies.get(subject) else { return Default::default() };
         (tally.of_period(now, Day), tally.of_period(now, Month), tally.all_under_way())
@@ -217,7 +217,7 @@ fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Budget, BudgetPeriod};
+    use callwright_types::{Budget, BudgetPeriod};
 
     fn now(second: u64) -> Moment {
         Moment { second, at: "2026-11-23T23:59:00Z".parse().unwrap() }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::domain::BudgetPeriod;
+use callwright_types::BudgetPeriod;
 
 /// Before every moment of this process.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -1,7 +1,7 @@
 //! The operators' credential.
 
 use super::secret::{digest, is_same};
-use crate::domain::Secret;
+use callwright_types::Secret;
 
 /// What operators have to send; only its hash is held.
 #[derive(Clone)]

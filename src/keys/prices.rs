@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Usage;
+use callwright_types::Usage;
 
 /// Billionths of the currency that a token costs for each unit of its price per million.
 const NANOS_PER_TOKEN: f64 = 1e9 / 1e6;

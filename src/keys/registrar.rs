@@ -7,8 +7,8 @@ use super::access::subject_of_key;
 use super::change::{KeyChange, KeyDraft, check_name};
 use super::report::{KeyReport, UsageSummary};
 use super::secret;
-use crate::domain::{KeyLimits, Secret, VirtualKey, ids};
-use crate::store::{KeyPut, KeyUsage, Keys, Revision, Store, StoreError};
+use callwright_store::{KeyPut, KeyUsage, Keys, Revision, Store, StoreError};
+use callwright_types::{KeyLimits, Secret, VirtualKey, ids};
 
 /// Times that a key is changed anew because somebody else changed it meanwhile.
 const TRIES: u32 = 3;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::known::KeyState;
 use super::secret;
 use super::tally::Amount;
-use crate::domain::{KeyLimits, VirtualKey};
-use crate::store::UsageRow;
+use callwright_store::UsageRow;
+use callwright_types::{KeyLimits, VirtualKey};
 
 /// A key as operators see it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,8 +9,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::domain::digest::hex;
-use crate::domain::{KeySecret, Secret};
+use callwright_common::digest::hex;
+use callwright_types::{KeySecret, Secret};
 
 /// What every secret begins with, so that people and scanners of leaked secrets know what it is.
 const BEGINNING: &str = "cw-";

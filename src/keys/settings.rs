@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::change::{check_name, check_paths};
-use crate::domain::KeyLimits;
+use callwright_types::KeyLimits;
 
 /// Virtual keys (`[keys]`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::moment::Moment;
 use super::window::Window;
-use crate::domain::BudgetPeriod;
+use callwright_types::BudgetPeriod;
 
 /// Amounts of what is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

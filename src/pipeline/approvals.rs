@@ -6,11 +6,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ApprovalNote, ApprovalStatus};
-use crate::executor::Grant;
-use crate::store::{Approval, ApprovalFilter, ApprovalPage, Approvals, Asked, Decided, Question, Ruling, StoreError};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::Decision;
+use callwright_executor::Grant;
+use callwright_store::{
+    Approval, ApprovalFilter, ApprovalPage, Approvals, Asked, Decided, Question, Ruling, StoreError,
+};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::Decision;
+use callwright_types::{ApprovalNote, ApprovalStatus};
 
 /// Most entries that one sweep lets expire: it holds the write lock meanwhile.
 const SWEEP: u32 = 500;

@@ -3,11 +3,11 @@
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 
-use crate::domain::{Trace, Usage};
 use crate::keys::{Admission, Charge, Limit, Refused};
-use crate::openai::ErrorBody;
-use crate::telemetry::labels::TokenKind;
-use crate::upstream::forbid_retry;
+use callwright_openai::ErrorBody;
+use callwright_telemetry::labels::TokenKind;
+use callwright_types::{Trace, Usage};
+use callwright_upstream::forbid_retry;
 
 use super::Pipeline;
 

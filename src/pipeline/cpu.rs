@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use crate::telemetry::Metrics;
+use callwright_telemetry::Metrics;
 
 /// A kind of work, by what decides how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! left of the limits. It does no I/O, reads no clock, and provably ends (see the property test below): every step but
 //! an answer spends an upstream request, or follows one that did.
 
-use crate::domain::Limits;
+use callwright_types::Limits;
 
 /// What the turn does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

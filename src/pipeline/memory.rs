@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::embedding::Embedder;
-use crate::experience::Notebook;
-use crate::procedures::Library;
+use callwright_knowledge::experience::Notebook;
+use callwright_knowledge::procedures::Library;
+use callwright_search::embedding::Embedder;
 
 /// Lessons and procedures, ready to be found. Replaced as one when something is learned, here or by another replica.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use http::{HeaderMap, Method};
 
-use crate::domain::UpstreamFailure;
-use crate::telemetry::labels::AttemptOutcome;
-use crate::upstream::{Answer, RequestBody};
+use callwright_telemetry::labels::AttemptOutcome;
+use callwright_types::UpstreamFailure;
+use callwright_upstream::{Answer, RequestBody};
 
 use super::Pipeline;
 

@@ -8,12 +8,12 @@ use super::producer_shelf::{Ground, Wanted};
 use super::query_vectors::query_vectors;
 use super::stages::offer::{Offer, Offering};
 use super::turn::Turn;
-use crate::embedding::Embedder;
-use crate::planner::drawing::{PlanTool, Tools};
-use crate::planner::producers::{Asked, Producers, Request};
-use crate::planner::when::Prerequisite;
-use crate::scanner::{Toolbook, Validators};
-use crate::telemetry::labels::Stage;
+use callwright_judge::scanner::{Toolbook, Validators};
+use callwright_knowledge::planner::drawing::{PlanTool, Tools};
+use callwright_knowledge::planner::producers::{Asked, Producers, Request};
+use callwright_knowledge::planner::when::Prerequisite;
+use callwright_search::embedding::Embedder;
+use callwright_telemetry::labels::Stage;
 
 /// The tools of a turn as plans know them.
 ///

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Pipeline;
 use super::turn::Turn;
-use crate::cache::ByteCache;
-use crate::planner::Settings;
-use crate::upstream::{Patience, TextModel};
+use callwright_common::cache::ByteCache;
+use callwright_knowledge::planner::Settings;
+use callwright_upstream::{Patience, TextModel};
 
 /// Bytes of the models that are known at a time. Clients name models, so there may be any number; what is forgotten is how one wants to
 /// be asked.

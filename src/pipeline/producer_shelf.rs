@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indexmap::Equivalent;
 
 use super::tool_shelf::ToolShelf;
-use crate::cache::{ByteCache, Usage};
-use crate::catalog::{Catalog, Operation, Toolset};
-use crate::domain::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
-use crate::domain::{OutputField, Tool};
-use crate::embedding::Embedder;
-use crate::executor::Permissions;
-use crate::planner::Settings;
-use crate::planner::drawing::Tools;
-use crate::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
-use crate::planner::when::{Prerequisite, requires_key};
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_executor::Permissions;
+use callwright_knowledge::planner::Settings;
+use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
+use callwright_knowledge::planner::when::{Prerequisite, requires_key};
+use callwright_openapi::{Catalog, Operation, Toolset};
+use callwright_search::embedding::Embedder;
+use callwright_types::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
+use callwright_types::{OutputField, Tool};
 
 /// Bytes of the sets of toolsets under rules that are kept ready: there are as many as aliases and policies make.
 const REACHES_BYTES: u64 = 64 * 1024 * 1024;

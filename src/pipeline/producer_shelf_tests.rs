@@ -8,11 +8,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::producer_shelf::{Ground, ProducerShelf, Wanted};
-use crate::catalog::{Catalog, Changes, Offline, ToolsetSettings};
-use crate::domain::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
-use crate::domain::{Owner, Tool};
-use crate::planner::Settings;
-use crate::planner::producers::{Edges, Request};
+use callwright_knowledge::planner::Settings;
+use callwright_knowledge::planner::producers::{Edges, Request};
+use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
+use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
+use callwright_types::{Owner, Tool};
 
 /// What people's and rooms' APIs say.
 fn document(thing: &str) -> String {

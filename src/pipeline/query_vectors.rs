@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::Pipeline;
-use crate::embedding::{Embedder, Vector};
-use crate::telemetry::labels::Stage;
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_telemetry::labels::Stage;
 
 /// The vectors of texts, in their order. `None` where they cannot be had within `pipeline.query_vector_milliseconds`: `stage` goes on by
 /// words alone, and that is counted.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::domain::rules::Mode;
-use crate::domain::trace::{Attempt, Execution, Round};
-use crate::domain::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
-use crate::telemetry::{Operation, OperationKind};
+use callwright_telemetry::{Operation, OperationKind};
+use callwright_types::rules::Mode;
+use callwright_types::trace::{Attempt, Execution, Round};
+use callwright_types::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
 
 /// The trace of a running turn, and the clock of its times.
 #[derive(Debug)]
@@ -283,8 +283,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::json::Pointer;
-    use crate::domain::{Call, Diagnosis, FaultCode, Repair};
+    use callwright_common::json::Pointer;
+    use callwright_types::{Call, Diagnosis, FaultCode, Repair};
 
     fn record(keep_bodies: bool) -> Record {
         let opening = Opening {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::catalog::Catalog;
-use crate::explain::Explainer;
-use crate::policy::PolicyBook;
-use crate::repair::Notations;
-use crate::scanner::BudgetLimits;
+use callwright_judge::repair::Notations;
+use callwright_judge::scanner::BudgetLimits;
+use callwright_knowledge::explain::Explainer;
+use callwright_openapi::Catalog;
+use callwright_policy::PolicyBook;
 
 use super::memory::Memory;
 use super::producer_shelf::ProducerShelf;

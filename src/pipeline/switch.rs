@@ -10,8 +10,8 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::rules::Mode;
-use crate::policy::Policy;
+use callwright_policy::Policy;
+use callwright_types::rules::Mode;
 
 /// What is turned off now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

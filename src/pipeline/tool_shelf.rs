@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use crate::catalog::{Catalog, Toolset};
-use crate::domain::representation::Representation;
-use crate::domain::{Owner, Tool};
-use crate::embedding::{Embedder, Vector};
-use crate::representation::Representations;
-use crate::retrieval::{
+use callwright_judge::scanner::Toolbook;
+use callwright_knowledge::representation::Representations;
+use callwright_openapi::{Catalog, Toolset};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_search::retrieval::{
     FieldWeights, Fusion, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools, parameters_text,
 };
-use crate::scanner::Toolbook;
-use crate::telemetry::{Metrics, WithoutVectors};
+use callwright_telemetry::{Metrics, WithoutVectors};
+use callwright_types::representation::Representation;
+use callwright_types::{Owner, Tool};
 
 /// What turns know of tools besides the catalog.
 #[derive(Debug, Default)]
@@ -254,7 +254,7 @@ fn fusion(representations: &Representations, toolset: Option<&str>) -> Fusion {
 }
 
 fn texts(toolset: &Toolset, representations: &Representations) -> Vec<ToolText> {
-    let of = |operation: &crate::catalog::Operation| {
+    let of = |operation: &callwright_openapi::Operation| {
         let learned = representations.of_tool(&toolset.name, operation.own_name());
         text(&operation.tool, operation.tags.join(" "), learned.map(|learned| &**learned))
     };

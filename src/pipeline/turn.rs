@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::rules::Mode;
 use crate::keys::Admission;
-use crate::openai::{ChatRequest, Completion};
-use crate::policy::Policy;
-use crate::repair::Unjudged;
-use crate::scanner::Expectations;
-use crate::telemetry::labels::{Stage, UnjudgedReason};
-use crate::telemetry::{InFlight, SpanContext, TRACEPARENT};
-use crate::upstream::Upstream;
+use callwright_judge::repair::Unjudged;
+use callwright_judge::scanner::Expectations;
+use callwright_openai::{ChatRequest, Completion};
+use callwright_policy::Policy;
+use callwright_telemetry::labels::{Stage, UnjudgedReason};
+use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
+use callwright_types::rules::Mode;
+use callwright_upstream::Upstream;
 
 use super::Pipeline;
 use super::answer::{ClientGone, Outlet};

@@ -1,7 +1,7 @@
 //! Catalogs that lead astray: whatever a model makes of them, drawing ends within its limits, and with something that can be used.
 
-use callwright::domain::Plan;
-use callwright::planner::drawing::{DrawSettings, Drawn, Undrawn};
+use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Undrawn};
+use callwright_types::Plan;
 use serde_json::{Value, json};
 
 use crate::random::Anything;

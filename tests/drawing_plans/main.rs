@@ -17,8 +17,8 @@ mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callwright::domain::tokens::estimated;
-use callwright::planner::drawing::{Completion, DrawSettings};
+use callwright_common::tokens::estimated;
+use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
 
 use oracle::Oracle;
 use records::{MISFIT, Record, Toolset, UNPROMISED, as_calls, canonical, shared};

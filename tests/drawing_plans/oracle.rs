@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, Completion, PlanningModel, Purpose, Question, Reply};
-use callwright::upstream::Answered;
+use callwright_knowledge::planner::drawing::{AskError, Completion, PlanningModel, Purpose, Question, Reply};
+use callwright_openai::Role;
+use callwright_upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 

@@ -2,9 +2,11 @@
 
 use std::sync::Mutex;
 
-use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, DrawSettings, PlanningModel, Purpose, Question, Reply, Undrawn};
-use callwright::upstream::Answered;
+use callwright_knowledge::planner::drawing::{
+    AskError, DrawSettings, PlanningModel, Purpose, Question, Reply, Undrawn,
+};
+use callwright_openai::Role;
+use callwright_upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -138,7 +140,7 @@ fn drawing_ends_within_its_limits_whatever_a_model_answers() {
                 assert!(!plan.finals().is_empty(), "seed {seed}");
                 for node in plan.nodes() {
                     let tool = toolset.book.get(&node.tool).unwrap();
-                    let is_there = |parameter: callwright::scanner::Parameter<'_>| {
+                    let is_there = |parameter: callwright_judge::scanner::Parameter<'_>| {
                         !parameter.required || node.argument(parameter.name).is_some()
                     };
                     assert!(tool.parameters().all(is_there), "seed {seed}: every required argument has a source");

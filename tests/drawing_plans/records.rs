@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callwright::domain::rules::{RepairRules, Report, ScanRules};
-use callwright::domain::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool};
-use callwright::planner::drawing::{
+use callwright_judge::repair::mend;
+use callwright_judge::scanner::{CompiledTool, Settings, Toolbook, Validators, scan};
+use callwright_knowledge::planner::drawing::{
     DrawSettings, Drawn, Occasion, PlanningModel, Present, Renewal, ToolList, Tools, draw, draw_from, redraw,
 };
-use callwright::planner::producers::{Producers, Request, ToolShape, told_fields};
-use callwright::repair::mend;
-use callwright::scanner::{CompiledTool, Settings, Toolbook, Validators, scan};
+use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, told_fields};
+use callwright_types::rules::{RepairRules, Report, ScanRules};
+use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool};
 use serde_json::{Map, Value};
 
 /// A reference of a gold plan: `$var1.a[0].b$`.
@@ -360,8 +360,8 @@ fn canonical_value(value: &Value, calls: &[GoldCall], depth: usize) -> Value {
 }
 
 /// A drawn plan in the form of a gold plan.
-pub(crate) fn as_calls(plan: &callwright::domain::Plan) -> Vec<GoldCall> {
-    let call = |node: &callwright::domain::plan::Node| GoldCall {
+pub(crate) fn as_calls(plan: &callwright_types::Plan) -> Vec<GoldCall> {
+    let call = |node: &callwright_types::plan::Node| GoldCall {
         name: node.tool.clone(),
         label: node.label.clone(),
         arguments: node.arguments.iter().map(|argument| (argument.name.clone(), argument.source.written())).collect(),

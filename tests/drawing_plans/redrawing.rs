@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use callwright::domain::plan::{Argument, Item, Node, Reference, Source};
-use callwright::domain::{Message, Plan, Speaker};
-use callwright::planner::drawing::{DrawSettings, Drawn, Present, Renewal, Undrawn};
+use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Present, Renewal, Undrawn};
+use callwright_types::plan::{Argument, Item, Node, Reference, Source};
+use callwright_types::{Message, Plan, Speaker};
 use serde_json::{Value, json};
 
 use crate::records::said;

@@ -1,7 +1,7 @@
 //! The rules of drawing, one by one, with answers as a script has them.
 
-use callwright::domain::Plan;
-use callwright::planner::drawing::{DrawSettings, Drawn, Limit, Undrawn};
+use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Limit, Undrawn};
+use callwright_types::Plan;
 use serde_json::{Value, json};
 
 use crate::script::{QUERY, Script, booking, call, goal, jack, output, rooms, start, value};

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright::openai::Role;
-use callwright::planner::drawing::{AskError, PlanningModel, Question, Reply};
-use callwright::upstream::Answered;
+use callwright_knowledge::planner::drawing::{AskError, PlanningModel, Question, Reply};
+use callwright_openai::Role;
+use callwright_upstream::Answered;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 

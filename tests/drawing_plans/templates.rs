@@ -1,8 +1,8 @@
 //! A plan that is known: how many questions it saves, and when it is not followed.
 
-use callwright::domain::Plan;
-use callwright::domain::plan::Source;
-use callwright::planner::drawing::{DrawSettings, Drawn};
+use callwright_knowledge::planner::drawing::{DrawSettings, Drawn};
+use callwright_types::Plan;
+use callwright_types::plan::Source;
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;

@@ -18,7 +18,7 @@ mod renderings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callwright::explain::{Recognised, ToolMessage, recognise};
+use callwright_knowledge::explain::{Recognised, ToolMessage, recognise};
 use serde_json::Value;
 
 /// Least share of failures that are recognised.

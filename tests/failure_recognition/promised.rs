@@ -1,9 +1,9 @@
 //! Documented successes, judged by what their own document promises of them: none is an empty result.
 
-use callwright::catalog::{Operation, Toolset, ToolsetSettings, load_document};
-use callwright::domain::outcome::ApiAnswer;
-use callwright::domain::{OperationRef, Outcome};
-use callwright::explain::{Explainer, FailureKind, Settings};
+use callwright_knowledge::explain::{Explainer, FailureKind, Settings};
+use callwright_openapi::{Operation, Toolset, ToolsetSettings, load_document};
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::{OperationRef, Outcome};
 use serde_json::Value;
 
 use super::answers::{Success, resolved, successes};

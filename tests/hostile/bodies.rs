@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
-use callwright::domain::outcome::ApiAnswer;
+use callwright_types::outcome::ApiAnswer;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

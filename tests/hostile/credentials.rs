@@ -1,6 +1,6 @@
 //! Credentials that could reach another toolset, another server, the model or a log.
 
-use callwright::domain::Outcome;
+use callwright_types::Outcome;
 use serde_json::{Value, json};
 
 use super::shop::{Setup, answered, refused, unauthorised, unreachable};

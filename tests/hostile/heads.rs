@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callwright::domain::Outcome;
+use callwright_types::Outcome;
 use serde_json::json;
 use tokio::net::TcpListener;
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callwright::executor::Lookup;
+use callwright_executor::Lookup;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 

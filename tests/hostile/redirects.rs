@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callwright::domain::Outcome;
+use callwright_types::Outcome;
 use serde_json::json;
 
 use super::shop::{Setup, answered, refused};

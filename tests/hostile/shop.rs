@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use callwright::catalog::{Credential, SecretSource, Toolset, ToolsetSettings, load_document};
-use callwright::domain::outcome::ApiAnswer;
-use callwright::domain::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules, UnknownParameters};
-use callwright::domain::{Call, Outcome, Secret};
-use callwright::executor::{Executor, Lookup, Settings};
-use callwright::scanner::{Toolbook, Validators, scan};
-use callwright::store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use callwright_executor::{Executor, Lookup, Settings};
+use callwright_judge::scanner::{Toolbook, Validators, scan};
+use callwright_openapi::{Credential, SecretSource, Toolset, ToolsetSettings, load_document};
+use callwright_store::{Beginning, Begun, IntentKey, Intents, StoreError};
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules, UnknownParameters};
+use callwright_types::{Call, Outcome, Secret};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use callwright::catalog::{ClientCredentials, Credential, SecretSource};
-use callwright::domain::{Outcome, Secret};
+use callwright_openapi::{ClientCredentials, Credential, SecretSource};
+use callwright_types::{Outcome, Secret};
 use serde_json::{Value, json};
 
 use super::shop::{Setup, answered, unauthorised, unreachable};

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::super::format::Format;
 use super::tally::Denied;
-use crate::catalog::Rule;
-use crate::domain::SchemaDialect;
+use callwright_openapi::Rule;
+use callwright_types::SchemaDialect;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use crate::catalog::{self, Discovered};
+use callwright_openapi::{self as catalog, Discovered};
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::catalog::Report;
 use crate::cli::plain;
+use callwright_openapi::Report;
 
 #[derive(Serialize)]
 struct Line<'a> {

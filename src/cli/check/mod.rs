@@ -19,7 +19,7 @@ use super::errors::VerbResult;
 use super::format::Format;
 use super::scan::threads;
 use crate::app;
-use crate::catalog::{self, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
+use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
 /// Bytes of documents that are read at the same time, by the sizes of their first files. In memory a document takes some ten times its
 /// bytes, so that this is what bounds a run over documents of any number. A larger document is read while no other one is.

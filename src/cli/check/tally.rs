@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use clap::ValueEnum;
 
-use crate::catalog::Report;
+use callwright_openapi::Report;
 
 /// What reports come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

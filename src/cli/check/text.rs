@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::tally::{Tally, counted};
-use crate::catalog::{Advice, Report, Rule};
 use crate::cli::plain::text as plain;
+use callwright_openapi::{Advice, Report, Rule};
 
 /// Details of one kind that are shown of one document.
 const SHOWN: usize = 10;
@@ -109,7 +109,7 @@ fn detail(out: &mut String, style: Style, kind: &str, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Renamed, Simplified, Skipped};
+    use callwright_openapi::{Renamed, Simplified, Skipped};
 
     fn seen(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

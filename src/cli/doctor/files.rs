@@ -6,10 +6,10 @@ use super::super::policy as policies;
 use super::finding::Finding;
 use crate::app;
 use crate::config::Loaded;
-use crate::feedback::Templates;
 use crate::keys::{KeyState, Registrar};
-use crate::repair::Notations;
-use crate::store::{Location, Store, StoreError};
+use callwright_judge::feedback::Templates;
+use callwright_judge::repair::Notations;
+use callwright_store::{Location, Store, StoreError};
 
 pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
     let mut findings = vec![policies_of(loaded), templates(loaded), notations(loaded)];

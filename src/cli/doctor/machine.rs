@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use super::finding::Finding;
 use crate::app::{self, CertificateState};
 use crate::config::Loaded;
-use crate::embedding::{self, Kind};
+use callwright_search::embedding::{self, Kind};
 
 /// Tokens of APIs are refused by clocks that differ by more.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);

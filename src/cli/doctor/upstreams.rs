@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::finding::Finding;
 use crate::config::Settings;
-use crate::domain::UpstreamFailureKind;
-use crate::upstream::{RequestBody, Upstream, Upstreams};
+use callwright_types::UpstreamFailureKind;
+use callwright_upstream::{RequestBody, Upstream, Upstreams};
 
 /// A provider that has not begun to answer such a small question by then is of no use to turns either.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -90,7 +90,7 @@ fn ahead(headers: &HeaderMap) -> Option<jiff::SignedDuration> {
 mod tests {
     use super::super::finding::Status;
     use super::*;
-    use crate::upstream;
+    use callwright_upstream as upstream;
 
     fn found(name: &str, key: &str, status: u16) -> Status {
         let settings = upstream::Settings { api_key: key.into(), ..upstream::Settings::default() };

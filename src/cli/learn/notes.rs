@@ -10,10 +10,10 @@ use clap::{Args, ValueEnum};
 use crate::cli::asked_model::ModelArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::Progress;
-use crate::domain::Scope;
-use crate::experience::Settings;
-use crate::offline::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
-use crate::upstream::{Patience, TextModel};
+use callwright_knowledge::experience::Settings;
+use callwright_offline::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
+use callwright_types::Scope;
+use callwright_upstream::{Patience, TextModel};
 
 /// Times that a question is put to a provider that is busy, and the longest wait before the next time.
 const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::Progress;
-use crate::domain::memory::EvidenceKind;
-use crate::learning::{Gathered, Gathering, Word};
-use crate::offline::{TraceLines, each_trace};
-use crate::procedures::{Library, Shelved};
-use crate::store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use callwright_knowledge::procedures::{Library, Shelved};
+use callwright_offline::learning::{Gathered, Gathering, Word};
+use callwright_offline::{TraceLines, each_trace};
+use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use callwright_types::memory::EvidenceKind;
 
 /// Traces that are read at a time.
 const PAGE: u32 = 500;
@@ -88,7 +88,7 @@ async fn learn(arguments: &Arguments) -> VerbResult {
 }
 
 /// Takes in the stored turns that something can be learned from, in their order.
-async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), crate::store::StoreError> {
+async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), callwright_store::StoreError> {
     let mut after: Revision = 0;
     loop {
         let taught = store.taught(after, PAGE).await?;

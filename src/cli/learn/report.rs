@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::errors::VerbResult;
-use crate::offline::{OfflineError, Report, page};
+use callwright_offline::{OfflineError, Report, page};
 
 /// Arguments of `learn report`.
 #[derive(Debug, Args)]

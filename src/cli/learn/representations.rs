@@ -13,15 +13,15 @@ use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::Progress;
 use crate::config;
-use crate::domain::Cost;
-use crate::domain::memory::ToolSample;
-use crate::embedding::{self, BuildError, Embedder, built_in};
-use crate::offline::{LearnFiles, LearnRun, Prepared, Report, Stored, grouped, learn};
-use crate::representation::{
+use callwright_knowledge::representation::{
     Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
     ModelSettings, NoSelection, Prices, Proposer, Selector,
 };
-use crate::store::{MemoryFilter, Store, StoreError};
+use callwright_offline::{LearnFiles, LearnRun, Prepared, Report, Stored, grouped, learn};
+use callwright_search::embedding::{self, BuildError, Embedder, built_in};
+use callwright_store::{MemoryFilter, Store, StoreError};
+use callwright_types::Cost;
+use callwright_types::memory::ToolSample;
 
 /// What stands for the scopes of all clients.
 const ALL_SCOPES: &str = "all";

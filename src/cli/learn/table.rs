@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::offline::{Report, grouped};
+use callwright_offline::{Report, grouped};
 
 /// Rows that are printed; report.json has all.
 const SHOWN_ROWS: usize = 20;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::format::Format;
 use super::VerbResult;
 use crate::config;
-use crate::policy::{KeyFacts, Reasoned, TurnFacts};
+use callwright_policy::{KeyFacts, Reasoned, TurnFacts};
 
 /// With this header field a request asks for a policy.
 const POLICY_HEADER: &str = "x-callwright-policy";

@@ -9,8 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::errors::VerbResult;
 use super::format::Format;
 use super::memory_store::MemoryStore;
-use crate::domain::{Procedure, Scope};
-use crate::store::{MemoryFilter, MemoryStatus, Procedures, StoreError};
+use callwright_store::{MemoryFilter, MemoryStatus, Procedures, StoreError};
+use callwright_types::{Procedure, Scope};
 
 /// Arguments of `procedures`.
 #[derive(Debug, Args)]
@@ -137,5 +137,5 @@ async fn remove(procedures: &Procedures, ids: Vec<String>) -> VerbResult {
 }
 
 fn print_json(procedure: &Procedure) {
-    anstream::println!("{}", super::plain::json(crate::domain::json::raw(procedure).get().to_owned()));
+    anstream::println!("{}", super::plain::json(callwright_common::json::raw(procedure).get().to_owned()));
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::cli::plain::text;
-use crate::domain::memory::ProcedureInput;
-use crate::domain::{Evidence, Procedure};
+use callwright_types::memory::ProcedureInput;
+use callwright_types::{Evidence, Procedure};
 
 /// Characters of what a procedure gives, in a table.
 const OUTPUT_CHARS: usize = 60;

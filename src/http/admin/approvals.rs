@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{Approval, ApprovalFilter, Decided, Ruling};
+use callwright_store::{Approval, ApprovalFilter, Decided, Ruling};
 
 /// Characters of the name of who decides.
 const MAX_BY: usize = 200;

@@ -9,12 +9,12 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::domain::memory::Retirement;
-use crate::domain::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
 use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
+use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
+use callwright_types::memory::Retirement;
+use callwright_types::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
 
 /// Bytes of an opinion, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 16 * 1024;

@@ -6,12 +6,12 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::rules::Mode;
 use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::offline::{Replay, ReplayReport};
-use crate::store::{MAX_PAGE, StoreError, TraceFilter, Traces};
+use callwright_offline::{Replay, ReplayReport};
+use callwright_store::{MAX_PAGE, StoreError, TraceFilter, Traces};
+use callwright_types::rules::Mode;
 
 /// Which turns are counted.
 #[derive(Debug, Default, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{ChosenBy, PlanNote};
+use callwright_types::{ChosenBy, PlanNote};
 
 /// The lines that tell what became of a plan.
 pub(super) fn lines(note: &PlanNote) -> String {

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::trace_plan;
-use crate::domain::trace::{Attempt, Enrichment, Execution, Observation, Round};
-use crate::domain::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
-use crate::openai::{ChatRequest, Completion};
+use callwright_openai::{ChatRequest, Completion};
+use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
+use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
 
 /// Characters of a text, or of a line, that are shown.
 const MAX_CHARS: usize = 4_000;

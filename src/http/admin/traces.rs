@@ -10,7 +10,7 @@ use super::trace_text;
 use crate::http::asked::Asked;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::store::{TraceFilter, Traces};
+use callwright_store::{TraceFilter, Traces};
 
 /// A page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut filter): Asked<TraceFilter>) -> Response {

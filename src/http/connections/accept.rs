@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Admission;
 use super::connection::Serving;
-use crate::telemetry::labels::{Label, Listener, RefusalReason};
+use callwright_telemetry::labels::{Label, Listener, RefusalReason};
 
 /// Pause after an error of accepting that does not concern one connection alone.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);

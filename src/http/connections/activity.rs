@@ -6,7 +6,7 @@ use axum::http::Version;
 use tokio::time::Instant;
 
 use super::{Slot, Timeouts};
-use crate::telemetry::labels::{CloseReason, ConnectionState};
+use callwright_telemetry::labels::{CloseReason, ConnectionState};
 
 /// The activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
 #[derive(Debug)]
@@ -107,8 +107,8 @@ mod tests {
     use super::super::{Admission, Connections};
     use super::*;
     use crate::http::Settings;
-    use crate::telemetry::Metrics;
-    use crate::telemetry::labels::Listener;
+    use callwright_telemetry::Metrics;
+    use callwright_telemetry::labels::Listener;
 
     const SECOND: Duration = Duration::from_secs(1);
 

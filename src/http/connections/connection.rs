@@ -26,7 +26,7 @@ use super::watched_io::WatchedIo;
 use super::{Connections, Slot, Timeouts};
 use crate::http::error;
 use crate::http::tls::Tls;
-use crate::telemetry::labels::{CloseReason, Label};
+use callwright_telemetry::labels::{CloseReason, Label};
 
 /// Bytes of a header section at most, and of what is read ahead of a body.
 const MAX_HEADER_BYTES: usize = 128 * 1024;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Settings;
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::{CloseReason, ConnectionState, Listener, RefusalReason};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::{CloseReason, ConnectionState, Listener, RefusalReason};
 
 pub(super) use accept::accept_until_end;
 pub(super) use connection::Serving;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::Connections;
 use super::activity::InProgress;
-use crate::telemetry::labels::CloseReason;
+use callwright_telemetry::labels::CloseReason;
 
 /// Whether a request's body stopped arriving.
 #[derive(Debug, Clone, Default)]

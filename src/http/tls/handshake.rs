@@ -8,7 +8,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::Tls;
-use crate::telemetry::labels::{HandshakeFailure, Label};
+use callwright_telemetry::labels::{HandshakeFailure, Label};
 
 impl Tls {
     /// Agrees on TLS with a client, by what the listener shows at this moment; `None`, counted, where that fails.

@@ -18,8 +18,8 @@ use x509_cert::der::Decode;
 use x509_cert::time::Time;
 
 use super::TlsError;
-use crate::domain::digest::add_part;
 use crate::http::TlsSettings;
+use callwright_common::digest::add_part;
 
 /// Bytes of a file at most: a chain with its key takes some kilobytes, a bundle of public authorities some hundred.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;

@@ -12,8 +12,8 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 
 use super::{Settings, TlsSettings};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::Listener;
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::Listener;
 
 pub use error::TlsError;
 pub use identity::Identity;

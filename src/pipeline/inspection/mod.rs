@@ -7,7 +7,7 @@ mod upstreams;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::policy::PolicyBook;
+use callwright_policy::PolicyBook;
 
 use super::settings::AliasSettings;
 use super::{Pipeline, Tooling};

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Inspection;
 use crate::keys::KnownKey;
 use crate::pipeline::stages::open::facts;
-use crate::policy::{Policy, Reasoned, SelectError};
+use callwright_policy::{Policy, Reasoned, SelectError};
 
 /// A policy in force.
 #[derive(Debug, Serialize)]

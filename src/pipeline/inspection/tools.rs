@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Inspection;
-use crate::catalog::{Operation, Report, Toolset};
-use crate::domain::representation::{Pattern, Representation, SharedRepresentation};
-use crate::planner::producers::Asked;
-use crate::representation::{RepresentationError, RepresentationFile, render, shared_id};
+use callwright_knowledge::planner::producers::Asked;
+use callwright_knowledge::representation::{RepresentationError, RepresentationFile, render, shared_id};
+use callwright_openapi::{Operation, Report, Toolset};
+use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 
 /// Sources that are shown of an argument: the first is nearly always the right one (BENCHMARKS.md, producers).
 const SHOWN_SOURCES: usize = 3;

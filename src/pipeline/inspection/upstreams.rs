@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::domain::CircuitState;
 use crate::pipeline::Pipeline;
-use crate::upstream::{ModelDelivery, ToolCalls};
+use callwright_types::CircuitState;
+use callwright_upstream::{ModelDelivery, ToolCalls};
 
 /// A provider, as it is now.
 #[derive(Debug, Serialize)]

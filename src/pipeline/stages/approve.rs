@@ -9,14 +9,14 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::catalog::{Operation, Toolset};
-use crate::domain::rules::{ApprovalMode, ApprovalRules};
-use crate::domain::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
-use crate::executor::{Application, Clearance};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
-use crate::store::{Asked, Question, StoreError};
+use callwright_executor::{Application, Clearance};
+use callwright_judge::scanner::CheckedCall;
+use callwright_openapi::{Operation, Toolset};
+use callwright_store::{Asked, Question, StoreError};
+use callwright_types::rules::{ApprovalMode, ApprovalRules};
+use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
 
 use super::kept_key;
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::domain::Call;
-use crate::openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
 use crate::pipeline::turn::Turn;
+use callwright_openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
+use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
 use super::offer::{Offer, Sent};

@@ -1,9 +1,9 @@
 //! Delivery: a judged answer → whether the upstream parses this model's calls itself, noted for later answers.
 
-use crate::openai::{ChatRequest, Choice, ToolChoice};
 use crate::pipeline::turn::Turn;
-use crate::repair::JudgedMessage;
-use crate::upstream::ObservedCalls;
+use callwright_judge::repair::JudgedMessage;
+use callwright_openai::{ChatRequest, Choice, ToolChoice};
+use callwright_upstream::ObservedCalls;
 
 use super::judge::JudgedAnswer;
 use super::offer::Offer;

@@ -1,15 +1,15 @@
 //! Feed back: diagnoses → messages to the model (static feedback), and the closing request when a limit is reached.
 
-use crate::domain::trace::Round;
-use crate::domain::{Call, FaultCode};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
+use callwright_types::trace::Round;
+use callwright_types::{Call, FaultCode};
 
 use super::compose::Draft;
 use super::judge::JudgedAnswer;
 use super::offer::Offer;
-use crate::repair::JudgedCall;
+use callwright_judge::repair::JudgedCall;
 
 /// Appends what the scan found to the next request. Every call of the answer gets a reply, as providers demand: a faulty
 /// one its diagnosis, a right one that it is accepted, and it is kept. What was said in text is answered with text.

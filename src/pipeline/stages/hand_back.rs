@@ -1,11 +1,11 @@
 //! Hand back: outcomes → results for the model, failed ones as dynamic feedback; and the rounds of the record.
 
-use crate::domain::trace::Round;
-use crate::domain::{Call, Outcome};
-use crate::feedback::{self, FailedOutcome};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{Purpose, Step};
 use crate::pipeline::turn::Turn;
+use callwright_judge::feedback::{self, FailedOutcome};
+use callwright_types::trace::Round;
+use callwright_types::{Call, Outcome};
 
 use super::compose::Draft;
 use super::judge::JudgedAnswer;

@@ -1,15 +1,15 @@
 //! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
 
-use crate::domain::rules::Evidence;
-use crate::domain::{Diagnosis, Similarity, Verdict};
-use crate::openai::{ChatRequest, Choice, Completion, ToolChoice};
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
-use crate::policy::Policy;
-use crate::repair::rescue::Situation;
-use crate::repair::rescue::decision::Delivery;
-use crate::repair::{JudgedCall, JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
-use crate::scanner::{Budget, CheckedCall, Context, Expectations};
+use callwright_judge::repair::rescue::Situation;
+use callwright_judge::repair::rescue::decision::Delivery;
+use callwright_judge::repair::{JudgedCall, JudgedMessage, Spoken, TextAnswer, Unjudged, judge_message};
+use callwright_judge::scanner::{Budget, CheckedCall, Context, Expectations};
+use callwright_openai::{ChatRequest, Choice, Completion, ToolChoice};
+use callwright_policy::Policy;
+use callwright_types::rules::Evidence;
+use callwright_types::{Diagnosis, Similarity, Verdict};
 
 use super::compose::Draft;
 use super::delivery;

@@ -7,13 +7,13 @@
 
 use std::time::Instant;
 
-use crate::domain::Call;
-use crate::openai::{AssistantMessage, Choice, KeptPart};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
-use crate::store::{KeptRow, StoreError};
-use crate::telemetry::labels::Stage;
+use callwright_judge::scanner::CheckedCall;
+use callwright_openai::{AssistantMessage, Choice, KeptPart};
+use callwright_store::{KeptRow, StoreError};
+use callwright_telemetry::labels::Stage;
+use callwright_types::Call;
 
 use super::answer::{Settled, merged_calls, with_fresh_id};
 use super::compose::Draft;

@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use serde_json::Value;
 
-use crate::repair::JudgedCall;
-use crate::scanner::CheckedCall;
+use callwright_judge::repair::JudgedCall;
+use callwright_judge::scanner::CheckedCall;
 
 /// Calls that are accepted, not yet answered and not requested again, and the places between them that wait for a correction.
 #[derive(Debug, Default)]
@@ -200,11 +200,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::rules::{Evidence, RepairRules, ScanRules};
-    use crate::repair::rescue::Situation;
-    use crate::repair::{Spoken, judge_message};
-    use crate::scanner::Context;
-    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use callwright_judge::repair::rescue::Situation;
+    use callwright_judge::repair::{Spoken, judge_message};
+    use callwright_judge::scanner::Context;
+    use callwright_judge::scanner::testing::{TOOLS, call, toolbook};
+    use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
     /// The calls of an answer, judged: tools of the scanner's tests with their arguments.
     fn answer(calls: &[(&str, &str)]) -> Vec<JudgedCall> {

@@ -5,9 +5,9 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
-use crate::domain::digest::{self, add_part, hex};
 use crate::keys::Caller;
-use crate::openai::MessageView;
+use callwright_common::digest::{self, add_part, hex};
+use callwright_openai::MessageView;
 
 /// The client's key, in whichever field it is sent.
 pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
@@ -87,7 +87,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::openai::ChatRequest;
+    use callwright_openai::ChatRequest;
 
     fn said(messages: &str) -> (String, String) {
         let request = ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap();

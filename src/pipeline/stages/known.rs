@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
-use crate::domain::rules::{Action, ScanRules};
-use crate::domain::{FaultCode, Message};
-use crate::openai::{ChatRequest, MessageView};
-use crate::scanner::{Conversation, Relevance, Transcript};
+use callwright_judge::scanner::{Conversation, Relevance, Transcript};
+use callwright_openai::{ChatRequest, MessageView};
+use callwright_types::rules::{Action, ScanRules};
+use callwright_types::{FaultCode, Message};
 
 use super::offer::Offer;
 use crate::pipeline::tool_shelf::ToolShelf;

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::domain::rules::Mode;
-use crate::openai::{ChatRequest, KeptPart, MessageView};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::store::{KeptRow, StoreError};
-use crate::telemetry::labels::Stage;
+use callwright_openai::{ChatRequest, KeptPart, MessageView};
+use callwright_store::{KeptRow, StoreError};
+use callwright_telemetry::labels::Stage;
+use callwright_types::rules::Mode;
 
 use super::compose::Draft;
 use super::kept_key::{self, Said};

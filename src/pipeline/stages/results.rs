@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::domain::Call;
-use crate::openai::{ChatRequest, MessageView};
+use callwright_openai::{ChatRequest, MessageView};
+use callwright_types::Call;
 
 /// A tool message, and the call that it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,18 +5,19 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use crate::catalog::{Operation, Toolset};
-use crate::domain::outcome::CredentialFault;
-use crate::domain::promise::Shortfall;
-use crate::domain::trace::Execution;
-use crate::domain::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
-use crate::explain::FailureKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
-use crate::telemetry::labels::Stage;
-use crate::{executor, feedback};
+use callwright_executor as executor;
+use callwright_judge::feedback;
+use callwright_judge::scanner::CheckedCall;
+use callwright_knowledge::explain::FailureKind;
+use callwright_openapi::{Operation, Toolset};
+use callwright_telemetry::labels::Stage;
+use callwright_types::outcome::CredentialFault;
+use callwright_types::promise::Shortfall;
+use callwright_types::trace::Execution;
+use callwright_types::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
 
 use super::approve::{self, Decision, Leave};
 use super::offer::{Offering, find};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::domain::{Call, SecretValues, Tool};
 use crate::pipeline::turn::Turn;
+use callwright_types::{Call, SecretValues, Tool};
 
 use super::judge::JudgedAnswer;
 use super::offer::Offer;

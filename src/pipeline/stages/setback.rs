@@ -4,11 +4,11 @@
 //! that is missing or refused, an API that asks to be called later than the turn can wait, a person who has not decided. A model that
 //! calls again all the same is going round in circles, and that is what the limit is for.
 
-use crate::domain::outcome::CredentialFault;
-use crate::domain::trace::Execution;
-use crate::domain::{ApprovalStatus, Explanation, Outcome};
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
+use callwright_judge::scanner::CheckedCall;
+use callwright_types::outcome::CredentialFault;
+use callwright_types::trace::Execution;
+use callwright_types::{ApprovalStatus, Explanation, Outcome};
 
 /// Does the outcome cost a round? `explanation` is there where the outcome is a failure of the API's.
 pub(super) fn costs_a_round(

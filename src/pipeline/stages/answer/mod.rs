@@ -6,14 +6,14 @@ mod write;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::domain::rules::{Mode, OnExhausted};
-use crate::domain::{Call, Verdict, ids};
-use crate::openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{Ending, Limit};
 use crate::pipeline::turn::Turn;
-use crate::repair::{JudgedCall, JudgedMessage};
-use crate::scanner::CheckedCall;
+use callwright_judge::repair::{JudgedCall, JudgedMessage};
+use callwright_judge::scanner::CheckedCall;
+use callwright_openai::{AssistantMessage, Choice, Completion, ErrorBody, ToolChoice};
+use callwright_types::rules::{Mode, OnExhausted};
+use callwright_types::{Call, Verdict, ids};
 
 use super::judge::JudgedAnswer;
 use super::kept_calls::{DistinctCalls, KeptCalls, OrderedCall};

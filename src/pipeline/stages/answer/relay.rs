@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::domain::UpstreamFailure;
-use crate::openai::{ErrorBody, emit, event};
 use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
 use crate::pipeline::stages::ask::Relay;
 use crate::pipeline::turn::Turn;
-use crate::upstream::{forbid_retry, is_retry_forbidden};
+use callwright_openai::{ErrorBody, emit, event};
+use callwright_types::UpstreamFailure;
+use callwright_upstream::{forbid_retry, is_retry_forbidden};
 
 /// Passes on what is not ours to judge, or says why there is nothing.
 pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) -> Result<(), ClientGone> {

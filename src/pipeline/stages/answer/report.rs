@@ -3,10 +3,10 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::domain::Trace;
-use crate::domain::trace::Attempt;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
+use callwright_types::Trace;
+use callwright_types::trace::Attempt;
 
 /// Our id of the turn.
 const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");

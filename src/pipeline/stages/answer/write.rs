@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use bytes::BytesMut;
 use http::StatusCode;
 
-use crate::domain::ids;
-use crate::domain::json::RawObject;
-use crate::domain::rules::{Mode, UsageReport};
-use crate::openai::{Choice, Chunk, Completion, StreamHead, emit};
 use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
 use crate::pipeline::turn::Turn;
+use callwright_common::json::RawObject;
+use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
+use callwright_types::ids;
+use callwright_types::rules::{Mode, UsageReport};
 
 use super::{Settled, report};
 

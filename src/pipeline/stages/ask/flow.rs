@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout_at;
 
-use crate::domain::rules::{Evidence, Mode};
-use crate::domain::{UpstreamFailure, UpstreamFailureKind};
-use crate::openai::{
-    AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem,
-};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::{ClientGone, Outlet};
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
-use crate::repair::rescue::hold::HoldRules;
-use crate::upstream;
+use callwright_judge::repair::rescue::hold::HoldRules;
+use callwright_openai::{
+    AnswerError, Assembler, ChatRequest, Chunk, SseError, SseEvent, SseReader, StreamHead, StreamItem,
+};
+use callwright_types::rules::{Evidence, Mode};
+use callwright_types::{UpstreamFailure, UpstreamFailureKind};
+use callwright_upstream as upstream;
 
 use super::super::judge::evidence;
 use super::super::offer::Offer;
@@ -349,7 +349,7 @@ impl Flow<'_> {
                 retry_after: None,
             }));
         }
-        self.through(crate::openai::emit::DONE);
+        self.through(callwright_openai::emit::DONE);
         Ok(())
     }
 

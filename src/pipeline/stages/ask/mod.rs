@@ -10,18 +10,18 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 
-use crate::domain::rules::Mode;
-use crate::domain::tokens::BYTES_PER_TOKEN;
-use crate::domain::trace::Attempt;
-use crate::domain::{UpstreamFailure, UpstreamFailureKind, Usage};
-use crate::openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
-use crate::upstream;
-use crate::upstream::Again;
+use callwright_common::tokens::BYTES_PER_TOKEN;
+use callwright_openai::{AnswerError, Assembler, ChatRequest, Completion, SseError, SseReader, StreamItem};
+use callwright_types::rules::Mode;
+use callwright_types::trace::Attempt;
+use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
+use callwright_upstream as upstream;
+use callwright_upstream::Again;
 
 use super::compose::Draft;
 use super::offer::Offer;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
-use crate::openai::{Assembler, Chunk};
-use crate::repair::Notations;
-use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
-use crate::telemetry::Metrics;
-use crate::telemetry::labels::HoldEnd;
+use callwright_judge::repair::Notations;
+use callwright_judge::repair::rescue::hold::{Hold, HoldRules, Starts};
+use callwright_openai::{Assembler, Chunk};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::HoldEnd;
 
 /// How texts are held.
 #[derive(Debug, Clone, Copy)]

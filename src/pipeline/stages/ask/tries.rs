@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 
-use crate::domain::UpstreamFailureKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::Outlet;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
-use crate::upstream::{Again, forbid_retry};
+use callwright_types::UpstreamFailureKind;
+use callwright_upstream::{Again, forbid_retry};
 
 use super::super::compose::Draft;
 use super::super::offer::Offer;

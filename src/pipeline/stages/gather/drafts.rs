@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::domain::memory::Backing;
-use crate::domain::{Call, Explanation, LessonDraft, Trace};
-use crate::experience::{Event, Lived, Settings, compose};
-use crate::scanner::{CompiledTool, Toolbook};
+use callwright_judge::scanner::{CompiledTool, Toolbook};
+use callwright_knowledge::experience::{Event, Lived, Settings, compose};
+use callwright_types::memory::Backing;
+use callwright_types::{Call, Explanation, LessonDraft, Trace};
 
 use super::super::results::ToolResult;
 use super::mendings::{Recovered, mended, recovered, recovered_by_client};

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::domain::memory::Backing;
-use crate::domain::trace::{Attempt, Execution};
-use crate::domain::{Call, Diagnosis, Trace};
+use callwright_types::memory::Backing;
+use callwright_types::trace::{Attempt, Execution};
+use callwright_types::{Call, Diagnosis, Trace};
 
 use super::super::results::ToolResult;
 
@@ -144,8 +144,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::json::Pointer;
-    use crate::domain::{FaultCode, Usage};
+    use callwright_common::json::Pointer;
+    use callwright_types::{FaultCode, Usage};
 
     fn call(id: &str, name: &str) -> Call {
         Call { id: id.to_owned(), name: name.to_owned(), arguments: format!(r#"{{"by":"{id}"}}"#) }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn trace(attempts: Vec<Attempt>, executions: Vec<Execution>) -> Trace {
-        Trace { attempts, executions, ..crate::domain::trace::sample() }
+        Trace { attempts, executions, ..callwright_types::trace::sample() }
     }
 
     #[test]

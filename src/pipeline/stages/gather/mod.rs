@@ -10,11 +10,11 @@ mod workflow;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::domain::memory::Backing;
-use crate::domain::rules::ClientTools;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::telemetry::labels::Stage;
+use callwright_telemetry::labels::Stage;
+use callwright_types::memory::Backing;
+use callwright_types::rules::ClientTools;
 
 use super::compose::Draft;
 use super::offer::Offer;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::domain::Trace;
-use crate::domain::memory::Returned;
+use callwright_types::Trace;
+use callwright_types::memory::Returned;
 
 use super::super::results::ToolResult;
 

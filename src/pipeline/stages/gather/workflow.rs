@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::super::compose::Draft;
 use super::super::offer::Offer;
 use super::mendings::worked;
-use crate::catalog::Operation;
-use crate::domain::memory::Backing;
-use crate::domain::trace::Execution;
-use crate::domain::{Call, Owner, ProcedureDraft, Trace};
-use crate::openai::ChatRequest;
 use crate::pipeline::turn::Turn;
-use crate::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
-use crate::scanner::CompiledTool;
+use callwright_judge::scanner::CompiledTool;
+use callwright_knowledge::procedures::{KnownTool, MadeCall, Workflow, draft_of_calls, names_only};
+use callwright_openai::ChatRequest;
+use callwright_openapi::Operation;
+use callwright_types::memory::Backing;
+use callwright_types::trace::Execution;
+use callwright_types::{Call, Owner, ProcedureDraft, Trace};
 
 /// Calls that are looked at, the last ones: what takes more is no procedure that anybody would follow again.
 const MAX_CALLS: usize = 64;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::offer::Offer;
-use crate::domain::rules::{Action, RelevanceRules, ScanRules};
-use crate::domain::{Call, FaultCode, Owner, Tool};
-use crate::embedding::{Settings, built_in};
 use crate::pipeline::tool_shelf::ToolShelf;
-use crate::representation::Representations;
-use crate::scanner::{Context, Relevance, Validators, scan_in};
+use callwright_judge::scanner::{Context, Relevance, Validators, scan_in};
+use callwright_knowledge::representation::Representations;
+use callwright_search::embedding::{Settings, built_in};
+use callwright_types::rules::{Action, RelevanceRules, ScanRules};
+use callwright_types::{Call, FaultCode, Owner, Tool};
 
 /// Sets of requests and tools. (Of the others one has a handful of tools, or names that say nothing.)
 const SETS: [&str; 5] = ["banking77", "huggingface", "metatool", "metatool_multi", "sealtools"];

@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use serde_json::Map;
 
-use crate::domain::outcome::ApiAnswer;
-use crate::domain::rules::{ClientTools, Mode};
-use crate::domain::trace::{Enrichment, Observation};
-use crate::domain::{DocText, OperationRef, Outcome, Owner};
-use crate::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
-use crate::feedback::{MAX_TRIED, ObservedFailure};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CompiledTool;
-use crate::telemetry::labels::Stage;
+use callwright_judge::feedback::{MAX_TRIED, ObservedFailure};
+use callwright_judge::scanner::CompiledTool;
+use callwright_knowledge::explain::{ClientTool, FailureKind, Judged, ToolExplanation, ToolMessage, recognise};
+use callwright_telemetry::labels::Stage;
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::rules::{ClientTools, Mode};
+use callwright_types::trace::{Enrichment, Observation};
+use callwright_types::{DocText, OperationRef, Outcome, Owner};
 
 use super::compose::Draft;
 use super::offer::Offer;

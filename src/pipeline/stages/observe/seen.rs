@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::cache::{ByteCache, Usage};
-use crate::domain::Explanation;
-use crate::domain::digest::add_part;
-use crate::domain::rules::FailureRule;
 use crate::pipeline::stages::offer::Offer;
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::digest::add_part;
+use callwright_types::Explanation;
+use callwright_types::rules::FailureRule;
 
 use super::super::results::ToolResult;
 
@@ -146,8 +146,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{Call, Owner, Tool};
-    use crate::scanner::Validators;
+    use callwright_judge::scanner::Validators;
+    use callwright_types::{Call, Owner, Tool};
 
     fn result(text: &str) -> ToolResult {
         let call = Call { id: "1".into(), name: "f".into(), arguments: "{}".into() };

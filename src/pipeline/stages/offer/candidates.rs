@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::cache::ByteCache;
-use crate::catalog::{Catalog, dialect};
-use crate::domain::representation::Representation;
-use crate::domain::rules::{OfferRules, ToolGlobs};
-use crate::domain::{Owner, SchemaDialect, Tool};
-use crate::openai::WrittenTool;
 use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
-use crate::representation::render;
-use crate::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
-use crate::scanner::names;
+use callwright_common::cache::ByteCache;
+use callwright_judge::scanner::names;
+use callwright_knowledge::representation::render;
+use callwright_openai::WrittenTool;
+use callwright_openapi::{Catalog, dialect};
+use callwright_search::retrieval::{Found, Fusion, ToolIndex, ToolQuery, ToolSegment};
+use callwright_types::representation::Representation;
+use callwright_types::rules::{OfferRules, ToolGlobs};
+use callwright_types::{Owner, SchemaDialect, Tool};
 
 /// Bytes of the cache of which tools the rules of policies name: there are as many entries as policies, or nearly.
 const RULED_BYTES: u64 = 1024 * 1024;

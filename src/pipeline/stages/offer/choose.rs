@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::domain::OfferReason;
-use crate::domain::rules::OfferRules;
+use callwright_types::OfferReason;
+use callwright_types::rules::OfferRules;
 
 use super::conversation::Step;
 use super::pool::{Pool, ToolAt};

@@ -9,9 +9,9 @@ use super::choose::{Chosen, Rules};
 use super::conversation::Step;
 use super::pool::{Pool, Side};
 use super::ranking::{Query, Searches, Vectors, rank};
-use crate::domain::rules::{OfferRules, ToolGlobs};
-use crate::domain::{OfferReason, Owner, Tool};
 use crate::pipeline::ToolShelf;
+use callwright_types::rules::{OfferRules, ToolGlobs};
+use callwright_types::{OfferReason, Owner, Tool};
 
 const NAMES: [&str; 8] =
     ["listRooms", "bookRoom", "planRoute", "getWeather", "sendInvoice", "listCountries", "payInvoice", "cancelBooking"];

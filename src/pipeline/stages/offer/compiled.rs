@@ -4,13 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::Equivalent;
 
-use crate::cache::{ByteCache, FirstSight, Usage};
-use crate::domain::{SchemaDialect, Tool};
-use crate::openai::{SentTool, WrittenTool};
 use crate::pipeline::tool_shelf::ToolShelf;
-use crate::repair::rescue::hold::Starts;
-use crate::scanner::{Relevance, Toolbook, Validators};
-use crate::telemetry::Metrics;
+use callwright_common::cache::{ByteCache, FirstSight, Usage};
+use callwright_judge::repair::rescue::hold::Starts;
+use callwright_judge::scanner::{Relevance, Toolbook, Validators};
+use callwright_openai::{SentTool, WrittenTool};
+use callwright_telemetry::Metrics;
+use callwright_types::{SchemaDialect, Tool};
 
 use super::candidates::Candidates;
 use super::pool::ToolAt;
@@ -243,7 +243,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::Owner;
+    use callwright_types::Owner;
 
     #[test]
     fn a_schema_that_cannot_be_used_is_reported_once_it_was_asked() {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::openai::{ChatRequest, MessageView, ToolChoice};
+use callwright_openai::{ChatRequest, MessageView, ToolChoice};
 
 /// How many of a user's messages tell what the conversation is about, the last ones.
 const USER_MESSAGES: usize = 3;

@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use crate::domain::outcome::ApiAnswer;
-use crate::domain::trace::Execution;
-use crate::domain::{OfferReason, Outcome, Owner};
-use crate::feedback::FoundTool;
 use crate::pipeline::Pipeline;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CheckedCall;
-use crate::telemetry::OperationKind;
+use callwright_judge::feedback::FoundTool;
+use callwright_judge::scanner::CheckedCall;
+use callwright_telemetry::OperationKind;
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::trace::Execution;
+use callwright_types::{OfferReason, Outcome, Owner};
 
 use super::Offering;
 use super::choose::Rules;

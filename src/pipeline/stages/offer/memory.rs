@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::cache::{ByteCache, Usage};
-use crate::domain::PrefixChange;
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_types::PrefixChange;
 
 use super::pool::Side;
 

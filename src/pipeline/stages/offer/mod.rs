@@ -22,16 +22,16 @@ mod search;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::domain::rules::{ClientOffer, Mode};
-use crate::domain::{OfferReason, Tool};
-use crate::openai::{ToolChoice, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::cpu::Work;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::stages::known;
 use crate::pipeline::turn::Turn;
-use crate::telemetry::OperationKind;
-use crate::telemetry::labels::Stage;
+use callwright_openai::{ToolChoice, WrittenTool};
+use callwright_telemetry::OperationKind;
+use callwright_telemetry::labels::Stage;
+use callwright_types::rules::{ClientOffer, Mode};
+use callwright_types::{OfferReason, Tool};
 
 use candidates::{Candidates, digest};
 use choose::{Chosen, Pick, Rules};

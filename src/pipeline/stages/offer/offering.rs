@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::domain::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
-use crate::openai::{SentTool, WrittenTool};
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use callwright_openai::{SentTool, WrittenTool};
+use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
 
 use super::candidates::digest;
 use super::choose::{Chosen, Pick};

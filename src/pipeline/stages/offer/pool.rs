@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::domain::rules::OfferRules;
+use callwright_types::rules::OfferRules;
 
 use super::candidates::{Candidates, Ruled};
 

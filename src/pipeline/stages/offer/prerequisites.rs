@@ -1,11 +1,11 @@
 //! What the chosen tools are of no use without: the tools that answer with a key that nobody gave.
 
-use crate::domain::OfferReason;
 use crate::pipeline::Pipeline;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
-use crate::planner::drawing::Tools;
-use crate::planner::when::Said;
+use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::when::Said;
+use callwright_types::OfferReason;
 
 use super::Offering;
 use super::choose::{Chosen, Pick};

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::embedding::Vector;
-use crate::retrieval::{Found, ToolQuery};
+use callwright_search::embedding::Vector;
+use callwright_search::retrieval::{Found, ToolQuery};
 
 use super::pool::{Pool, Side};
 

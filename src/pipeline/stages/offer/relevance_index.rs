@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwapOption;
 
 use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
-use crate::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
-use crate::scanner::{FoundTool, Relevance, Toolbook};
+use callwright_judge::scanner::{FoundTool, Relevance, Toolbook};
+use callwright_search::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
 
 /// The tools' texts with their learned patterns: by meaning where there are vectors, else by words.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::catalog::dialect;
-use crate::domain::{Owner, SchemaDialect, Tool};
-use crate::openai::WrittenTool;
+use callwright_openai::WrittenTool;
+use callwright_openapi::dialect;
+use callwright_types::{Owner, SchemaDialect, Tool};
 
 /// The tool's name, unless another tool has it.
 pub const NAME: &str = "search_tools";

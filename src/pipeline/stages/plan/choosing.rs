@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::domain::plan::Item;
-use crate::domain::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
-use crate::planner::drawing::Chance;
-use crate::planner::progress::{Options, by_words};
+use callwright_knowledge::planner::drawing::Chance;
+use callwright_knowledge::planner::progress::{Options, by_words};
+use callwright_types::plan::Item;
+use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 
 use super::course::Course;
 use super::drawing;
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::plan::{Argument, Node, Reference, Source};
+    use callwright_types::plan::{Argument, Node, Reference, Source};
 
     /// Two trips to one city are two trips, where the day is taken of the same one.
     #[test]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 use crate::pipeline::turn::Turn;
-use crate::planner::progress::{Next, Progress};
-use crate::scanner::Expectations;
+use callwright_judge::scanner::Expectations;
+use callwright_knowledge::planner::progress::{Next, Progress};
+use callwright_types::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 
 use super::super::judge::JudgedAnswer;
 use super::super::run::Ran;

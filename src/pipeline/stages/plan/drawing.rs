@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Cost, Message, Plan, PlanResult, Procedure};
 use crate::pipeline::plan_ground::PlanGround;
-use crate::planner::drawing::{
+use callwright_knowledge::planner::drawing::{
     Chance, Chosen, DrawSettings, Drawn, Occasion, Present, Renewal, Undrawn, choose, draw_from, redraw,
 };
-use crate::planner::producers::Asked;
-use crate::telemetry::labels::Purpose;
+use callwright_knowledge::planner::producers::Asked;
+use callwright_telemetry::labels::Purpose;
+use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
 use super::course::Course;
 use super::metered::Metered;

@@ -2,13 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::digest::{add_part, hex};
-use crate::domain::ids;
-use crate::openai::MessageView;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::store::{PlanRow, StoreError};
-use crate::telemetry::labels::Stage;
+use callwright_common::digest::{add_part, hex};
+use callwright_openai::MessageView;
+use callwright_store::{PlanRow, StoreError};
+use callwright_telemetry::labels::Stage;
+use callwright_types::ids;
 
 use super::super::answer::Settled;
 use super::super::kept_key::Said;

@@ -1,8 +1,8 @@
 //! A part of a plan is drawn anew: a call failed, or the user spoke.
 
-use crate::domain::{PlanResult, Speaker};
 use crate::pipeline::plan_ground::PlanGround;
-use crate::planner::drawing::{Renewal, Undrawn};
+use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
+use callwright_types::{PlanResult, Speaker};
 
 use super::course::Course;
 use super::drawing::{self, Sketch};

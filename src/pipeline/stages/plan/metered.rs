@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::trace::Attempt;
-use crate::domain::{Cost, Usage};
-use crate::openai::Role;
 use crate::pipeline::record::milliseconds;
-use crate::planner::drawing::{AskError, PlanningModel, Question, Reply};
-use crate::telemetry::labels::{Label, Purpose};
-use crate::upstream::{Exchange, Manner, TextModel, TextSource};
+use callwright_knowledge::planner::drawing::{AskError, PlanningModel, Question, Reply};
+use callwright_openai::Role;
+use callwright_telemetry::labels::{Label, Purpose};
+use callwright_types::trace::Attempt;
+use callwright_types::{Cost, Usage};
+use callwright_upstream::{Exchange, Manner, TextModel, TextSource};
 
 use super::scene::Scene;
 

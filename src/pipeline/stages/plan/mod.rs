@@ -25,17 +25,17 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::domain::rules::{Mode, PlanMode, ProceduresMode};
-use crate::domain::{Message, PlanResult};
-use crate::openai::{ChatRequest, Completion, ToolChoice};
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
-use crate::planner::drawing::Tools;
-use crate::planner::when::{lacking, needs_plan};
-use crate::telemetry::OperationKind;
-use crate::telemetry::labels::Stage;
+use callwright_knowledge::planner::drawing::Tools;
+use callwright_knowledge::planner::when::{lacking, needs_plan};
+use callwright_openai::{ChatRequest, Completion, ToolChoice};
+use callwright_telemetry::OperationKind;
+use callwright_telemetry::labels::Stage;
+use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
+use callwright_types::{Message, PlanResult};
 
 use super::compose::Draft;
 use super::judge::JudgedAnswer;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::cache::{ByteCache, Usage};
-use crate::domain::digest::{add_part, hex};
-use crate::domain::memory::Recalled;
-use crate::domain::rules::{Mode, ProceduresMode};
-use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::procedures::workflow::note;
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::digest::{add_part, hex};
+use callwright_knowledge::procedures::workflow::note;
+use callwright_openai::ChatRequest;
+use callwright_types::memory::Recalled;
+use callwright_types::rules::{Mode, ProceduresMode};
 
 use super::super::compose::Draft;
 use super::super::recall::key;

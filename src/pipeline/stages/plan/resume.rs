@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::domain::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
-use crate::openai::MessageView;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
-use crate::planner::drawing::{Renewal, Undrawn};
-use crate::planner::progress::{Next, SeenCall};
-use crate::store::{PlanRow, StoreError};
-use crate::telemetry::labels::Stage;
+use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
+use callwright_knowledge::planner::progress::{Next, SeenCall};
+use callwright_openai::MessageView;
+use callwright_store::{PlanRow, StoreError};
+use callwright_telemetry::labels::Stage;
+use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 
 use super::course::{Course, Waiting, value_of};
 use super::drawing::result_of;

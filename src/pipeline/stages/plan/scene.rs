@@ -1,8 +1,8 @@
 //! What a plan acts in.
 
-use crate::domain::Message;
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
+use callwright_types::Message;
 
 use super::super::compose::Draft;
 use super::super::offer::Offering;

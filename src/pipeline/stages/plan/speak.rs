@@ -4,11 +4,11 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-use crate::domain::json::raw;
-use crate::domain::{Call, PlanResult, Usage};
-use crate::openai::{Completion, ToolChoice};
 use crate::pipeline::dialogue::Purpose;
-use crate::planner::progress::Next;
+use callwright_common::json::raw;
+use callwright_knowledge::planner::progress::Next;
+use callwright_openai::{Completion, ToolChoice};
+use callwright_types::{Call, PlanResult, Usage};
 
 use super::super::offer::Offer;
 use super::choosing::{self, Choice};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::cache::{ByteCache, Usage};
-use crate::domain::Lesson;
-use crate::domain::digest::{add_part, hex};
-use crate::domain::memory::Recalled;
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::digest::{add_part, hex};
+use callwright_types::Lesson;
+use callwright_types::memory::Recalled;
 
 /// What messages of users were shown of memory. A message keeps it, so that the conversation as it was sent before stays as it is, and
 /// providers find it in their prompt caches. A hint: it is lost with the process, and bounded.

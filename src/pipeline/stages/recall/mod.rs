@@ -12,18 +12,20 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::domain::memory::{ClientTool, Recalled, Wording};
-use crate::domain::rules::Mode;
-use crate::domain::{Owner, Scope};
-use crate::embedding::Vector;
-use crate::experience::{Notebook, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording};
-use crate::openai::ChatRequest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
-use crate::scanner::CompiledTool;
-use crate::telemetry::OperationKind;
-use crate::telemetry::labels::{MemoryKind, Stage};
+use callwright_judge::scanner::CompiledTool;
+use callwright_knowledge::experience::{
+    Notebook, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
+};
+use callwright_openai::ChatRequest;
+use callwright_search::embedding::Vector;
+use callwright_telemetry::OperationKind;
+use callwright_telemetry::labels::{MemoryKind, Stage};
+use callwright_types::memory::{ClientTool, Recalled, Wording};
+use callwright_types::rules::Mode;
+use callwright_types::{Owner, Scope};
 
 use before::Shown;
 pub(crate) use before::{RecalledBefore, key};

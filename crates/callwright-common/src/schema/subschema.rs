@@ -1,0 +1,166 @@
+//! The schemas inside a schema, over all drafts of JSON Schema from 4 to 2020-12.
+
+use serde_json::{Map, Value};
+
+/// The values that a subschema judges, seen from the value that the schema around it judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applies<'s> {
+    /// The same value, whatever it is: `allOf`.
+    Always,
+    /// The same value, under a condition: `anyOf`, `oneOf`, `not`, `if`, `then`, `else`, `dependentSchemas`, `dependencies`.
+    Sometimes,
+    /// The member of this name: `properties`.
+    Member(&'s str),
+    /// The members whose names match this regular expression: `patternProperties`.
+    Pattern(&'s str),
+    /// The members that the schema does not name: `additionalProperties`, `unevaluatedProperties`.
+    OtherMembers,
+    /// The names of members: `propertyNames`.
+    Names,
+    /// The item at this position: `prefixItems`, and `items` where that is a list.
+    Item(usize),
+    /// The items behind those: `items`, `additionalItems`.
+    OtherItems,
+    /// Any of the items: `contains`, `unevaluatedItems`.
+    AnyItem,
+    /// What the string encodes: `contentSchema`.
+    Content,
+}
+
+impl Applies<'_> {
+    /// Whether it is the value that the schema around it judges.
+    pub fn is_same_value(self) -> bool {
+        matches!(self, Self::Always | Self::Sometimes)
+    }
+}
+
+/// A schema inside another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Subschema<'s> {
+    /// The keyword that holds it.
+    pub keyword: &'s str,
+    /// Its position in the keyword's list.
+    pub index: Option<usize>,
+    /// Its name in the keyword's object.
+    pub name: Option<&'s str>,
+    /// The values that it judges.
+    pub applies: Applies<'s>,
+    /// The schema.
+    pub schema: &'s Value,
+}
+
+/// The form of the value of a keyword that holds schemas.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    One,
+    List,
+    OneOrList,
+    ByName,
+}
+
+/// What a keyword holds; `None` where it holds no schemas, or only definitions, which judge nothing by themselves.
+fn form(keyword: &str) -> Option<Form> {
+    Some(match keyword {
+        "not"
+        | "if"
+        | "then"
+        | "else"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "additionalItems"
+        | "unevaluatedItems"
+        | "contains"
+        | "contentSchema" => Form::One,
+        "items" => Form::OneOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::List,
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => Form::ByName,
+        _ => return None,
+    })
+}
+
+fn applies<'s>(keyword: &str, index: Option<usize>, name: Option<&'s str>) -> Applies<'s> {
+    match (keyword, index, name) {
+        ("allOf", ..) => Applies::Always,
+        ("properties", _, Some(name)) => Applies::Member(name),
+        ("patternProperties", _, Some(name)) => Applies::Pattern(name),
+        ("additionalProperties" | "unevaluatedProperties", ..) => Applies::OtherMembers,
+        ("propertyNames", ..) => Applies::Names,
+        ("prefixItems" | "items", Some(index), _) => Applies::Item(index),
+        ("items" | "additionalItems", ..) => Applies::OtherItems,
+        ("contains" | "unevaluatedItems", ..) => Applies::AnyItem,
+        ("contentSchema", ..) => Applies::Content,
+        _ => Applies::Sometimes,
+    }
+}
+
+/// The schemas directly inside one, in the order of its keywords. Those behind a `$ref` are not among them: see [`super::resolve`].
+pub fn subschemas(keywords: &Map<String, Value>) -> impl Iterator<Item = Subschema<'_>> {
+    keywords.iter().flat_map(|(keyword, value)| of_keyword(keyword, value))
+}
+
+fn of_keyword<'s>(keyword: &'s str, value: &'s Value) -> impl Iterator<Item = Subschema<'s>> {
+    let form = form(keyword);
+    let make = move |index: Option<usize>, name: Option<&'s str>, schema: &'s Value| Subschema {
+        keyword,
+        index,
+        name,
+        applies: applies(keyword, index, name),
+        schema,
+    };
+    let is_one = form == Some(Form::One) || form == Some(Form::OneOrList) && !value.is_array();
+    let one = is_one.then(|| make(None, None, value));
+    let list = value.as_array().filter(|_| matches!(form, Some(Form::List | Form::OneOrList)));
+    let by_name = value.as_object().filter(|_| form == Some(Form::ByName));
+    let listed = list.into_iter().flatten().enumerate().map(move |(index, schema)| make(Some(index), None, schema));
+    let named = by_name.into_iter().flatten().map(move |(name, schema)| make(None, Some(name), schema));
+    // `dependencies` of early drafts may hold lists of names.
+    one.into_iter().chain(listed).chain(named).filter(|found| found.schema.is_object() || found.schema.is_boolean())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_keyword_that_holds_schemas_is_known_with_the_values_that_they_judge() {
+        let schema = json!({
+            "$ref": "#/x", "$defs": {"d": {}}, "definitions": {"d": {}}, "type": "object", "enum": [{}], "default": {},
+            "allOf": [{}], "anyOf": [true], "oneOf": [{}], "not": {}, "if": {}, "then": {}, "else": {},
+            "dependentSchemas": {"a": {}}, "dependencies": {"a": {}, "b": ["c"]},
+            "properties": {"p": {}, "q": 7}, "patternProperties": {"^x": {}}, "additionalProperties": false,
+            "unevaluatedProperties": {}, "propertyNames": {},
+            "prefixItems": [{}, {}], "items": {}, "additionalItems": {}, "unevaluatedItems": {}, "contains": {}, "contentSchema": {},
+        });
+        let found: Vec<(String, Applies<'_>)> =
+            subschemas(schema.as_object().unwrap()).map(|found| (found.keyword.to_owned(), found.applies)).collect();
+        let expected = [
+            ("allOf", Applies::Always),
+            ("anyOf", Applies::Sometimes),
+            ("oneOf", Applies::Sometimes),
+            ("not", Applies::Sometimes),
+            ("if", Applies::Sometimes),
+            ("then", Applies::Sometimes),
+            ("else", Applies::Sometimes),
+            ("dependentSchemas", Applies::Sometimes),
+            ("dependencies", Applies::Sometimes),
+            ("properties", Applies::Member("p")),
+            ("patternProperties", Applies::Pattern("^x")),
+            ("additionalProperties", Applies::OtherMembers),
+            ("unevaluatedProperties", Applies::OtherMembers),
+            ("propertyNames", Applies::Names),
+            ("prefixItems", Applies::Item(0)),
+            ("prefixItems", Applies::Item(1)),
+            ("items", Applies::OtherItems),
+            ("additionalItems", Applies::OtherItems),
+            ("unevaluatedItems", Applies::AnyItem),
+            ("contains", Applies::AnyItem),
+            ("contentSchema", Applies::Content),
+        ];
+        assert_eq!(found, expected.map(|(keyword, applies)| (keyword.to_owned(), applies)));
+        let tuple = json!({"items": [{}]});
+        assert_eq!(subschemas(tuple.as_object().unwrap()).next().unwrap().applies, Applies::Item(0));
+    }
+}

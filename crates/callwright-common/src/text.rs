@@ -1,0 +1,24 @@
+//! Text helpers: shortening text from outside.
+
+/// The first `limit` characters of `text`, with `…` where something was cut off; line breaks and other control characters
+/// become spaces, so that it stays one line.
+pub fn excerpt(text: &str, limit: usize) -> String {
+    let mut letters = text.trim().chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let mut kept: String = letters.by_ref().take(limit).collect();
+    if letters.next().is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_and_stays_on_one_line() {
+        assert_eq!(excerpt("  a\nb\tc ", 10), "a b c");
+        assert_eq!(excerpt("天气预报", 2), "天气…");
+        assert_eq!(excerpt("ab", 2), "ab");
+    }
+}

@@ -1,0 +1,174 @@
+//! Folders of YAML files that people edit.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::digest::add_part;
+
+/// Where such files are, and how many of them are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// The directory.
+    pub path: PathBuf,
+    /// What people call its files, in the plural.
+    pub files: &'static str,
+    /// Files at most.
+    pub max_files: usize,
+    /// Bytes of a file at most.
+    pub max_bytes: usize,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// A folder or a file of it cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The file or the directory cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// What was read.
+        path: PathBuf,
+        /// Why it could not be.
+        source: io::Error,
+    },
+    /// There is more than people write.
+    #[error("{} holds more than {limit} {what}", .path.display())]
+    TooMuch {
+        /// The directory or file.
+        path: PathBuf,
+        /// What there is too much of.
+        what: &'static str,
+        /// How much is allowed.
+        limit: usize,
+    },
+}
+
+/// Tells whether files have changed: of their paths and texts.
+pub type FolderDigest = [u8; 32];
+
+impl FolderFile {
+    /// Reads a file of at most `max_bytes`.
+    ///
+    /// # Errors
+    /// [`FolderError`]: it cannot be read, is not UTF-8, or is too large.
+    pub fn read(path: PathBuf, max_bytes: usize) -> Result<Self, FolderError> {
+        let mut bytes = Vec::new();
+        let read = fs::File::open(&path).and_then(|file| file.take(max_bytes as u64 + 1).read_to_end(&mut bytes));
+        if let Err(source) = read {
+            return Err(FolderError::Unreadable { path, source });
+        }
+        if bytes.len() > max_bytes {
+            return Err(FolderError::TooMuch { path, what: "bytes", limit: max_bytes });
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(error) => {
+                let place = error.utf8_error().valid_up_to();
+                let line = error.as_bytes().iter().take(place).filter(|byte| **byte == b'\n').count() + 1;
+                let message = format!("line {line} is not UTF-8; save the file as UTF-8");
+                Err(FolderError::Unreadable { path, source: io::Error::new(io::ErrorKind::InvalidData, message) })
+            }
+        }
+    }
+
+    /// How errors call it.
+    pub fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Folder {
+    /// The files, in the order of their names. Hidden ones are left out: editors and Kubernetes keep their own there.
+    ///
+    /// # Errors
+    /// [`FolderError`]: the directory or a file cannot be read, or there is too much.
+    pub fn read(&self) -> Result<Vec<FolderFile>, FolderError> {
+        let unreadable = |source| FolderError::Unreadable { path: self.path.clone(), source };
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if is_yaml(&path) {
+                paths.push(path);
+            }
+            if paths.len() > self.max_files {
+                return Err(FolderError::TooMuch { path: self.path.clone(), what: self.files, limit: self.max_files });
+            }
+        }
+        paths.sort();
+        paths.into_iter().map(|path| FolderFile::read(path, self.max_bytes)).collect()
+    }
+}
+
+fn is_yaml(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+    let is_yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    // A link that leads nowhere is a file that cannot be read: that must be said, not skipped.
+    is_yaml && !is_hidden && !path.is_dir()
+}
+
+/// The digest of some files.
+pub fn digest(files: &[FolderFile]) -> FolderDigest {
+    let mut hash = Sha256::new();
+    for file in files {
+        add_part(&mut hash, file.path.as_os_str().as_encoded_bytes());
+        add_part(&mut hash, file.text.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(root: &tempfile::TempDir) -> Folder {
+        Folder { path: root.path().to_owned(), files: "letters", max_files: 2, max_bytes: 8 }
+    }
+
+    fn names(files: &[FolderFile]) -> Vec<&str> {
+        files.iter().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn yaml_files_are_read_in_the_order_of_their_names_and_hidden_ones_are_not() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["b.yml", "a.yaml", ".hidden.yaml", "notes.txt"] {
+            fs::write(root.path().join(name), name.to_uppercase().get(..1).unwrap()).unwrap();
+        }
+        fs::create_dir(root.path().join("folder.yaml")).unwrap();
+        let files = folder(&root).read().unwrap();
+        assert_eq!(names(&files), ["a.yaml", "b.yml"]);
+        assert_eq!(files[0].text, "A");
+        let mut other = files.clone();
+        other[1].text.push('!');
+        assert_ne!(digest(&files), digest(&other));
+        assert_eq!(digest(&files), digest(&folder(&root).read().unwrap()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let root = tempfile::tempdir().unwrap();
+        let error = || folder(&root).read().unwrap_err().to_string();
+        fs::write(root.path().join("a.yaml"), "a: 1\n\u{ff}").unwrap();
+        assert!(folder(&root).read().is_ok());
+        fs::write(root.path().join("a.yaml"), b"a\nb\xff").unwrap();
+        assert!(error().ends_with("a.yaml: line 2 is not UTF-8; save the file as UTF-8"), "{}", error());
+        fs::write(root.path().join("a.yaml"), "123456789").unwrap();
+        assert!(error().ends_with("a.yaml holds more than 8 bytes"), "{}", error());
+        for name in ["b.yaml", "c.yaml"] {
+            fs::write(root.path().join(name), "").unwrap();
+        }
+        assert!(error().ends_with("holds more than 2 letters"), "{}", error());
+        let absent = Folder { path: root.path().join("absent"), ..folder(&root) };
+        assert!(absent.read().unwrap_err().to_string().starts_with("cannot read "));
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the values of a YAML text stand: for mistakes that are found after it was read.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+use crate::json::Pointer;
+
+/// The places of a mapping's or sequence's values, by key or index; none for a scalar.
+#[derive(Debug)]
+pub(super) struct Places(Vec<(String, Spanned<Places>)>);
+
+impl Places {
+    /// Line and column of a value; of the nearest value around it, where it is not written down itself.
+    pub(super) fn of(&self, pointer: &Pointer) -> Option<(usize, usize)> {
+        let mut found = None;
+        let mut here = self;
+        for token in pointer.tokens() {
+            let Some((_, child)) = here.0.iter().find(|(key, _)| *key == token) else { break };
+            found = Some((child.referenced.line() as usize, child.referenced.column() as usize));
+            here = &child.value;
+        }
+        found
+    }
+}
+
+impl<'de> Deserialize<'de> for Places {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PlacesVisitor)
+    }
+}
+
+struct PlacesVisitor;
+
+/// A scalar has no values inside.
+macro_rules! scalars {
+    ($($visit:ident: $type:ty),*) => { $(
+        fn $visit<E>(self, _: $type) -> Result<Places, E> {
+            Ok(Places(Vec::new()))
+        }
+    )* };
+}
+
+impl<'de> Visitor<'de> for PlacesVisitor {
+    type Value = Places;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any YAML")
+    }
+
+    scalars!(visit_bool: bool, visit_i64: i64, visit_i128: i128, visit_u64: u64, visit_u128: u128, visit_f64: f64, visit_str: &str);
+
+    fn visit_unit<E>(self) -> Result<Places, E> {
+        Ok(Places(Vec::new()))
+    }
+
+    fn visit_none<E>(self) -> Result<Places, E> {
+        Ok(Places(Vec::new()))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Places, D::Error> {
+        Places::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Places, A::Error> {
+        let mut places = Vec::new();
+        while let Some(item) = items.next_element()? {
+            places.push((places.len().to_string(), item));
+        }
+        Ok(Places(places))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Places, A::Error> {
+        let mut places = Vec::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            places.push((key, entries.next_value()?));
+        }
+        Ok(Places(places))
+    }
+}

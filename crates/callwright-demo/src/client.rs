@@ -1,0 +1,93 @@
+//! A plain HTTP/1.1 client for loopback: one connection per request, answers bounded in size and time.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use url::Url;
+
+use super::DemoError;
+
+/// Largest answer that the demo reads, in bytes.
+const ANSWER_LIMIT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Time for one request, its answer included. Everything is on loopback and a turn takes milliseconds: this only keeps a
+/// broken set-up from hanging.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    /// The body as it came, chunk by chunk.
+    pub chunks: Vec<Bytes>,
+}
+
+impl Answer {
+    /// The whole body as text; invalid UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.chunks.concat()).into_owned()
+    }
+
+    /// A header field's value, where it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// `GET url`.
+pub async fn get(url: &str) -> Result<Answer, DemoError> {
+    send(Method::GET, url, &[], Bytes::new()).await
+}
+
+/// `POST url` with a JSON body.
+pub async fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer, DemoError> {
+    let mut all = vec![(CONTENT_TYPE.as_str(), "application/json")];
+    all.extend_from_slice(headers);
+    send(Method::POST, url, &all, body.to_string().into()).await
+}
+
+/// Sends one request and reads its answer to the end.
+pub async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: Bytes) -> Result<Answer, DemoError> {
+    let exchange = tokio::time::timeout(REQUEST_TIMEOUT, exchange(&method, url, headers, body));
+    let result = match exchange.await {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no answer within {} seconds", REQUEST_TIMEOUT.as_secs())),
+    };
+    result.map_err(|reason| DemoError::Request { method: method.to_string(), url: url.to_owned(), reason })
+}
+
+async fn exchange(
+    method: &Method,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Bytes,
+) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+    let url = Url::parse(url)?;
+    let host = url.host_str().ok_or("the URL names no host")?;
+    let port = url.port_or_known_default().ok_or("the URL names no port")?;
+    let connection = TcpStream::connect((host, port)).await?;
+    connection.set_nodelay(true)?;
+    let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(connection)).await?;
+    let driver = tokio::spawn(driver);
+    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    let mut request = http::Request::builder().method(method).uri(target).header(HOST, format!("{host}:{port}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = sender.send_request(request.body(Full::new(body))?).await?;
+    let (head, body) = response.into_parts();
+    let mut body = Limited::new(body, ANSWER_LIMIT_BYTES);
+    let mut chunks = Vec::new();
+    while let Some(frame) = body.frame().await {
+        chunks.extend(frame?.into_data().ok());
+    }
+    driver.abort();
+    Ok(Answer { status: head.status, headers: head.headers, chunks })
+}

@@ -1,0 +1,255 @@
+//! Holds the conversations of the catalogue through a proxy and prints what happened.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use callwright_types::Trace;
+
+use super::client_tool::{ClientTools, definitions};
+use super::conversations::{Conversation, catalogue};
+use super::said::Said;
+use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
+use super::{DemoError, client};
+
+/// Requests of the client in one conversation, before it gives up on a model that only calls.
+const MOST_TURNS: usize = 6;
+
+/// How often a trace is asked for, and how long the pauses between are: it is stored beside the answer, not before it.
+const TRACE_POLLS: u32 = 100;
+const TRACE_PAUSE: Duration = Duration::from_millis(50);
+
+/// The series that tells how many lessons there are.
+const LESSONS: &str = "callwright_lessons ";
+
+/// What the reader has to know before anything else.
+const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
+    make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
+    Everything else is real: the proxy, the sample APIs, their documents, and every HTTP request between them.";
+
+/// One conversation as it went.
+#[derive(Debug)]
+pub struct Played {
+    /// The conversation's title.
+    pub title: &'static str,
+    /// The traces of its turns, as the operator side tells them.
+    pub traces: Vec<Trace>,
+    /// The text of the last answer.
+    pub answer: String,
+    /// Did it show what it is in the catalogue to show?
+    pub as_promised: bool,
+}
+
+/// Holds every conversation of the catalogue through the proxy at `client_url` (such as `http://127.0.0.1:8787`), reads
+/// what happened from its operator side, and writes the transcript to `out`: with ANSI styles, so wrap a terminal that may
+/// not want them (`anstream`).
+///
+/// # Errors
+/// [`DemoError::Request`] where a request gets no usable answer, [`DemoError::Output`] where `out` fails.
+pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<Vec<Played>, DemoError> {
+    let mut page = Page::new(out);
+    page.heading("Callwright demo").map_err(DemoError::Output)?;
+    page.paragraph(OPENING).map_err(DemoError::Output)?;
+    let metrics = format!("{operator_url}/metrics");
+    let before = client::get(&metrics).await?.text();
+    let run: String = std::iter::repeat_with(fastrand::alphanumeric).take(8).collect();
+    let mut all = Vec::new();
+    for (number, conversation) in (1..).zip(catalogue()) {
+        let heading = format!("{number:>2}  {}", conversation.title);
+        page.heading(&heading).and_then(|()| page.paragraph(conversation.about)).map_err(DemoError::Output)?;
+        let proxy = Proxy { client_url, operator_url, session: format!("demo-{run}-{number}") };
+        if conversation.remembers {
+            proxy.has_learned().await?;
+        }
+        let played = hold(conversation, &proxy, &mut page).await?;
+        if !played.as_promised {
+            let line = Line::new(Label::Trouble, "this conversation did not show what it is here to show");
+            page.line(&line).map_err(DemoError::Output)?;
+        }
+        all.push(played);
+    }
+    page.paragraph(&planned(&all)).map_err(DemoError::Output)?;
+    let after = client::get(&metrics).await?.text();
+    closing(&mut page, &moved(&before, &after)).map_err(DemoError::Output)?;
+    Ok(all)
+}
+
+/// The proxy as one conversation sees it.
+struct Proxy<'a> {
+    client_url: &'a str,
+    operator_url: &'a str,
+    session: String,
+}
+
+impl Proxy<'_> {
+    /// One turn: the answer and its trace.
+    async fn turn(&self, body: &Value) -> Result<(Said, Trace), DemoError> {
+        let url = format!("{}/v1/chat/completions", self.client_url);
+        let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
+        let answer = client::post(&url, &headers, body).await?;
+        let failed = |reason| DemoError::Request { method: "POST".to_owned(), url: url.clone(), reason };
+        let said = Said::read(&answer).map_err(failed)?;
+        let id =
+            answer.header("x-callwright-trace").ok_or_else(|| failed("no header x-callwright-trace".to_owned()))?;
+        Ok((said, self.trace(id).await?))
+    }
+
+    /// Waits until there is a lesson: it is learned beside the turns. Where none comes, the conversation does not show what it is to show.
+    async fn has_learned(&self) -> Result<(), DemoError> {
+        let is_any = |text: &str| text.lines().any(|line| line.starts_with(LESSONS) && !line.ends_with(" 0"));
+        for _ in 0..TRACE_POLLS {
+            if is_any(&client::get(&format!("{}/metrics", self.operator_url)).await?.text()) {
+                break;
+            }
+            tokio::time::sleep(TRACE_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    async fn trace(&self, id: &str) -> Result<Trace, DemoError> {
+        let url = format!("{}/admin/traces/{id}", self.operator_url);
+        let failed = |reason| DemoError::Request { method: "GET".to_owned(), url: url.clone(), reason };
+        for _ in 0..TRACE_POLLS {
+            let answer = client::get(&url).await?;
+            if answer.status.is_success() {
+                return serde_json::from_str(&answer.text()).map_err(|error| failed(format!("no trace: {error}")));
+            }
+            if answer.status != StatusCode::NOT_FOUND {
+                return Err(failed(format!("status {}: {}", answer.status.as_u16(), answer.text())));
+            }
+            tokio::time::sleep(TRACE_PAUSE).await;
+        }
+        Err(failed(format!("not stored within {} seconds", (TRACE_PAUSE * TRACE_POLLS).as_secs())))
+    }
+}
+
+/// Holds one conversation to its last answer, and writes it down.
+async fn hold<W: Write>(
+    conversation: &Conversation,
+    proxy: &Proxy<'_>,
+    page: &mut Page<'_, W>,
+) -> Result<Played, DemoError> {
+    let tools = ClientTools::default();
+    let mut messages = Vec::new();
+    let mut replies = std::iter::once(&conversation.question).chain(conversation.replies);
+    let (mut traces, mut answer): (Vec<Trace>, _) = (Vec::new(), String::new());
+    let mut is_users_turn = true;
+    for _ in 0..MOST_TURNS {
+        if is_users_turn {
+            let Some(reply) = replies.next() else { break };
+            messages.push(json!({ "role": "user", "content": reply }));
+            write(page, [Line::new(Label::User, *reply)])?;
+        }
+        let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
+        write(page, turn_lines(&trace, &said.text, traces.last()))?;
+        write(page, answer_lines(&said))?;
+        write(page, ending_lines(&trace))?;
+        traces.push(trace);
+        answer.clone_from(&said.text);
+        messages.push(said.to_message());
+        is_users_turn = said.calls.is_empty();
+        for call in &said.calls {
+            let result = tools.run(&call.name, &call.arguments);
+            write(page, [Line::new(Label::Client, format!("runs {} itself → {result}", call.name))])?;
+            messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": result.to_string() }));
+        }
+    }
+    let as_promised = !answer.is_empty() && conversation.is_kept_by(&traces);
+    Ok(Played { title: conversation.title, traces, answer, as_promised })
+}
+
+/// How many turns followed a plan, and that the others paid for none.
+fn planned(all: &[Played]) -> String {
+    let turns = || all.iter().flat_map(|played| &played.traces);
+    let followed = turns().filter(|trace| trace.plan.is_some()).count();
+    let requests: u64 = turns().filter_map(|trace| Some(trace.plan.as_ref()?.cost.requests)).sum();
+    format!(
+        "{followed} of {} turns followed a plan, which took {requests} small requests to the model; the others paid for none.",
+        turns().count()
+    )
+}
+
+fn request(conversation: &Conversation, messages: &[Value]) -> Value {
+    let mut body = json!({ "model": conversation.model, "messages": messages });
+    if let Some(tool) = conversation.streams_with {
+        body["tools"] = definitions(tool);
+        body["stream"] = true.into();
+    }
+    body
+}
+
+fn answer_lines(said: &Said) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let streamed = if said.events > 0 { format!(" (streamed, {} events)", said.events) } else { String::new() };
+    if !said.text.is_empty() {
+        lines.push(Line::new(Label::Answer, format!("{}{streamed}", said.text)));
+    }
+    for call in &said.calls {
+        lines.push(Line::new(Label::Answer, format!("calls {} {}", call.name, call.arguments)));
+    }
+    lines
+}
+
+fn write<W: Write>(page: &mut Page<'_, W>, lines: impl IntoIterator<Item = Line>) -> Result<(), DemoError> {
+    lines.into_iter().try_for_each(|line| page.line(&line)).map_err(DemoError::Output)
+}
+
+fn closing<W: Write>(page: &mut Page<'_, W>, moved: &[(String, f64)]) -> io::Result<()> {
+    page.heading("What moved on /metrics")?;
+    page.table(moved.iter().map(|(series, growth)| (format!("+{growth}"), series.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::super::server::{Handler, Reply, Request, Server};
+    use super::*;
+
+    /// A proxy that knows nothing: one answer, one trace in which nothing happened.
+    struct Nothing;
+
+    impl Handler for Nothing {
+        async fn handle(&self, request: &Request) -> Reply {
+            match request.path.as_str() {
+                "/v1/chat/completions" => {
+                    let answer = json!({ "choices": [{ "message": { "content": "I do not know." } }] });
+                    Reply::json(StatusCode::OK, &answer)
+                        .with_header(HeaderName::from_static("x-callwright-trace"), "t1")
+                }
+                "/admin/traces/t1" => Reply::json(
+                    StatusCode::OK,
+                    &json!({
+                        "id": "t1", "started_at": "2026-06-02T10:00:00Z", "endpoint": "/v1/chat/completions",
+                        "model": "travel", "upstream": "default", "policy": "demo", "mode": "guard", "stream": false,
+                        "status": 200, "verdict": "text", "tools_offered": [], "attempts": [], "executions": [],
+                        "record": [], "usage": {}, "duration_ms": 1.0, "overhead_ms": 0.1
+                    }),
+                ),
+                _ => Reply::json(StatusCode::OK, &Value::Null),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_conversation_that_shows_nothing_is_called_trouble() {
+        let proxy = Server::start(Nothing).await.unwrap();
+        let mut out = Vec::new();
+        let all = play(&proxy.url(), &proxy.url(), &mut out).await.unwrap();
+        assert_eq!(all.len(), catalogue().count());
+        assert!(all.iter().all(|played| !played.as_promised && played.answer == "I do not know."));
+        let transcript = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        assert_eq!(transcript.matches("did not show what it is here to show").count(), catalogue().count());
+        assert!(transcript.contains("The model in this demo is scripted"));
+        assert!(transcript.lines().all(|line| line.chars().count() <= 100));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_trace_ends_the_play_with_its_place() {
+        let model = super::super::ScriptedModel::start().await.unwrap();
+        let error = play(&model.url(), &model.url(), &mut Vec::new()).await.unwrap_err();
+        assert!(error.to_string().contains("/v1/chat/completions: no header x-callwright-trace"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! What a turn's trace tells of the plan that it followed.
+
+use callwright_types::{ChosenBy, PlanChoice, PlanNote, Trace};
+
+use super::turn::{call_text, execution_lines, repair_text};
+use super::{Label, Line};
+
+/// What the plan was, what it said in the model's place with what came of that, and what drawing it has cost. A plan that is the one of the turn
+/// `before` is not told again.
+pub(super) fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<Line> {
+    let before = before.and_then(|trace| trace.plan.as_ref());
+    let mut lines = vec![Line::new(Label::Plan, heading(note, before))];
+    let mut choices: Vec<&PlanChoice> = note.choices.iter().collect();
+    for step in &note.steps {
+        for call in &step.calls {
+            let is_for = |choice: &&PlanChoice| tool_of(note, &choice.call) == Some(call.name.as_str());
+            let (taken, others) = choices.into_iter().partition(is_for);
+            choices = others;
+            lines.extend(taken.into_iter().map(|choice| Line::new(Label::Plan, choice_text(note, choice))));
+        }
+        lines.extend(step.calls.iter().map(|call| Line::new(Label::Plan, call_text(call))));
+        for repair in &step.repairs {
+            let (found, repaired) = repair_text(repair);
+            lines.extend([Line::new(Label::Found, found), Line::new(Label::Repaired, repaired)]);
+        }
+        let ran = trace.executions.iter().filter(|ran| step.calls.iter().any(|call| call.id == ran.call.id));
+        lines.extend(ran.flat_map(execution_lines));
+    }
+    lines.extend(note.notes.iter().map(|fault| Line::new(Label::Found, fault.clone())));
+    lines
+}
+
+/// What drawing has cost, beside the requests that the model would have had anyway.
+pub(super) fn cost_text(note: &PlanNote) -> String {
+    match note.cost.requests {
+        0 => "no request for the plan".to_owned(),
+        1 => format!("1 request for the plan ({} tokens)", note.cost.tokens()),
+        count => format!("{count} requests for the plan ({} tokens)", note.cost.tokens()),
+    }
+}
+
+fn heading(note: &PlanNote, before: Option<&PlanNote>) -> String {
+    let Some(plan) = &note.plan else { return "none could be drawn".to_owned() };
+    let shown = plan.to_string();
+    match before {
+        Some(before) if before.plan == note.plan => {
+            format!("goes on: {} of {} calls are made", note.made.len(), plan.nodes().len())
+        }
+        Some(_) => format!("is drawn anew where something was missing or has changed\n{shown}"),
+        None => format!("is drawn: {}\n{shown}", note.reason),
+    }
+}
+
+fn choice_text(note: &PlanNote, choice: &PlanChoice) -> String {
+    let tool = |label| tool_of(note, label).unwrap_or(label);
+    let why = match choice.by {
+        ChosenBy::Only => "there is no other",
+        ChosenBy::Said => "the user named it",
+        ChosenBy::Model => "the model chose it",
+    };
+    let (taken, items) = (choice.taken + 1, choice.items);
+    format!("takes item {taken} of {items} of {}'s answer for {}: {why}", tool(&choice.from), tool(&choice.call))
+}
+
+/// The tool of the call of this label.
+fn tool_of<'a>(note: &'a PlanNote, label: &str) -> Option<&'a str> {
+    Some(note.plan.as_ref()?.node(label)?.tool.as_str())
+}

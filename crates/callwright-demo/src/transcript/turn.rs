@@ -1,0 +1,231 @@
+//! What a turn's trace tells, as lines in the order in which it happened.
+
+use callwright_types::trace::{Attempt, Execution, Observation, Round};
+use callwright_types::{Call, Diagnosis, Repair, Trace};
+use serde_json::Value;
+
+use super::plan::{cost_text, plan_lines};
+use super::{Label, Line};
+
+/// Purpose of the attempt that asks for a last word.
+const CLOSING: &str = "closing";
+
+/// Purpose of the attempts that draw a plan: they are told with the plan.
+const PLAN: &str = "plan";
+
+/// Most characters of an API's answer that the transcript shows.
+const BODY_CHARS: usize = 260;
+
+/// Most lines of a message to the model that the transcript shows.
+const FEEDBACK_LINES: usize = 10;
+
+/// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
+/// that very `answer`. The turn `before` may have followed the same plan.
+pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<Line> {
+    let rounds = trace.record.iter().collect();
+    let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
+    trace
+        .observed
+        .iter()
+        .filter(|observation| !observation.again)
+        .for_each(|observation| telling.observation(observation));
+    telling.lessons();
+    if let Some(plan) = &trace.plan {
+        telling.lines.extend(plan_lines(trace, plan, before));
+    }
+    for attempt in &trace.attempts {
+        telling.attempt(attempt);
+    }
+    telling.lines
+}
+
+/// What is to be said about a turn once its answer is told: the record for a person where a limit ended it, the verdict, the costs.
+pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if is_handed_over(trace) {
+        lines.push(Line::new(Label::Record, "what was tried, for the person who takes over"));
+        lines.extend(record_lines(&trace.record));
+    }
+    if let Some(error) = &trace.error {
+        lines.push(Line::new(Label::Trouble, error.clone()));
+    }
+    let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != PLAN).count() {
+        0 => "no request to the model".to_owned(),
+        1 => "1 request to the model".to_owned(),
+        count => format!("{count} requests to the model"),
+    };
+    if let Some(plan) = &trace.plan {
+        requests += &format!(", {}", cost_text(plan));
+    }
+    let verdict = format!(
+        "{}; {requests}; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
+        trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
+    );
+    lines.push(Line::new(Label::Verdict, verdict));
+    lines
+}
+
+/// Did a limit end the turn, with or without a last word of the model?
+pub(crate) fn is_handed_over(trace: &Trace) -> bool {
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
+}
+
+/// The rounds, those that are alike as one.
+fn record_lines(record: &[Round]) -> Vec<Line> {
+    let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
+    let mut number = 1;
+    let mut lines = Vec::new();
+    for rounds in record.chunk_by(alike) {
+        let Some(round) = rounds.first() else { continue };
+        let last = number + rounds.len() - 1;
+        let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
+        let found = round.observation.lines().find(|line| line.starts_with("- "));
+        let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
+        lines.push(Line::new(Label::Record, format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS))));
+        number = last + 1;
+    }
+    lines
+}
+
+struct Telling<'a> {
+    trace: &'a Trace,
+    answer: &'a str,
+    lines: Vec<Line>,
+    /// Rounds that were not told yet.
+    rounds: Vec<&'a Round>,
+    /// The last message to the model that was told, so that it is not told twice.
+    last_told: &'a str,
+}
+
+impl<'a> Telling<'a> {
+    fn add(&mut self, label: Label, text: impl Into<String>) {
+        self.lines.push(Line::new(label, text));
+    }
+
+    fn lessons(&mut self) {
+        let lessons = self.trace.memory.iter().flat_map(|memory| &memory.lessons);
+        match lessons.filter(|lesson| !lesson.withheld && !lesson.again).count() {
+            0 => {}
+            1 => self.add(Label::Recall, "one lesson from earlier conversations stands behind the question"),
+            count => {
+                self.add(Label::Recall, format!("{count} lessons from earlier conversations stand behind the question"))
+            }
+        }
+    }
+
+    fn attempt(&mut self, attempt: &'a Attempt) {
+        if attempt.purpose == CLOSING {
+            self.add(Label::Limit, "is reached: the model is asked for a last word, without calls");
+        }
+        if attempt.outcome != "success" {
+            self.add(
+                Label::Trouble,
+                format!("the model at `{}` did not answer: {}", attempt.upstream, attempt.outcome),
+            );
+        }
+        for call in &attempt.calls {
+            self.add(Label::Model, call_text(call));
+        }
+        for repair in &attempt.repairs {
+            let (found, repaired) = repair_text(repair);
+            self.add(Label::Found, found);
+            self.add(Label::Repaired, repaired);
+        }
+        for diagnosis in &attempt.diagnoses {
+            self.add(Label::Found, diagnosis_text(diagnosis));
+        }
+        let mut faulty: Vec<usize> = attempt.diagnoses.iter().map(|diagnosis| diagnosis.call).collect();
+        faulty.dedup();
+        for _ in faulty {
+            self.next_round("static");
+        }
+        let trace = self.trace;
+        let ran = |execution: &&Execution| attempt.calls.iter().any(|call| call.id == execution.call.id);
+        for execution in trace.executions.iter().filter(ran) {
+            self.execution(execution);
+        }
+    }
+
+    fn observation(&mut self, observation: &Observation) {
+        self.add(
+            Label::Found,
+            format!("the client's {} reports a failure (`{}`)", observation.call.name, observation.rule),
+        );
+        let passage = observation.explanation.as_ref().and_then(|explanation| explanation.passages.first());
+        if let Some(passage) = passage {
+            self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
+        }
+    }
+
+    fn execution(&mut self, execution: &Execution) {
+        self.lines.extend(execution_lines(execution));
+        if execution.explanation.is_some() {
+            self.next_round("dynamic");
+        }
+    }
+
+    /// What the model was told in the next round of this kind, and what it said to that.
+    fn next_round(&mut self, kind: &str) {
+        let Some(index) = self.rounds.iter().position(|round| round.kind == kind) else { return };
+        let round = self.rounds.remove(index);
+        if round.observation == self.last_told {
+            self.add(Label::SentBack, "the same again");
+        } else {
+            self.add(Label::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
+        }
+        self.last_told = &round.observation;
+        let thought = round.thought.as_deref().unwrap_or_default().trim();
+        if !thought.is_empty() && thought != self.answer.trim() {
+            self.add(Label::Model, format!("“{thought}”"));
+        }
+    }
+}
+
+/// What an API was asked and answered, and what the documentation says about a failed outcome.
+pub(super) fn execution_lines(execution: &Execution) -> Vec<Line> {
+    let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
+    let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
+    let mut lines = vec![Line::new(Label::Api, format!("{} → {status} {body}", execution.operation))];
+    let passage = execution.explanation.as_ref().and_then(|explanation| explanation.passages.first());
+    lines.extend(
+        passage.map(|passage| Line::new(Label::Explained, format!("“{}”\n({})", passage.text, passage.source))),
+    );
+    lines
+}
+
+pub(super) fn call_text(call: &Call) -> String {
+    format!("calls {} {}", call.name, call.arguments)
+}
+
+fn diagnosis_text(diagnosis: &Diagnosis) -> String {
+    let place = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path) };
+    format!("{} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message)
+}
+
+/// What a repair tells that was found, and what was done about it.
+pub(super) fn repair_text(repair: &Repair) -> (String, String) {
+    let fault = repair.kind.fault();
+    let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };
+    let found = format!("{} {} at {place}", fault.code(), fault.name());
+    let value = |value: &Value| if value.is_null() { "nothing".to_owned() } else { value.to_string() };
+    (found, format!("{}: {} → {}", repair.kind.label(), value(&repair.from), value(&repair.to)))
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let mut chars = text.trim().chars();
+    let mut cut: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+fn first_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.trim().lines().collect();
+    match lines.get(..most) {
+        Some(first) if lines.len() > most + 1 => {
+            format!("{}\n… and {} lines more", first.join("\n"), lines.len() - most)
+        }
+        _ => lines.join("\n"),
+    }
+}

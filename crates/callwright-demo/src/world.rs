@@ -1,0 +1,216 @@
+//! The world of a demo: the servers, the documents and policies on disk, and the configuration of a proxy between them.
+
+use std::path::{Path, PathBuf};
+
+use super::flight_desk::FlightDesk;
+use super::meeting_rooms::MeetingRooms;
+use super::route_planner::RoutePlanner;
+use super::scripted_model::ScriptedModel;
+use super::{DemoError, Server, flight_desk, meeting_rooms, route_planner};
+
+/// The route planner's document.
+const ROUTE_PLANNER: &str = include_str!("../../../openapi/route-planner.yaml");
+
+/// The meeting-room service's document.
+const MEETING_ROOMS: &str = include_str!("../../../openapi/meeting-rooms.yaml");
+
+/// The flight desk's document.
+const FLIGHTS: &str = include_str!("../../../openapi/flights.yaml");
+
+/// The policy of the proxy between them.
+const POLICY: &str = include_str!("policy.yaml");
+
+/// Everything around the proxy. The servers end and the files go when this is dropped.
+#[derive(Debug)]
+pub struct DemoWorld {
+    /// The scripted model: an OpenAI-compatible server. Its base URL is this plus `/v1`.
+    pub model: Server,
+    /// The route planner of `openapi/route-planner.yaml`.
+    pub route_planner: Server,
+    /// The meeting-room service of `openapi/meeting-rooms.yaml`.
+    pub meeting_rooms: Server,
+    /// The flight desk of `openapi/flights.yaml`.
+    pub flight_desk: Server,
+    /// A complete configuration (TOML) of a proxy between them, listening on free ports.
+    pub config_toml: String,
+    directory: Directory,
+}
+
+impl DemoWorld {
+    /// Where the documents and policies lie while the world exists.
+    pub fn directory(&self) -> &Path {
+        &self.directory.0
+    }
+}
+
+/// Starts the model and the APIs on free ports of loopback, and writes their documents and policies into a directory of
+/// their own below `parent`.
+///
+/// # Errors
+/// [`DemoError::Listen`] and [`DemoError::Write`].
+pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
+    let directory = Directory::create(parent)?;
+    directory.write("route-planner.yaml", ROUTE_PLANNER)?;
+    directory.write("meeting-rooms.yaml", MEETING_ROOMS)?;
+    directory.write("flights.yaml", FLIGHTS)?;
+    directory.write("policies/demo.yaml", POLICY)?;
+    let model = ScriptedModel::start().await?;
+    let route_planner = RoutePlanner::start().await?;
+    let meeting_rooms = MeetingRooms::start().await?;
+    let flight_desk = FlightDesk::start().await?;
+    let config_toml = config(&directory.0, &model, [&route_planner, &meeting_rooms, &flight_desk]);
+    Ok(DemoWorld { model, route_planner, meeting_rooms, flight_desk, config_toml, directory })
+}
+
+fn config(directory: &Path, model: &Server, [route_planner, meeting_rooms, flight_desk]: [&Server; 3]) -> String {
+    // A JSON string is a TOML basic string, too.
+    let path = |name: &str| serde_json::Value::from(directory.join(name).display().to_string());
+    format!(
+        r#"[server]
+listen = "127.0.0.1:0"
+operator_listen = "127.0.0.1:0"
+
+[upstreams.default]
+base_url = "{model}/v1"
+
+[aliases.travel]
+model = "scripted"
+toolsets = ["route-planner"]
+
+[aliases.office]
+model = "scripted"
+toolsets = ["meeting-rooms"]
+
+[aliases.flights]
+model = "scripted"
+toolsets = ["flights"]
+
+[toolsets.route-planner]
+document = {route_document}
+base_url = "{route}/v1"
+credentials = {{ ApiKey = "{route_key}" }}
+
+[toolsets.meeting-rooms]
+document = {rooms_document}
+base_url = "{rooms}/v2"
+credentials = {{ Bearer = "{rooms_token}" }}
+
+[toolsets.flights]
+document = {flights_document}
+base_url = "{flights}/v1"
+credentials = {{ ApiKey = "{flights_key}" }}
+
+[executor]
+allowed_addresses = ["127.0.0.1"]
+
+[policies]
+directory = {policies}
+default = "demo"
+
+[store]
+url = "sqlite::memory:"
+
+# Lessons are not held back from any turn, as they are in use to find out whether they help: the demo is to show each time the same.
+[experience]
+withhold = 0.0
+"#,
+        model = model.url(),
+        route_document = path("route-planner.yaml"),
+        route = route_planner.url(),
+        route_key = route_planner::KEY,
+        rooms_document = path("meeting-rooms.yaml"),
+        rooms = meeting_rooms.url(),
+        rooms_token = meeting_rooms::TOKEN,
+        flights_document = path("flights.yaml"),
+        flights = flight_desk.url(),
+        flights_key = flight_desk::KEY,
+        policies = path("policies"),
+    )
+}
+
+/// A directory that is removed, with all that is in it, when this is dropped.
+#[derive(Debug)]
+struct Directory(PathBuf);
+
+impl Directory {
+    fn create(parent: &Path) -> Result<Self, DemoError> {
+        let path = parent.join(format!("callwright-demo-{:016x}", fastrand::u64(..)));
+        let policies = path.join("policies");
+        std::fs::create_dir_all(&policies).map_err(|source| DemoError::Write { path: policies, source })?;
+        Ok(Self(path))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), DemoError> {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).map_err(|source| DemoError::Write { path, source })
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // What cannot be removed is a few kilobytes in a temporary place.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::Value;
+
+    use super::super::client;
+    use super::*;
+
+    #[tokio::test]
+    async fn the_configuration_names_files_that_exist_and_they_go_with_the_world() {
+        let parent = tempfile::tempdir().unwrap();
+        let world = start(parent.path()).await.unwrap();
+        let config: toml::Table = world.config_toml.parse().unwrap();
+        for toolset in ["route-planner", "meeting-rooms", "flights"] {
+            let path = config["toolsets"][toolset]["document"].as_str().unwrap();
+            assert!(std::fs::read_to_string(path).unwrap().starts_with("openapi: 3.0.3"), "{path}");
+        }
+        let policies = config["policies"]["directory"].as_str().unwrap();
+        assert!(std::fs::read_dir(policies).unwrap().count() > 0, "{policies}");
+        let base_url = config["upstreams"]["default"]["base_url"].as_str().unwrap();
+        assert_eq!(client::get(&format!("{base_url}/models")).await.unwrap().status.as_u16(), 200);
+        drop(world);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_place_that_cannot_be_written_is_named() {
+        let error = start(Path::new("/dev/null")).await.unwrap_err();
+        assert!(error.to_string().starts_with("cannot write /dev/null/callwright-demo-"), "{error}");
+    }
+
+    /// Every operation of a document is there: without a credential it is refused, not unknown.
+    #[tokio::test]
+    async fn the_servers_serve_what_their_documents_promise() {
+        let parent = tempfile::tempdir().unwrap();
+        let world = start(parent.path()).await.unwrap();
+        for (text, base_url, credential) in [
+            (ROUTE_PLANNER, format!("{}/v1", world.route_planner.url()), ("x-api-key", route_planner::KEY.to_owned())),
+            (
+                MEETING_ROOMS,
+                format!("{}/v2", world.meeting_rooms.url()),
+                ("authorization", format!("Bearer {}", meeting_rooms::TOKEN)),
+            ),
+            (FLIGHTS, format!("{}/v1", world.flight_desk.url()), ("x-api-key", flight_desk::KEY.to_owned())),
+        ] {
+            let document: Value = serde_saphyr::from_str(text).unwrap();
+            for (path, item) in document["paths"].as_object().unwrap() {
+                for (method, operation) in item.as_object().unwrap() {
+                    let method: Method = method.to_uppercase().parse().unwrap();
+                    let url = format!("{base_url}{}", path.replace("{id}", "b-1").replace("{traveller_id}", "t-1"));
+                    let headers = [(credential.0, credential.1.as_str())];
+                    let answer = client::send(method.clone(), &url, &headers, bytes::Bytes::new()).await.unwrap();
+                    let documented = operation["responses"].get(answer.status.as_str()).is_some();
+                    assert!(documented, "{method} {path}: {} is not documented", answer.status);
+                    let answer = client::send(method.clone(), &url, &[], bytes::Bytes::new()).await.unwrap();
+                    assert_eq!(answer.status.as_u16(), 401, "{method} {path}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The operator's exceptions: addresses, networks and names.
+
+use std::net::IpAddr;
+
+use super::ranges::{same_prefix_v4, same_prefix_v6};
+use crate::BuildError;
+
+/// What the operator allows beyond public addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct AllowList {
+    networks: Vec<(IpAddr, u32)>,
+    names: Vec<String>,
+}
+
+impl AllowList {
+    /// Reads the entries of `allowed_addresses`.
+    ///
+    /// # Errors
+    /// [`BuildError::AllowedAddress`] for the first entry that is none of the three.
+    pub(crate) fn parse(entries: &[String]) -> Result<Self, BuildError> {
+        let mut list = Self::default();
+        for entry in entries {
+            list.add(entry.trim()).map_err(|why| BuildError::AllowedAddress { entry: entry.clone(), why })?;
+        }
+        Ok(list)
+    }
+
+    pub(super) fn has_address(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.networks.iter().any(|(network, bits)| match (address, network) {
+            (IpAddr::V4(address), IpAddr::V4(network)) => same_prefix_v4(address, *network, *bits),
+            (IpAddr::V6(address), IpAddr::V6(network)) => same_prefix_v6(address, *network, *bits),
+            _ => false,
+        })
+    }
+
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        let name = plain_name(name);
+        self.names.contains(&name)
+    }
+
+    fn add(&mut self, entry: &str) -> Result<(), &'static str> {
+        if let Some((address, bits)) = entry.split_once('/') {
+            let address: IpAddr =
+                address.parse().map_err(|_| "no network: what stands before the `/` is no IP address")?;
+            let bits: u32 = bits.parse().map_err(|_| "no network: what stands behind the `/` is no number of bits")?;
+            if bits > address_bits(address) {
+                return Err("no network: it has more bits than the address");
+            }
+            self.networks.push((address, bits));
+        } else if let Ok(address) = bare_address(entry) {
+            let address = address.to_canonical();
+            self.networks.push((address, address_bits(address)));
+        } else {
+            self.names.push(host_name(entry)?);
+        }
+        Ok(())
+    }
+}
+
+fn bare_address(entry: &str) -> Result<IpAddr, std::net::AddrParseError> {
+    entry.trim_start_matches('[').trim_end_matches(']').parse()
+}
+
+/// Reads a name as the URL parser would, so that both forms of an international name agree.
+fn host_name(entry: &str) -> Result<String, &'static str> {
+    match url::Host::parse(entry) {
+        Ok(url::Host::Domain(name)) if name.contains('*') => Err("a pattern, which is not supported"),
+        Ok(url::Host::Domain(name)) => Ok(plain_name(&name)),
+        Ok(_) => Err("an address in a notation that is easily misread"),
+        Err(_) => Err("no host name"),
+    }
+}
+
+fn plain_name(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+fn address_bits(address: IpAddr) -> u32 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(entry: &str) -> Result<AllowList, BuildError> {
+        AllowList::parse(&[entry.to_owned()])
+    }
+
+    #[test]
+    fn addresses_networks_and_names_are_read() {
+        let list =
+            AllowList::parse(&["127.0.0.1", "[::1]", "fd00::/8", "0.0.0.0/0", "Bücher.example."].map(str::to_owned))
+                .unwrap();
+        for address in ["127.0.0.1", "::1", "fdff::1", "10.9.8.7", "::ffff:10.9.8.7"] {
+            assert!(list.has_address(address.parse().unwrap()), "{address}");
+        }
+        assert!(!list.has_address("fe80::1".parse().unwrap()));
+        assert!(list.has_name("xn--bcher-kva.example") && list.has_name("XN--bcher-kva.example."));
+        assert!(!list.has_name("example"));
+    }
+
+    #[test]
+    fn an_entry_that_is_nothing_of_this_is_an_error_that_names_it() {
+        for entry in ["", "10.0.0.0/33", "10.0.0.0/x", "host/8", "http://a", "a b", "*.internal", "0x7f.1", "::1/129"] {
+            let error = parse(entry).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{entry}`")) && error.contains("allowed_addresses"), "{error}");
+        }
+    }
+}

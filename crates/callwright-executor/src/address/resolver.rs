@@ -1,0 +1,59 @@
+//! Name resolution that gives checked addresses alone.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::AddressPolicy;
+
+/// Resolves names to addresses, unchecked: what it gives is checked before anything is connected to.
+pub trait Lookup: Send + Sync {
+    /// All addresses of `name`.
+    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The system's resolver.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(
+            async move { Ok(tokio::net::lookup_host((name.as_str(), 0)).await?.map(|found| found.ip()).collect()) },
+        )
+    }
+}
+
+/// A name whose addresses are all forbidden: the text says which and what would allow them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ForbiddenAddress(pub(crate) String);
+
+/// What the HTTP client resolves names with. It connects to the very addresses that this gives, so nothing can change in between.
+pub(crate) struct CheckedResolver {
+    policy: Arc<AddressPolicy>,
+    lookup: Arc<dyn Lookup>,
+}
+
+impl CheckedResolver {
+    pub(crate) fn new(policy: Arc<AddressPolicy>, lookup: Arc<dyn Lookup>) -> Self {
+        Self { policy, lookup }
+    }
+}
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (policy, lookup) = (Arc::clone(&self.policy), Arc::clone(&self.lookup));
+        Box::pin(async move {
+            let name = name.as_str().to_owned();
+            let found = lookup.lookup(name.clone()).await?;
+            let permitted = policy.check_resolved(&name, found).map_err(|refusal| ForbiddenAddress(refusal.0))?;
+            // The client replaces port 0 by the URL's.
+            let addresses: Addrs = Box::new(permitted.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}

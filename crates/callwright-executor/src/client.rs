@@ -1,0 +1,266 @@
+//! Requests over the network: checked addresses, bounded redirects, and a repetition only where it cannot do harm.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{LINK, LOCATION};
+use http::{HeaderValue, Method, StatusCode};
+use reqwest::redirect::Policy;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
+use super::host_gates::HostGates;
+use super::refusal::{Refusal, refuse};
+use super::request::{Request, is_safe};
+use super::{BuildError, Settings, answer};
+use callwright_types::Outcome;
+use callwright_types::outcome::ApiAnswer;
+
+/// What APIs see as the client.
+const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
+
+/// The client for all tool APIs.
+pub(super) struct Client {
+    /// For safe methods.
+    pooled: reqwest::Client,
+    /// For all others: each gets a connection of its own, because on a pooled one that the server is just closing it could not be
+    /// known whether the request was read.
+    fresh: reqwest::Client,
+    addresses: Arc<AddressPolicy>,
+    gates: HostGates,
+    max_redirects: u32,
+}
+
+/// An answer, and what is needed to follow its links.
+pub(super) struct Received {
+    pub(super) answer: ApiAnswer,
+    /// Where it came from, after redirects.
+    pub(super) url: Url,
+    /// The values of its `Link` fields.
+    pub(super) links: Vec<String>,
+}
+
+/// Why a request got no answer.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// It was not sent, because a rule forbids it.
+    Refused(Refusal),
+    /// It was not sent, because there is no connection.
+    Unreachable(String),
+    /// It was sent, or may have been, and the connection broke.
+    Broken(String),
+    /// It was sent, or may have been, and time is up.
+    Late,
+}
+
+impl Client {
+    pub(super) fn build(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
+        let addresses = Arc::new(AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?));
+        // reqwest panics where the process has no provider; a second installation changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = |pool_size: usize| -> Result<reqwest::Client, BuildError> {
+            let resolver = CheckedResolver::new(Arc::clone(&addresses), Arc::clone(&lookup));
+            let builder = reqwest::Client::builder()
+                .user_agent(USER_AGENT)
+                .no_proxy()
+                .redirect(Policy::none())
+                .retry(reqwest::retry::never())
+                .referer(false)
+                .tcp_nodelay(true)
+                .dns_resolver(Arc::new(resolver))
+                .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
+                .pool_idle_timeout(Duration::from_secs(settings.pool_idle_timeout_seconds))
+                .pool_max_idle_per_host(pool_size);
+            let builder = certificates(&settings.ca_file)?
+                .into_iter()
+                .fold(builder, reqwest::ClientBuilder::add_root_certificate);
+            builder.build().map_err(|error| BuildError::Client(root_cause(&error)))
+        };
+        Ok(Self {
+            pooled: builder(settings.pool_max_idle_per_host)?,
+            fresh: builder(0)?,
+            addresses,
+            gates: HostGates::new(settings.max_requests_per_host),
+            max_redirects: settings.max_redirects,
+        })
+    }
+
+    /// May this host be called although its address is not public: did the operator name it?
+    pub(super) fn allows_by_name(&self, url: &Url) -> bool {
+        url.host().is_some_and(|host| self.addresses.names(host))
+    }
+
+    /// Sends a request and reads at most `max_bytes` of the answer. It is sent again up to `repeats` times where it got no byte of
+    /// an answer: the caller knows whether that can do harm. Only a `GET` or `HEAD` follows redirects.
+    pub(super) async fn exchange(
+        &self,
+        request: &Request,
+        repeats: u32,
+        max_bytes: usize,
+        deadline: Instant,
+    ) -> Result<Received, Failed> {
+        let mut request = request.clone();
+        for _ in 0..=self.max_redirects {
+            // The place at the host is kept until the answer is read.
+            let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
+            if response.status().is_informational() {
+                // Nobody asked for another protocol (RFC 9110 section 15.2.2), and the answer itself has not come.
+                return Err(Failed::Broken(format!(
+                    "the answer has status {}, which ends no request",
+                    response.status()
+                )));
+            }
+            match next_hop(&request, &response)? {
+                Some(url) => request.url = url,
+                None => {
+                    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+                    let links = response.headers().get_all(LINK).iter().filter_map(text).collect();
+                    let answer = answer::read(response, max_bytes, deadline).await;
+                    return Ok(Received { answer, url: request.url, links });
+                }
+            }
+        }
+        Err(Failed::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
+    }
+
+    async fn send_patiently(
+        &self,
+        request: &Request,
+        repeats: u32,
+        deadline: Instant,
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
+        let mut sent = None;
+        for _ in 0..repeats {
+            match self.send_once(request, deadline).await {
+                Err(Failed::Unreachable(_)) => {}
+                Err(Failed::Broken(why)) => sent = Some(why),
+                other => return of_all(other, sent),
+            }
+        }
+        of_all(self.send_once(request, deadline).await, sent)
+    }
+
+    async fn send_once(
+        &self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
+        if let Some(host) = request.url.host() {
+            self.addresses.check_literal(host).map_err(Failed::Refused)?;
+        }
+        let Some(place) = self.gates.enter(&request.url, deadline).await else {
+            let why = "as many requests to it as `executor.max_requests_per_host` allows were under way all the time";
+            return Err(Failed::Unreachable(why.to_owned()));
+        };
+        let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
+        let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        match timeout_at(deadline, builder.send()).await {
+            Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, place)),
+            Err(_) => Err(Failed::Late),
+        }
+    }
+}
+
+/// What is known after the last of several requests: that it did not leave says nothing about an earlier one that may have.
+fn of_all<T>(last: Result<T, Failed>, sent: Option<String>) -> Result<T, Failed> {
+    match (last, sent) {
+        (Err(Failed::Refused(_) | Failed::Unreachable(_)), Some(why)) => Err(Failed::Broken(why)),
+        (last, _) => last,
+    }
+}
+
+impl Failed {
+    /// What became of a call that was to reach `host` within `timeout`.
+    pub(super) fn outcome(self, host: &str, timeout: Duration) -> Outcome {
+        match self {
+            Self::Refused(refusal) => refusal.into(),
+            Self::Unreachable(why) => {
+                Outcome::Unreachable { reason: format!("`{host}` cannot be connected to: {why}") }
+            }
+            Self::Broken(why) => Outcome::Unknown {
+                reason: format!("the connection to `{host}` broke after the request was sent: {why}"),
+            },
+            Self::Late => {
+                Outcome::Unknown { reason: format!("`{host}` did not answer within {} seconds", timeout.as_secs()) }
+            }
+        }
+    }
+}
+
+/// `GET` and `HEAD`: what follows redirects.
+fn reads_only(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Where a redirect leads, if it is one that is followed.
+fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Url>, Failed> {
+    let redirects = matches!(
+        response.status(),
+        StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT
+    );
+    let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
+    let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
+    let unreadable = || Failed::Refused(refuse!("the API redirects to an address that cannot be read"));
+    let mut next = request.url.join(location.map_err(|_| unreadable())?).map_err(|_| unreadable())?;
+    next.set_fragment(None);
+    if !stays(&request.url, &next) {
+        let host = next.host_str().unwrap_or_default();
+        return Err(Failed::Refused(refuse!(
+            "the API redirects to `{}://{host}`, another server than the document names; it is not followed",
+            next.scheme()
+        )));
+    }
+    Ok(Some(next))
+}
+
+/// Is `next` on the server of `here`? The same origin is, and so is its step up from plain HTTP to HTTPS on the usual ports.
+fn stays(here: &Url, next: &Url) -> bool {
+    let has_credentials = !next.username().is_empty() || next.password().is_some();
+    let steps_up =
+        here.scheme() == "http" && next.scheme() == "https" && here.port().is_none() && next.port().is_none();
+    !has_credentials && (here.origin() == next.origin() || steps_up && here.host() == next.host())
+}
+
+fn failed(error: &reqwest::Error) -> Failed {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if let Some(ForbiddenAddress(reason)) = cause.downcast_ref() {
+            return Failed::Refused(Refusal(reason.clone()));
+        }
+        source = cause.source();
+    }
+    let why = root_cause(error);
+    if error.is_builder() {
+        return Failed::Refused(refuse!("the request cannot be written: {why}"));
+    }
+    if error.is_connect() { Failed::Unreachable(why) } else { Failed::Broken(why) }
+}
+
+/// The innermost cause: the outer ones repeat the URL, which may hold a key.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+}
+
+fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, BuildError> {
+    if file.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unreadable = |why: String| BuildError::CaFile { file: file.to_owned(), why };
+    let pem = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
+    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))?;
+    if found.is_empty() { Err(unreadable("there are none in it".to_owned())) } else { Ok(found) }
+}

@@ -1,0 +1,164 @@
+//! Takes a request to its API with the credentials that it needs: again with new ones where the API refused the old, and again later
+//! where it asks for that.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use http::{Method, StatusCode};
+use tokio::time::Instant;
+
+use super::client::{Client, Failed, Received};
+use super::credentials::{Credentials, Keyring, Wanted};
+use super::paging::{self, Parameter};
+use super::request::Request;
+use super::retry_after::wait;
+use super::{BuildError, Settings, address::Lookup};
+use callwright_store::SharedTokens;
+use callwright_types::Outcome;
+use callwright_types::outcome::{ApiAnswer, Paging};
+
+/// Sends requests for calls.
+pub(super) struct Courier {
+    client: Arc<Client>,
+    keyring: Keyring,
+    timeout: Duration,
+    max_answer_bytes: usize,
+    max_repeats: u32,
+    max_pages: u32,
+    retry_after_tries: u32,
+    retry_after_max: Duration,
+}
+
+/// A request that may leave, and what it needs on its way. It owns everything: what was sent is finished even when its turn is gone.
+pub(super) struct Parcel {
+    /// The request without credentials.
+    pub(super) request: Request,
+    pub(super) wanted: Wanted,
+    credentials: Credentials,
+    /// The operation's query parameters, in which a next page is asked for.
+    parameters: Vec<Parameter>,
+    deadline: Instant,
+}
+
+impl Courier {
+    pub(super) fn build(
+        settings: &Settings,
+        lookup: Arc<dyn Lookup>,
+        tokens: Option<Arc<dyn SharedTokens>>,
+    ) -> Result<Self, BuildError> {
+        let client = Arc::new(Client::build(settings, lookup)?);
+        Ok(Self {
+            keyring: Keyring::new(Arc::clone(&client), settings, tokens),
+            client,
+            timeout: Duration::from_secs(settings.timeout_seconds),
+            max_answer_bytes: settings.max_answer_bytes,
+            max_repeats: settings.max_repeats,
+            max_pages: settings.max_pages,
+            retry_after_tries: settings.retry_after_tries,
+            retry_after_max: Duration::from_secs(settings.retry_after_max_seconds),
+        })
+    }
+
+    /// Obtains the credentials of a request; its time begins now.
+    ///
+    /// # Errors
+    /// The outcome of a call whose credentials cannot be had: nothing was sent.
+    pub(super) async fn pack(
+        &self,
+        request: Request,
+        wanted: Wanted,
+        parameters: Vec<Parameter>,
+    ) -> Result<Parcel, Outcome> {
+        let deadline = Instant::now() + self.timeout;
+        match self.keyring.obtain(&wanted, deadline).await {
+            Ok(credentials) => Ok(Parcel { request, wanted, credentials, parameters, deadline }),
+            Err(unavailable) => Err(unavailable.outcome(&wanted)),
+        }
+    }
+
+    /// Sends the request and reads the answer, in which no secret is left. `repeatable`: a second request like it does no more than one.
+    pub(super) async fn deliver(&self, parcel: &mut Parcel, repeatable: bool) -> Outcome {
+        let host = parcel.request.url.host_str().unwrap_or_default().to_owned();
+        match self.send(parcel, repeatable, self.max_answer_bytes).await {
+            Ok(received) => {
+                let mut answer = self.with_pages(parcel, received).await;
+                parcel.credentials.hide_in(&mut answer);
+                Outcome::Answered(answer)
+            }
+            Err(failed) => failed.outcome(&host, self.timeout),
+        }
+    }
+
+    /// The answer with the next pages that it announces, as many as the settings say. A page that cannot be had in time or size remains the
+    /// next one, which the model is told about.
+    async fn with_pages(&self, parcel: &mut Parcel, mut received: Received) -> ApiAnswer {
+        if parcel.request.method != Method::GET || !is_whole_page(&received.answer) {
+            return received.answer;
+        }
+        let mut bytes = received.answer.body.len();
+        let mut later = Vec::new();
+        let mut seen = vec![received.url.clone()];
+        let mut next = paging::next(&received, &parcel.parameters);
+        while let Some(url) = next.as_ref().and_then(|announced| announced.url.clone()) {
+            if seen.contains(&url) {
+                next = None;
+                break;
+            }
+            if later.len() as u64 + 1 >= u64::from(self.max_pages) {
+                break;
+            }
+            seen.push(url.clone());
+            parcel.request.url = url;
+            let room = self.max_answer_bytes.saturating_sub(bytes);
+            match self.send(parcel, true, room).await {
+                Ok(page) if is_whole_page(&page.answer) => {
+                    next = paging::next(&page, &parcel.parameters);
+                    bytes += page.answer.body.len();
+                    later.push(page.answer.body);
+                }
+                _ => break,
+            }
+        }
+        received.answer.paging = Paging { later, next: next.map(|announced| announced.page) };
+        received.answer
+    }
+
+    /// A 401 says that the request was not applied, for want of valid credentials (RFC 9110 section 15.5.2). So it is repeated with a new
+    /// token or a changed file whatever its method is: the intent to execute it is still the same one, and still open.
+    async fn send(&self, parcel: &mut Parcel, repeatable: bool, max_bytes: usize) -> Result<Received, Failed> {
+        let repeats = if repeatable { self.max_repeats } else { 0 };
+        let (mut renewed, mut waited) = (false, 0);
+        loop {
+            let mut ready = parcel.request.clone();
+            parcel.credentials.apply(&mut ready).map_err(Failed::Refused)?;
+            let received = self.client.exchange(&ready, repeats, max_bytes, parcel.deadline).await?;
+            if received.answer.status == StatusCode::UNAUTHORIZED && !renewed {
+                renewed = true;
+                if let Some(credentials) =
+                    self.keyring.renew(&parcel.wanted, &parcel.credentials, parcel.deadline).await
+                {
+                    parcel.credentials = credentials;
+                    continue;
+                }
+            }
+            let may_wait = repeatable && waited < self.retry_after_tries;
+            match self.pause(&received, parcel.deadline).filter(|_| may_wait) {
+                Some(pause) => {
+                    waited += 1;
+                    tokio::time::sleep(pause).await;
+                }
+                None => return Ok(received),
+            }
+        }
+    }
+
+    /// The pause that the API asks for, if there is time for it.
+    fn pause(&self, received: &Received, deadline: Instant) -> Option<Duration> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        wait(&received.answer, SystemTime::now()).filter(|pause| *pause <= self.retry_after_max && *pause < left)
+    }
+}
+
+fn is_whole_page(answer: &ApiAnswer) -> bool {
+    (200..300).contains(&answer.status) && !answer.truncated
+}

@@ -1,0 +1,109 @@
+//! From what an operation asks for to what is sent.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::secret_file;
+use super::shown::Credentials;
+use super::token::Tokens;
+use super::token_request::TokenRequest;
+use super::unavailable::Unavailable;
+use super::wanted::{Needed, Wanted};
+use crate::client::Client;
+use crate::settings::Settings;
+use callwright_openapi::{Credential, SecretSource};
+use callwright_store::SharedTokens;
+use callwright_types::Secret;
+
+/// Obtains credentials: those that are given as they are, those in files by reading them, and tokens by asking for them.
+pub(crate) struct Keyring {
+    tokens: Tokens,
+}
+
+impl Keyring {
+    pub(crate) fn new(client: Arc<Client>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self { tokens: Tokens::new(client, settings, shared) }
+    }
+
+    /// The credentials of the first alternative that can be had; none where none are needed.
+    ///
+    /// # Errors
+    /// Why the best alternative cannot be had, or that no credential is given for any.
+    pub(crate) async fn obtain(&self, wanted: &Wanted, deadline: Instant) -> Result<Credentials, Unavailable> {
+        let mut why = None;
+        for position in 0..wanted.alternatives.len() {
+            match self.alternative(wanted, position, None, deadline).await {
+                Ok(credentials) => return Ok(credentials),
+                Err(unavailable) => why = why.or(Some(unavailable)),
+            }
+        }
+        match why {
+            Some(unavailable) => Err(unavailable),
+            None if wanted.is_optional => Ok(Credentials::default()),
+            None => Err(Unavailable::lasting(wanted.what_is_lacking())),
+        }
+    }
+
+    /// Other credentials in place of those that the API refused; `None` where there are none: what is fixed stays what it is, and a
+    /// token that was asked for during this very call would only be the same again.
+    pub(crate) async fn renew(&self, wanted: &Wanted, refused: &Credentials, deadline: Instant) -> Option<Credentials> {
+        if !refused.may_be_renewed() {
+            return None;
+        }
+        match self.alternative(wanted, refused.alternative, Some(refused), deadline).await {
+            Ok(renewed) => (!renewed.sends_the_same_as(refused)).then_some(renewed),
+            Err(unavailable) => {
+                unavailable.log(wanted);
+                None
+            }
+        }
+    }
+
+    async fn alternative(
+        &self,
+        wanted: &Wanted,
+        position: usize,
+        refused: Option<&Credentials>,
+        deadline: Instant,
+    ) -> Result<Credentials, Unavailable> {
+        let mut credentials = Credentials::of(position);
+        for needed in wanted.alternatives.get(position).into_iter().flatten() {
+            self.add(wanted, needed, refused, deadline, &mut credentials).await?;
+        }
+        Ok(credentials)
+    }
+
+    async fn add(
+        &self,
+        wanted: &Wanted,
+        needed: &Needed,
+        refused: Option<&Credentials>,
+        deadline: Instant,
+        credentials: &mut Credentials,
+    ) -> Result<(), Unavailable> {
+        match &needed.credential {
+            Credential::Fixed(source) => {
+                credentials.from_file |= matches!(source, SecretSource::File { .. });
+                let secret = secret_of(source, &needed.name, deadline).await?;
+                credentials.add(&needed.name, &needed.scheme, &secret)
+            }
+            Credential::Client(client) => {
+                let request = TokenRequest::new(wanted, needed, client)?;
+                let refused = refused.and_then(|refused| refused.token_number(&needed.name));
+                let lent = self.tokens.lend(&request, refused, deadline).await?;
+                credentials.add_token(&needed.name, &lent)
+            }
+        }
+    }
+}
+
+/// The secret of the scheme `name`, read from its file where it stands in one.
+pub(super) async fn secret_of(source: &SecretSource, name: &str, deadline: Instant) -> Result<Secret, Unavailable> {
+    match source {
+        SecretSource::Given(secret) => Ok(secret.clone()),
+        SecretSource::File { file } => secret_file::read(file, deadline).await.map_err(|why| {
+            Unavailable::lasting(format!("the credential of `{name}` cannot be read from `{file}`: {why}"))
+        }),
+    }
+}

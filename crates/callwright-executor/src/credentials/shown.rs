@@ -1,0 +1,265 @@
+//! Credentials as one call shows them.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
+
+use super::token::Lent;
+use super::unavailable::Unavailable;
+use crate::refusal::{Refusal, refuse};
+use crate::request::{Request, encode};
+use callwright_openapi::{Location, SecurityScheme};
+use callwright_types::Secret;
+use callwright_types::outcome::{ApiAnswer, Paging};
+
+/// Bytes below which a secret is not looked for in an answer: so short a text stands there by chance.
+const MIN_FOUND_BYTES: usize = 8;
+
+/// What an answer shows in place of a secret.
+const HIDDEN: &str = "***";
+
+/// What is added to a request so that the API accepts it. Empty where nothing is asked for.
+#[derive(Default)]
+pub(crate) struct Credentials {
+    headers: Vec<(HeaderName, HeaderValue)>,
+    query: Vec<(String, String)>,
+    cookies: Vec<(String, String)>,
+    /// Which alternative of the operation's security these are.
+    pub(super) alternative: usize,
+    /// Does one of them stand in a file, which may have changed since?
+    pub(super) from_file: bool,
+    /// Tokens that were asked for: the scheme, the token's number, and whether this call asked for it.
+    tokens: Vec<(String, u64, bool)>,
+    /// The secrets, in every form in which an answer could repeat them.
+    forms: Vec<String>,
+}
+
+impl Credentials {
+    /// Those of an alternative of the operation's security, of which none is added yet.
+    pub(super) fn of(alternative: usize) -> Self {
+        Self { alternative, ..Self::default() }
+    }
+
+    /// Puts them into the request, in place of what arguments put there under the same names.
+    ///
+    /// # Errors
+    /// Where cookies would not fit into a header.
+    pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Refusal> {
+        for (name, value) in &self.headers {
+            request.headers.insert(name.clone(), value.clone());
+        }
+        if !self.query.is_empty() {
+            let mut pairs: Vec<String> = request.url.query().into_iter().flat_map(split_pairs('&')).collect();
+            replace_pairs(&self.query, &mut pairs);
+            request.url.set_query(Some(&pairs.join("&")));
+        }
+        if !self.cookies.is_empty() {
+            let before = request.headers.get(COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let mut pairs: Vec<String> = split_pairs(';')(before).collect();
+            replace_pairs(&self.cookies, &mut pairs);
+            let mut value = HeaderValue::from_str(&pairs.join("; "))
+                .map_err(|_| refuse!("the cookies hold characters that a header cannot carry"))?;
+            value.set_sensitive(true);
+            request.headers.insert(COOKIE, value);
+        }
+        Ok(())
+    }
+
+    /// Hides the secrets in an answer that repeats them, as APIs for testing and some error messages do.
+    pub(crate) fn hide_in(&self, answer: &mut ApiAnswer) {
+        let builder = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&self.forms);
+        if self.forms.is_empty() {
+            return;
+        }
+        let Ok(finder) = builder() else {
+            // Not to be expected of a handful of short texts; an answer that cannot be searched is not shown.
+            answer.body.clear();
+            answer.paging = Paging::default();
+            answer.truncated = true;
+            return;
+        };
+        let replacements = vec![HIDDEN; self.forms.len()];
+        for body in std::iter::once(&mut answer.body).chain(&mut answer.paging.later) {
+            if finder.is_match(&body[..]) {
+                *body = finder.replace_all_bytes(body, &replacements).into();
+            }
+        }
+        if answer.truncated {
+            let cut = self.forms.iter().map(|form| begun_at_end(&answer.body, form.as_bytes())).max().unwrap_or(0);
+            answer.body.truncate(answer.body.len() - cut);
+        }
+        let arguments = answer.paging.next.iter_mut().flat_map(|next| &mut next.arguments);
+        for (_, value) in answer.headers.iter_mut().chain(arguments) {
+            if finder.is_match(value.as_str()) {
+                *value = finder.replace_all(value, &replacements);
+            }
+        }
+    }
+
+    /// Could asking again give others?
+    pub(super) fn may_be_renewed(&self) -> bool {
+        self.from_file || self.tokens.iter().any(|(_, _, is_new)| !is_new)
+    }
+
+    /// Would a request with these be the very same?
+    pub(super) fn sends_the_same_as(&self, other: &Self) -> bool {
+        self.headers == other.headers && self.query == other.query && self.cookies == other.cookies
+    }
+
+    /// The number of the token that was used for the scheme `name`, unless this call asked for it.
+    pub(super) fn token_number(&self, name: &str) -> Option<u64> {
+        self.tokens.iter().find(|(scheme, _, is_new)| scheme == name && !is_new).map(|(_, number, _)| *number)
+    }
+
+    /// Adds a token that was asked for.
+    pub(super) fn add_token(&mut self, name: &str, lent: &Lent) -> Result<(), Unavailable> {
+        self.tokens.push((name.to_owned(), lent.number, lent.is_new));
+        self.add(name, &SecurityScheme::Bearer, &lent.secret)
+    }
+
+    /// Adds the secret of the scheme `name`.
+    pub(super) fn add(&mut self, name: &str, scheme: &SecurityScheme, secret: &Secret) -> Result<(), Unavailable> {
+        let key = secret.expose();
+        self.remember(key);
+        match scheme {
+            SecurityScheme::ApiKey { location: Location::Query, name } => {
+                self.query.push((name.clone(), key.to_owned()))
+            }
+            SecurityScheme::ApiKey { location: Location::Cookie, name } => {
+                self.cookies.push((name.clone(), key.to_owned()))
+            }
+            SecurityScheme::ApiKey { location: Location::Header, name: field } => {
+                let field = HeaderName::from_bytes(field.as_bytes())
+                    .map_err(|_| Unavailable::lasting(format!("the security scheme `{name}` names no header field")))?;
+                self.headers.push((field, field_value(name, key)?));
+            }
+            SecurityScheme::ApiKey { location: Location::Path, .. } | SecurityScheme::Unsupported { .. } => {
+                return Err(Unavailable::lasting(format!(
+                    "the security scheme `{name}` is of a kind that cannot be satisfied"
+                )));
+            }
+            SecurityScheme::Basic => {
+                let encoded = STANDARD.encode(key);
+                self.remember(&encoded);
+                self.remember(key.split_once(':').map_or("", |(_, password)| password));
+                self.headers.push((AUTHORIZATION, field_value(name, &format!("Basic {encoded}"))?));
+            }
+            SecurityScheme::Bearer | SecurityScheme::OAuth2 { .. } | SecurityScheme::OpenIdConnect => {
+                self.headers.push((AUTHORIZATION, field_value(name, &format!("Bearer {key}"))?));
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, secret: &str) {
+        let json = serde_json::Value::from(secret).to_string();
+        let escaped = json.trim_matches('"');
+        for form in [secret.to_owned(), encode(secret), escaped.to_owned(), escaped.replace('/', "\\/")] {
+            if form.len() >= MIN_FOUND_BYTES && !self.forms.contains(&form) {
+                self.forms.push(form);
+            }
+        }
+    }
+}
+
+fn split_pairs(separator: char) -> impl Fn(&str) -> std::vec::IntoIter<String> {
+    move |text| {
+        let pairs: Vec<String> =
+            text.split(separator).map(|pair| pair.trim().to_owned()).filter(|pair| !pair.is_empty()).collect();
+        pairs.into_iter()
+    }
+}
+
+fn replace_pairs(parameters: &[(String, String)], pairs: &mut Vec<String>) {
+    for (name, value) in parameters {
+        let key_of = |pair: &str| pair.split_once('=').map_or(pair, |(key, _)| key).to_owned();
+        pairs.retain(|pair| percent_decode_str(&key_of(pair)).decode_utf8_lossy() != *name);
+        pairs.push(format!("{}={}", encode(name), encode(value)));
+    }
+}
+
+/// How many of the last bytes of `text` are the beginning of `form`; those of few bytes do not count.
+fn begun_at_end(text: &[u8], form: &[u8]) -> usize {
+    let longest = form.len().saturating_sub(1).min(text.len());
+    (MIN_FOUND_BYTES..=longest)
+        .rev()
+        .find(|length| text.ends_with(form.get(..*length).unwrap_or_default()))
+        .unwrap_or(0)
+}
+
+/// The value of a header field, marked so that it is never printed nor put into a compression table.
+fn field_value(scheme: &str, text: &str) -> Result<HeaderValue, Unavailable> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        Unavailable::lasting(format!(
+            "the credential of the security scheme `{scheme}` has characters that a header cannot carry"
+        ))
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method};
+
+    use super::*;
+
+    fn with(scheme: SecurityScheme, secret: &str) -> Credentials {
+        let mut credentials = Credentials::default();
+        credentials.add("s", &scheme, &Secret::new(secret)).unwrap();
+        credentials
+    }
+
+    fn answer(body: &str, truncated: bool) -> ApiAnswer {
+        let headers = vec![("link".to_owned(), "</r?key=s3cret%2Fcanary>".to_owned())];
+        ApiAnswer { status: 200, headers, body: body.to_owned().into(), truncated, paging: Default::default() }
+    }
+
+    #[test]
+    fn pairs_of_the_same_name_are_replaced_and_others_stay() {
+        let key = |location| SecurityScheme::ApiKey { location, name: "k".into() };
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, HeaderValue::from_static("k=evil; kk=1"));
+        let url = "https://a.example.com/r?k=evil&kk=1&k&K=2".parse().unwrap();
+        let mut request = Request { method: Method::GET, url, headers, body: None };
+        with(key(Location::Query), "g&d").apply(&mut request).unwrap();
+        with(key(Location::Cookie), "g;d").apply(&mut request).unwrap();
+        assert_eq!(request.url.query(), Some("kk=1&K=2&k=g%26d"));
+        assert_eq!(request.headers[COOKIE], "kk=1; k=g%3Bd");
+        assert!(request.headers[COOKIE].is_sensitive());
+    }
+
+    #[test]
+    fn an_answer_that_repeats_a_secret_shows_it_in_no_form() {
+        let secret = "s3cret/canary";
+        let credentials = with(SecurityScheme::Bearer, secret);
+        let mut echoed =
+            answer(r#"{"a":"Bearer s3cret/canary","b":"s3cret\/canary","c":"s3cret%2Fcanary","d":"s3cret"}"#, false);
+        credentials.hide_in(&mut echoed);
+        assert_eq!(echoed.text(), r#"{"a":"Bearer ***","b":"***","c":"***","d":"s3cret"}"#);
+        assert_eq!(echoed.header("link"), Some("</r?key=***>"));
+
+        let basic = with(SecurityScheme::Basic, "user:pa55w0rd-long");
+        let mut echoed = answer(&format!("{} pa55w0rd-long user", STANDARD.encode("user:pa55w0rd-long")), false);
+        basic.hide_in(&mut echoed);
+        assert_eq!(echoed.text(), "*** *** user");
+    }
+
+    #[test]
+    fn a_secret_that_the_bound_cut_in_two_is_hidden_too() {
+        let credentials = with(SecurityScheme::Bearer, "s3cret/canary");
+        let mut cut = answer("echo s3cret/ca", true);
+        credentials.hide_in(&mut cut);
+        assert_eq!(cut.text(), "echo ");
+    }
+
+    #[test]
+    fn a_short_secret_changes_no_answer() {
+        let mut untouched = answer("1234567", false);
+        with(SecurityScheme::Bearer, "1234567").hide_in(&mut untouched);
+        assert_eq!(untouched.text(), "1234567");
+    }
+}

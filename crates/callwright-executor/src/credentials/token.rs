@@ -1,0 +1,231 @@
+//! Tokens, kept until shortly before they end.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::{Instant, timeout_at};
+
+use super::keyring::secret_of;
+use super::shared::Shared;
+use super::token_request::{TokenKey, TokenRequest};
+use super::unavailable::Unavailable;
+use crate::client::{Client, Failed};
+use crate::settings::Settings;
+use callwright_store::SharedTokens;
+use callwright_types::Secret;
+use callwright_types::outcome::ApiAnswer;
+
+/// Bytes of a token endpoint's answer that are read.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// Life of a token whose answer does not say how long it lives (RFC 6749 section 5.1 only recommends that). Short, because a token that
+/// ended earlier costs a call a second request, and one that would live longer costs a request now and then.
+const ASSUMED_LIFETIME: Duration = Duration::from_secs(300);
+
+/// Longest life that is believed.
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+
+/// The error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2). Anything else could hold what was sent.
+const ERROR_CODES: [&str; 7] = [
+    "invalid_client",
+    "invalid_grant",
+    "invalid_request",
+    "invalid_scope",
+    "invalid_target",
+    "unauthorized_client",
+    "unsupported_grant_type",
+];
+
+/// The tokens of all toolsets.
+pub(super) struct Tokens {
+    client: Arc<Client>,
+    shared: Shared,
+    /// A token is not used any more when it ends within this time.
+    margin: Duration,
+    slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<Slot>>>>,
+    next_number: AtomicU64,
+}
+
+/// What is known for one key. It is locked while a token is asked for, so that one request serves all who wait.
+enum Slot {
+    Empty,
+    Token(Token),
+    Failed { at: Instant, why: Unavailable },
+}
+
+#[derive(Clone)]
+struct Token {
+    secret: Secret,
+    number: u64,
+    use_until: Instant,
+}
+
+/// A token, for one call.
+pub(super) struct Lent {
+    pub(super) secret: Secret,
+    /// Tells this token from the one that replaces it.
+    pub(super) number: u64,
+    /// Was it asked for just now, for this call?
+    pub(super) is_new: bool,
+}
+
+impl Tokens {
+    pub(super) fn new(client: Arc<Client>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self {
+            client,
+            shared: Shared::new(shared),
+            margin: Duration::from_secs(settings.token_refresh_seconds),
+            slots: Mutex::default(),
+            next_number: AtomicU64::new(0),
+        }
+    }
+
+    /// A token: the one that is kept, unless it ends soon or is the one that the API refused (`refused`), else one that another process got,
+    /// else a new one. Calls that need the same token wait for one request, and share its failure too.
+    pub(super) async fn lend(
+        &self,
+        request: &TokenRequest<'_>,
+        refused: Option<u64>,
+        deadline: Instant,
+    ) -> Result<Lent, Unavailable> {
+        let came = Instant::now();
+        let slot = self.slot(&request.key);
+        let late =
+            |_| Unavailable::passing(format!("the token endpoint of `{}` did not answer in time", request.scheme));
+        let mut slot = timeout_at(deadline, slot.lock()).await.map_err(late)?;
+        match &*slot {
+            Slot::Token(token) if refused != Some(token.number) && Instant::now() < token.use_until => {
+                return Ok(Lent { secret: token.secret.clone(), number: token.number, is_new: false });
+            }
+            Slot::Failed { at, why } if *at >= came => return Err(why.clone()),
+            _ => {}
+        }
+        // What the API refused may be what the others have.
+        if refused.is_none()
+            && let Some((secret, use_for)) = self.shared.find(request, deadline).await
+        {
+            let token = self.numbered(secret, Instant::now() + use_for.min(MAX_LIFETIME));
+            let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: false };
+            *slot = Slot::Token(token);
+            return Ok(lent);
+        }
+        match self.ask(request, deadline).await {
+            Ok(token) => {
+                let use_for = token.use_until.saturating_duration_since(Instant::now());
+                self.shared.share(request, &token.secret, use_for);
+                let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: true };
+                *slot = Slot::Token(token);
+                Ok(lent)
+            }
+            Err(why) => {
+                *slot = Slot::Failed { at: Instant::now(), why: why.clone() };
+                Err(why)
+            }
+        }
+    }
+
+    fn slot(&self, key: &TokenKey) -> Arc<tokio::sync::Mutex<Slot>> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.entry(key.clone()).or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Slot::Empty)));
+        Arc::clone(slot)
+    }
+
+    async fn ask(&self, request: &TokenRequest<'_>, deadline: Instant) -> Result<Token, Unavailable> {
+        let endpoint = &request.key.endpoint;
+        let host = endpoint.host_str().unwrap_or_default();
+        if endpoint.scheme() != "https" && !self.client.allows_by_name(endpoint) {
+            return Err(Unavailable::lasting(format!(
+                "the token endpoint of `{}` is not HTTPS, so the client's secret is not sent to it; use an https `token_url`, or name \
+                 `{host}` in `executor.allowed_addresses`",
+                request.scheme
+            )));
+        }
+        let secret = secret_of(request.secret(), request.scheme, deadline).await?;
+        let asked_at = Instant::now();
+        let received = self.client.exchange(&request.with_secret(&secret)?, 0, MAX_ANSWER_BYTES, deadline).await;
+        let answer = received.map_err(|failed| unanswered(host, failed))?.answer;
+        let (secret, lifetime) = token_in(&answer).map_err(|why| Unavailable {
+            detail: format!("the token endpoint `{host}` of `{}` {why}", request.scheme),
+            is_passing: answer.status == 429 || answer.status >= 500,
+        })?;
+        // A short-lived token is used for half of its life, or it would never be used.
+        let use_for = lifetime.saturating_sub(self.margin).max(lifetime / 2);
+        Ok(self.numbered(secret, asked_at + use_for))
+    }
+
+    fn numbered(&self, secret: Secret, use_until: Instant) -> Token {
+        Token { secret, number: self.next_number.fetch_add(1, Ordering::Relaxed), use_until }
+    }
+}
+
+fn unanswered(host: &str, failed: Failed) -> Unavailable {
+    match failed {
+        Failed::Refused(refusal) => Unavailable::lasting(format!("the token endpoint may not be called: {refusal}")),
+        Failed::Unreachable(why) | Failed::Broken(why) => {
+            Unavailable::passing(format!("the token endpoint `{host}` gave no answer: {why}"))
+        }
+        Failed::Late => Unavailable::passing(format!("the token endpoint `{host}` did not answer in time")),
+    }
+}
+
+/// The token of a successful answer and how long it lives (RFC 6749 section 5.1).
+fn token_in(answer: &ApiAnswer) -> Result<(Secret, Duration), String> {
+    let body: Map<String, Value> = serde_json::from_slice(&answer.body).unwrap_or_default();
+    if !(200..300).contains(&answer.status) {
+        let code = body.get("error").and_then(Value::as_str).filter(|code| ERROR_CODES.contains(code));
+        let code = code.map(|code| format!(" with `{code}`")).unwrap_or_default();
+        return Err(format!("answered with status {}{code}", answer.status));
+    }
+    let Some(token) = body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty()) else {
+        return Err("answered without `access_token`".to_owned());
+    };
+    let kind = body.get("token_type").and_then(Value::as_str).unwrap_or("bearer");
+    if !kind.eq_ignore_ascii_case("bearer") {
+        return Err("gave a token that is no bearer token".to_owned());
+    }
+    // Some servers write the number as a text.
+    let seconds = match body.get("expires_in") {
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(number) => number.as_f64(),
+        None => None,
+    };
+    let lifetime = seconds.and_then(|seconds: f64| Duration::try_from_secs_f64(seconds).ok());
+    Ok((Secret::new(token), lifetime.unwrap_or(ASSUMED_LIFETIME).min(MAX_LIFETIME)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(status: u16, body: &str) -> Result<(String, u64), String> {
+        let answer = ApiAnswer::new(status, body.to_owned());
+        token_in(&answer).map(|(secret, lifetime)| (secret.expose().to_owned(), lifetime.as_secs()))
+    }
+
+    #[test]
+    fn a_token_and_its_life_are_read() {
+        let read = |body: &str| read(200, body).unwrap();
+        assert_eq!(read(r#"{"access_token":"t","token_type":"Bearer","expires_in":60}"#), ("t".into(), 60));
+        assert_eq!(read(r#"{"access_token":"t","expires_in":"90"}"#), ("t".into(), 90));
+        for unknown in ["", r#","expires_in":null"#, r#","expires_in":-5"#, r#","expires_in":"soon""#] {
+            assert_eq!(read(&format!(r#"{{"access_token":"t"{unknown}}}"#)), ("t".into(), 300), "{unknown}");
+        }
+        assert_eq!(read(r#"{"access_token":"t","expires_in":1e300}"#).1, 300, "no number of seconds at all");
+        assert_eq!(read(r#"{"access_token":"t","expires_in":99999999}"#).1, 86_400);
+    }
+
+    #[test]
+    fn what_is_no_token_is_said_with_known_codes_alone() {
+        assert!(read(401, r#"{"error":"invalid_client"}"#).unwrap_err().contains("401 with `invalid_client`"));
+        let echoed = read(400, r#"{"error":"bad secret canary","access_token":"canary"}"#).unwrap_err();
+        assert_eq!(echoed, "answered with status 400");
+        for body in ["", "<html>", "[]", r#"{"access_token":""}"#, r#"{"access_token":5}"#] {
+            assert!(read(200, body).unwrap_err().contains("access_token"), "{body}");
+        }
+        assert!(read(200, r#"{"access_token":"t","token_type":"mac"}"#).unwrap_err().contains("no bearer"));
+        assert!(read(302, "").unwrap_err().contains("302"));
+    }
+}

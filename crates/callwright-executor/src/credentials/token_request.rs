@@ -1,0 +1,228 @@
+//! What is sent to a token endpoint (RFC 6749 section 4.4.2).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method};
+use sha2::{Digest, Sha256};
+use url::Url;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use super::unavailable::Unavailable;
+use super::wanted::{Needed, Wanted};
+use crate::request::Request;
+use callwright_common::digest::{add_part, hex};
+use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
+use callwright_types::Secret;
+
+/// A request for a token, without the client's secret.
+#[derive(Debug, Clone)]
+pub(super) struct TokenRequest<'a> {
+    /// What the token is for, and who asks for it.
+    pub(super) key: TokenKey,
+    /// The scheme's name.
+    pub(super) scheme: &'a str,
+    client: &'a ClientCredentials,
+}
+
+/// What tells tokens apart: one that was given for one key is never used for another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct TokenKey {
+    toolset: String,
+    scheme: String,
+    pub(super) endpoint: Url,
+    client_id: String,
+    audience: String,
+    scopes: Vec<String>,
+}
+
+impl<'a> TokenRequest<'a> {
+    /// # Errors
+    /// Where the scheme has no use for a token, or no token endpoint is known.
+    pub(super) fn new(wanted: &Wanted, needed: &'a Needed, client: &'a ClientCredentials) -> Result<Self, Unavailable> {
+        let mut scopes = client.scopes.clone().unwrap_or_else(|| needed.scopes.clone());
+        scopes.sort_unstable();
+        scopes.dedup();
+        let key = TokenKey {
+            toolset: wanted.toolset.clone(),
+            scheme: needed.name.clone(),
+            endpoint: endpoint(wanted, needed, client)?,
+            client_id: client.client_id.clone(),
+            audience: client.audience.clone(),
+            scopes,
+        };
+        Ok(Self { key, scheme: &needed.name, client })
+    }
+
+    /// What the token goes by outside of this process: a hash of all that makes it what it is. Another process may have other parameters
+    /// for the same key.
+    pub(super) fn name(&self) -> String {
+        let TokenKey { toolset, scheme, endpoint, client_id, audience, scopes } = &self.key;
+        let mut hash = Sha256::new();
+        let parts = [toolset, scheme, endpoint.as_str(), client_id, audience];
+        for part in parts.into_iter().chain([scopes.join(" ").as_str()]) {
+            add_part(&mut hash, part.as_bytes());
+        }
+        for (name, value) in &self.client.parameters {
+            add_part(&mut hash, name.as_bytes());
+            add_part(&mut hash, value.as_bytes());
+        }
+        hex(&hash.finalize())
+    }
+
+    /// Where the client's secret stands.
+    pub(super) fn secret(&self) -> &SecretSource {
+        &self.client.client_secret
+    }
+
+    /// The request as it is sent.
+    pub(super) fn with_secret(&self, secret: &Secret) -> Result<Request, Unavailable> {
+        let client = self.client;
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        let mut form = Serializer::new(String::new());
+        form.append_pair("grant_type", "client_credentials");
+        if !self.key.scopes.is_empty() {
+            form.append_pair("scope", &self.key.scopes.join(" "));
+        }
+        if !client.audience.is_empty() {
+            form.append_pair("audience", &client.audience);
+        }
+        form.extend_pairs(&client.parameters);
+        match client.authentication {
+            ClientAuthentication::ClientSecretBasic => {
+                headers.insert(AUTHORIZATION, basic(&client.client_id, secret)?);
+            }
+            ClientAuthentication::ClientSecretPost => {
+                form.append_pair("client_id", &client.client_id).append_pair("client_secret", secret.expose());
+            }
+        }
+        Ok(Request {
+            method: Method::POST,
+            url: self.key.endpoint.clone(),
+            headers,
+            body: Some(Bytes::from(form.finish())),
+        })
+    }
+}
+
+/// Both parts are form-encoded first (RFC 6749 section 2.3.1).
+fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, Unavailable> {
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(client_id), encoded(secret.expose()));
+    let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
+        .map_err(|_| Unavailable::lasting("the client's secret cannot be written into a header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The operator's endpoint, else the document's; a relative one belongs to the API's server.
+fn endpoint(wanted: &Wanted, needed: &Needed, client: &ClientCredentials) -> Result<Url, Unavailable> {
+    let name = &needed.name;
+    let documented = match &needed.scheme {
+        SecurityScheme::OAuth2 { token_url } => token_url.as_deref(),
+        SecurityScheme::OpenIdConnect | SecurityScheme::Bearer => None,
+        _ => {
+            return Err(Unavailable::lasting(format!(
+                "the security scheme `{name}` takes no token, so client credentials are of no use for it; give the secret itself"
+            )));
+        }
+    };
+    let written = Some(client.token_url.as_str()).filter(|url| !url.is_empty()).or(documented);
+    let Some(written) = written else {
+        let lacks = match needed.scheme {
+            SecurityScheme::OpenIdConnect => "is one of OpenID Connect, whose discovery is not done",
+            SecurityScheme::Bearer => "is one of plain bearer tokens, which names no token endpoint",
+            _ => "has no client credentials flow in the document",
+        };
+        return Err(Unavailable::lasting(format!(
+            "the security scheme `{name}` {lacks}; set `token_url` beside `client_id`, or give a token"
+        )));
+    };
+    let parsed = match (Url::parse(written), &wanted.server) {
+        (Err(url::ParseError::RelativeUrlWithoutBase), Some(server)) => server.join(written),
+        (parsed, _) => parsed,
+    };
+    let usable = |url: &Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+    };
+    parsed.ok().filter(usable).ok_or_else(|| {
+        Unavailable::lasting(format!("the token endpoint of `{name}` is no http or https address; set `token_url`"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_openapi::Credential;
+
+    fn wanted() -> Wanted {
+        Wanted { server: Some("https://api.example.com/v1/".parse().unwrap()), ..Wanted::default() }
+    }
+
+    fn needed(scheme: SecurityScheme) -> Needed {
+        let credential = Credential::from(Secret::default());
+        Needed { name: "auth".into(), scheme, credential, scopes: vec!["b".into(), "a".into(), "b".into()] }
+    }
+
+    fn oauth(token_url: Option<&str>) -> SecurityScheme {
+        SecurityScheme::OAuth2 { token_url: token_url.map(str::to_owned) }
+    }
+
+    fn client(token_url: &str) -> ClientCredentials {
+        ClientCredentials { client_id: "a b".into(), token_url: token_url.into(), ..ClientCredentials::default() }
+    }
+
+    fn sent(client: &ClientCredentials) -> (HeaderMap, String) {
+        let needed = needed(oauth(Some("https://auth.example.com/token")));
+        let request = TokenRequest::new(&wanted(), &needed, client).unwrap().with_secret(&Secret::new("s:&ü")).unwrap();
+        (request.headers, String::from_utf8(request.body.unwrap().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn the_secret_stands_in_the_header_or_in_the_body_never_in_both() {
+        let (headers, body) = sent(&client(""));
+        let basic = headers[AUTHORIZATION].to_str().unwrap().strip_prefix("Basic ").unwrap();
+        assert_eq!(STANDARD.decode(basic).unwrap(), b"a+b:s%3A%26%C3%BC");
+        assert!(headers[AUTHORIZATION].is_sensitive());
+        assert_eq!(body, "grant_type=client_credentials&scope=a+b");
+        let mut posted = client("");
+        posted.authentication = ClientAuthentication::ClientSecretPost;
+        posted.audience = "https://api.example.com".into();
+        posted.scopes = Some(Vec::new());
+        posted.parameters.insert("resource".into(), "r&1".into());
+        let (headers, body) = sent(&posted);
+        assert!(!headers.contains_key(AUTHORIZATION));
+        assert_eq!(
+            body,
+            "grant_type=client_credentials&audience=https%3A%2F%2Fapi.example.com&resource=r%261&client_id=a+b&client_secret=s%3A%26%C3%BC"
+        );
+    }
+
+    #[test]
+    fn the_operators_endpoint_goes_before_the_documents_and_a_relative_one_belongs_to_the_server() {
+        let endpoint = |scheme, token_url: &str| {
+            endpoint(&wanted(), &needed(scheme), &client(token_url)).map(String::from).map_err(|why| why.detail)
+        };
+        assert_eq!(
+            endpoint(oauth(Some("https://a.example.com/t")), "https://b.example.com/t").unwrap(),
+            "https://b.example.com/t"
+        );
+        assert_eq!(endpoint(oauth(Some("/oauth/token")), "").unwrap(), "https://api.example.com/oauth/token");
+        assert_eq!(
+            endpoint(SecurityScheme::OpenIdConnect, "https://b.example.com/t").unwrap(),
+            "https://b.example.com/t"
+        );
+        assert!(endpoint(SecurityScheme::OpenIdConnect, "").unwrap_err().contains("OpenID Connect"));
+        assert!(endpoint(oauth(None), "").unwrap_err().contains("client credentials flow"));
+        assert!(endpoint(SecurityScheme::Basic, "https://b.example.com/t").unwrap_err().contains("takes no token"));
+        for bad in ["ftp://a.example.com", "https://u:p@a.example.com/", "file:///etc/passwd", "https://"] {
+            assert!(endpoint(oauth(Some(bad)), "").is_err(), "{bad}");
+        }
+    }
+}

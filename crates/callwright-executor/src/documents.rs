@@ -1,0 +1,130 @@
+//! Gets OpenAPI documents from http and https addresses, by the rules that hold for the APIs themselves: checked addresses, redirects on
+//! the same host alone, bounded in bytes and time, no credentials.
+
+use std::sync::Arc;
+use std::thread;
+
+use http::header::{ACCEPT, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::Instant;
+use url::Url;
+
+use super::address::{Lookup, SystemLookup};
+use super::client::{Client, Failed};
+use super::request::Request;
+use super::{BuildError, Settings};
+use callwright_openapi::{Fetch, FetchBounds, Fetched, RemoteFile};
+use callwright_types::outcome::ApiAnswer;
+
+/// What a document may come as. Servers that only know `text/plain` are not refused.
+const WANTED: &str =
+    "application/json, application/yaml, application/openapi+json, application/openapi+yaml, */*;q=0.5";
+
+/// Fetches documents for the catalog. It blocks the thread that asks, and may be asked from any.
+pub struct DocumentFetcher {
+    client: Client,
+    max_repeats: u32,
+    /// A runtime of its own: the asking thread may be one of another runtime, which must not wait for itself. `None` only while dropped.
+    runtime: Option<Runtime>,
+}
+
+impl DocumentFetcher {
+    /// Builds the fetcher.
+    ///
+    /// # Errors
+    /// [`BuildError`] where the settings name no address, or certificates that cannot be read.
+    pub fn build(settings: &Settings) -> Result<Self, BuildError> {
+        Self::with_lookup(settings, Arc::new(SystemLookup))
+    }
+
+    /// Builds the fetcher with another resolver than the system's. What it gives is checked as that one's answers are.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn with_lookup(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
+        let client = Client::build(settings, lookup)?;
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("document-fetch").enable_all().build();
+        let runtime = Some(runtime.map_err(|error| BuildError::Client(error.to_string()))?);
+        Ok(Self { client, max_repeats: settings.max_repeats, runtime })
+    }
+
+    /// The file at `url`; `None` where it is still the one that `headers` speak of.
+    fn get(&self, url: &Url, headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+        let runtime = self.runtime.as_ref().ok_or("the fetcher has ended")?;
+        let fetching = self.fetched(url, headers, bounds);
+        thread::scope(|scope| {
+            let fetcher = thread::Builder::new().name("document-fetch".to_owned());
+            let fetcher = fetcher.spawn_scoped(scope, || runtime.block_on(fetching));
+            let fetcher = fetcher.map_err(|error| format!("no thread can be started for it: {error}"))?;
+            fetcher.join().unwrap_or_else(|_| Err("the fetcher failed".to_owned()))
+        })
+    }
+
+    async fn fetched(&self, url: &Url, mut headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+        headers.insert(ACCEPT, HeaderValue::from_static(WANTED));
+        let request = Request { method: Method::GET, url: url.clone(), headers, body: None };
+        let max_bytes = usize::try_from(bounds.bytes).unwrap_or(usize::MAX);
+        let deadline = Instant::now() + bounds.time;
+        let received = self.client.exchange(&request, self.max_repeats, max_bytes, deadline).await;
+        let received = received.map_err(|failed| reason(failed, url, bounds))?;
+        let ApiAnswer { status, headers, body, truncated, .. } = received.answer;
+        if status == StatusCode::NOT_MODIFIED.as_u16() {
+            return Ok(None);
+        }
+        if status != StatusCode::OK.as_u16() {
+            return Err(format!("its server answers with status {status}"));
+        }
+        if truncated && body.len() >= max_bytes {
+            return Err(format!("it is larger than {max_bytes} bytes; raise `limits.document_bytes` if that is right"));
+        }
+        if truncated {
+            return Err(format!(
+                "it broke off after {} bytes, or was not there within the time that is left",
+                body.len()
+            ));
+        }
+        let field =
+            |name: HeaderName| headers.iter().find(|(known, _)| name.as_str() == known).map(|(_, value)| value.clone());
+        let (etag, last_modified) = (field(ETAG), field(LAST_MODIFIED));
+        Ok(Some(Fetched { url: received.url, bytes: body.to_vec(), etag, last_modified }))
+    }
+}
+
+impl Fetch for DocumentFetcher {
+    fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String> {
+        self.get(url, HeaderMap::new(), bounds)?.ok_or_else(|| "its server answers with status 304".to_owned())
+    }
+
+    fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(IF_NONE_MATCH, &file.etag), (IF_MODIFIED_SINCE, &file.last_modified)] {
+            if let Some(value) = value.as_ref().and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        self.get(&file.url, headers, bounds)
+    }
+}
+
+impl Drop for DocumentFetcher {
+    fn drop(&mut self) {
+        // Waiting for its end is not allowed where this may be dropped: in another runtime.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn reason(failed: Failed, url: &Url, bounds: FetchBounds) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match failed {
+        Failed::Refused(refusal) => refusal.0,
+        Failed::Unreachable(why) => format!("`{host}` cannot be connected to: {why}"),
+        Failed::Broken(why) => format!("the connection to `{host}` broke: {why}"),
+        Failed::Late => format!(
+            "`{host}` did not answer within {} seconds; raise `limits.fetch_seconds` if it needs longer",
+            bounds.time.as_secs()
+        ),
+    }
+}

@@ -1,0 +1,302 @@
+//! Runs calls.
+
+use std::sync::Arc;
+
+use http::Method;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tracing::Instrument;
+
+use super::address::{Lookup, SystemLookup};
+use super::approval::Grant;
+use super::courier::{Courier, Parcel};
+use super::credentials::Wanted;
+use super::idempotency::{is_idempotent, is_open, new_key, with_key};
+use super::intent::intent_key;
+use super::kept;
+use super::paging;
+use super::permission::{Permitted, permit};
+use super::refusal::{Refusal, refuse};
+use super::request::{self, is_safe};
+use super::running::{RunningCall, RunningCalls};
+use super::{BuildError, Settings};
+use callwright_judge::scanner::CheckedCall;
+use callwright_openapi::{Operation, Toolset};
+use callwright_store::{Beginning, Begun, IntentKey, Intents, SharedTokens, StoreError};
+use callwright_types::Outcome;
+use callwright_types::rules::ExecuteRules;
+
+/// Runs checked calls of catalog tools over HTTP. Clones share connections.
+#[derive(Clone)]
+pub struct Executor {
+    courier: Arc<Courier>,
+    pub(super) intents: Arc<dyn Intents>,
+    pub(super) running: RunningCalls,
+    /// May a `PUT` or `DELETE` without an idempotency key be sent a second time?
+    pub(super) repeat_put_and_delete: bool,
+}
+
+impl Executor {
+    /// Builds the executor. Tokens that it gets are shared by way of `tokens`, where there is such a place.
+    ///
+    /// # Errors
+    /// [`BuildError`] where the settings name no address, or certificates that cannot be read.
+    pub fn build(
+        settings: &Settings,
+        intents: Arc<dyn Intents>,
+        tokens: Option<Arc<dyn SharedTokens>>,
+    ) -> Result<Self, BuildError> {
+        Self::with_lookup(settings, intents, tokens, Arc::new(SystemLookup))
+    }
+
+    /// Builds the executor with another resolver than the system's. What it gives is checked as that one's answers are.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn with_lookup(
+        settings: &Settings,
+        intents: Arc<dyn Intents>,
+        tokens: Option<Arc<dyn SharedTokens>>,
+        lookup: Arc<dyn Lookup>,
+    ) -> Result<Self, BuildError> {
+        Ok(Self {
+            courier: Arc::new(Courier::build(settings, lookup, tokens)?),
+            intents,
+            running: RunningCalls::default(),
+            repeat_put_and_delete: settings.repeat_put_and_delete,
+        })
+    }
+
+    /// Runs one call. Whatever goes wrong is an outcome.
+    ///
+    /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
+    /// - The credentials that the operation asks for are obtained next; where they cannot be, nothing is sent.
+    /// - A method that is not safe is committed as an intent before it leaves; where that fails it is refused. Where the same call of the same
+    ///   session was sent before and its outcome is not known, it is not sent again ([`Outcome::Unknown`]), unless it can do no harm: it carries
+    ///   the idempotency key of the first one, or its method is idempotent and the settings trust that. Where the outcome is known
+    ///   but was not told ([`Self::told`]), the earlier answer is given again and nothing is sent.
+    /// - Such a request is finished and recorded even when the caller goes away (drops the future) while it runs.
+    pub async fn execute(
+        &self,
+        call: &CheckedCall,
+        operation: &Operation,
+        toolset: &Toolset,
+        rules: &ExecuteRules,
+        session: Option<&str>,
+        trace_id: &str,
+    ) -> Outcome {
+        let tool = tool_name(operation, toolset);
+        match permitted(call, operation, rules, &tool) {
+            Ok(Permitted::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
+            Ok(Permitted::OnceApproved) => {
+                refuse!("policy wants a person to approve {tool}, and nobody was asked").into()
+            }
+            Err(refusal) => refusal.into(),
+        }
+    }
+
+    /// Runs a call that may be run: by a rule, or by a `grant` for the call with this digest.
+    pub(super) async fn carry_out(
+        &self,
+        call: &CheckedCall,
+        operation: &Operation,
+        toolset: &Toolset,
+        grant: Option<(Grant, String)>,
+        session: Option<&str>,
+        trace_id: &str,
+    ) -> Outcome {
+        if let Err(refusal) = vouched_for(call, operation) {
+            return refusal.into();
+        }
+        let tool = tool_name(operation, toolset);
+        if is_safe(&operation.method) {
+            return match self.pack(operation, toolset, call.arguments()).await {
+                Ok(mut parcel) => match redeem(grant.as_ref()).await {
+                    Ok(()) => self.courier.deliver(&mut parcel, true).await,
+                    Err(outcome) => outcome,
+                },
+                Err(outcome) => outcome,
+            };
+        }
+        let key = intent_key(session, trace_id, &tool, call.arguments());
+        let Some(running) = self.running.enter(&key) else { return at_the_same_time(&key) };
+        let idempotency_key = match self.idempotency_key(operation, &key, trace_id).await {
+            Ok(idempotency_key) => idempotency_key,
+            Err(error) => return unrecorded(&key, &error),
+        };
+        let parcel = match (&operation.idempotency_key, &idempotency_key) {
+            (Some(wanted), Some(key)) => self.pack(operation, toolset, &with_key(call.arguments(), wanted, key)).await,
+            _ => self.pack(operation, toolset, call.arguments()).await,
+        };
+        let parcel = match parcel {
+            Ok(parcel) => parcel,
+            Err(outcome) => return outcome,
+        };
+        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
+        let executor = self.clone();
+        let sending = async move { executor.send_at_most_once(sending).await };
+        let sending = tokio::spawn(sending.in_current_span());
+        // The task ends early only when the process does.
+        sending
+            .await
+            .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
+    }
+
+    /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
+    pub async fn told(&self, trace_id: &str) {
+        if let Err(error) = self.intents.told(trace_id).await {
+            tracing::warn!(%error, "it could not be recorded that outcomes were told: repeats of the calls get them again");
+        }
+    }
+
+    /// The key that a request for this call has to carry, where the operation documents one: the first request's, where its outcome is
+    /// not known.
+    async fn idempotency_key(
+        &self,
+        operation: &Operation,
+        key: &IntentKey,
+        turn: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(wanted) = &operation.idempotency_key else { return Ok(None) };
+        let earlier = self.intents.unfinished_key(key).await?;
+        let now = Timestamp::now().as_nanosecond().unsigned_abs();
+        Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
+    }
+
+    /// The request with its credentials, or what becomes of a call that has none.
+    async fn pack(
+        &self,
+        operation: &Operation,
+        toolset: &Toolset,
+        arguments: &Map<String, Value>,
+    ) -> Result<Parcel, Outcome> {
+        let request = request::build(operation, arguments)?;
+        self.courier.pack(request, Wanted::of(operation, toolset), paging::parameters(operation)).await
+    }
+
+    async fn send_at_most_once(&self, sending: Sending) -> Outcome {
+        let Sending { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
+        // Used up first: where the intent cannot be committed then, the approval is lost, and nothing was sent.
+        if let Err(outcome) = redeem(grant.as_ref()).await {
+            return outcome;
+        }
+        let beginning = Beginning { turn: &turn, idempotency_key: idempotency_key.as_deref() };
+        let begun = match self.intents.begin(&key, beginning).await {
+            Ok(begun) => begun,
+            Err(error) => return unrecorded(&key, &error),
+        };
+        let is_own = |earlier: &str| idempotency_key.as_deref() == Some(earlier);
+        if let Some(outcome) = self.in_the_way(&key, &parcel.request.method, begun, is_own) {
+            return outcome;
+        }
+        let has_key = idempotency_key.is_some();
+        let repeatable = has_key || self.may_repeat(&parcel.request.method);
+        let outcome = self.courier.deliver(&mut parcel, repeatable).await;
+        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
+        if !is_open
+            && let Err(error) = self.intents.finish(&key, outcome.label(), kept::write(&outcome).as_deref()).await
+        {
+            tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
+        }
+        outcome
+    }
+
+    /// The outcome of a call that must not be sent because of what `begun` says of an earlier one like it; `None` where it may be.
+    /// `is_recognised`: does the API know the second request by the idempotency key of the first?
+    pub(super) fn in_the_way(
+        &self,
+        key: &IntentKey,
+        method: &Method,
+        begun: Begun,
+        is_recognised: impl FnOnce(&str) -> bool,
+    ) -> Option<Outcome> {
+        match begun {
+            // What finished before may be wanted again: its outcome was told.
+            Begun::Fresh | Begun::FinishedBefore { .. } => None,
+            Begun::UntoldBefore { answer } => Some(told_late(key, &answer)),
+            Begun::UnknownBefore { idempotency_key: earlier } => {
+                let is_harmless = self.may_repeat(method) || earlier.as_deref().is_some_and(is_recognised);
+                (!is_harmless).then(|| unknown_before(key))
+            }
+        }
+    }
+
+    /// Do the settings trust that a second request by this method does no more than one?
+    fn may_repeat(&self, method: &Method) -> bool {
+        self.repeat_put_and_delete && is_idempotent(method)
+    }
+}
+
+/// A request that is about to leave, once its intent is committed.
+struct Sending {
+    key: IntentKey,
+    turn: String,
+    idempotency_key: Option<String>,
+    /// The approval that it is sent by, and the digest of the call.
+    grant: Option<(Grant, String)>,
+    parcel: Parcel,
+    _running: RunningCall,
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// How policies call the tool.
+pub(super) fn tool_name(operation: &Operation, toolset: &Toolset) -> String {
+    format!("{}/{}", toolset.name, operation.own_name())
+}
+
+pub(super) fn permitted(
+    call: &CheckedCall,
+    operation: &Operation,
+    rules: &ExecuteRules,
+    tool: &str,
+) -> Result<Permitted, Refusal> {
+    vouched_for(call, operation)?;
+    permit(rules, &operation.method, tool)
+}
+
+/// The scan vouches for the call of one tool; it says nothing about another operation.
+pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
+    if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
+        return Err(refuse!("the call was not checked against {}", operation.label()));
+    }
+    Ok(())
+}
+
+async fn redeem(grant: Option<&(Grant, String)>) -> Result<(), Outcome> {
+    match grant {
+        Some((grant, digest)) => grant.redeem(digest).await,
+        None => Ok(()),
+    }
+}
+
+fn unknown_before(key: &IntentKey) -> Outcome {
+    Outcome::Unknown {
+        reason: format!(
+            "the same call of {} was sent before and it is not known whether it took effect; it was not sent again",
+            key.operation
+        ),
+    }
+}
+
+pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
+    Outcome::Unknown {
+        reason: format!("the same call of {} is being executed at this moment; it was not sent again", key.operation),
+    }
+}
+
+/// The answer that a request got whose client was never told.
+fn told_late(key: &IntentKey, answer: &str) -> Outcome {
+    match kept::read(answer) {
+        Some(answer) => Outcome::Answered(answer),
+        None => unknown_before(key),
+    }
+}
+
+pub(super) fn unrecorded(key: &IntentKey, error: &StoreError) -> Outcome {
+    refuse!("{} changes data, and the intent to execute it could not be recorded first: {error}", key.operation).into()
+}

@@ -1,0 +1,66 @@
+//! An API's answer as it is kept with the intent until the client has been told.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use callwright_types::Outcome;
+use callwright_types::outcome::ApiAnswer;
+
+/// Most bytes of an answer's body that are kept. Answers to requests that change something are short; the rest of a long one is cut off.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+    truncated: bool,
+}
+
+/// The text that is kept; `None` where no API answered.
+pub(super) fn write(outcome: &Outcome) -> Option<String> {
+    let Outcome::Answered(answer) = outcome else { return None };
+    let text = answer.text();
+    let end = text.floor_char_boundary(MAX_BODY_BYTES);
+    let kept = Kept {
+        status: answer.status,
+        headers: answer.headers.clone(),
+        body: text.get(..end).unwrap_or_default().to_owned(),
+        truncated: answer.truncated || end < text.len(),
+    };
+    serde_json::to_string(&kept).ok()
+}
+
+/// The answer again.
+pub(super) fn read(text: &str) -> Option<ApiAnswer> {
+    let Kept { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
+    Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(body: Vec<u8>) -> ApiAnswer {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        ApiAnswer { status: 201, headers, body: body.into(), truncated: false, paging: Default::default() }
+    }
+
+    #[test]
+    fn an_answer_comes_back_as_it_was() {
+        let answer = answered(br#"{"id":7,"name":"\u00fc"}"#.to_vec());
+        assert_eq!(read(&write(&Outcome::Answered(answer.clone())).unwrap()), Some(answer));
+    }
+
+    #[test]
+    fn a_long_one_is_cut_between_characters_and_says_so() {
+        let cut = read(&write(&Outcome::Answered(answered("ü".repeat(40_000).into_bytes()))).unwrap()).unwrap();
+        assert!(cut.truncated && cut.body.len() <= MAX_BODY_BYTES && cut.text().chars().all(|letter| letter == 'ü'));
+    }
+
+    #[test]
+    fn only_answers_are_kept_and_only_they_are_read() {
+        assert_eq!(write(&Outcome::Unknown { reason: "late".into() }), None);
+        assert_eq!(read("nonsense"), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether an answer has a next page, where it is, and with which arguments the same call asks for it.
+//!
+//! A `Link` field with the relation `next` (RFC 8288) says so, or a member of the body under one of the usual names (`body`). A link is
+//! followed within its own origin alone; for the model it is translated into the arguments of the tool.
+
+mod body;
+mod link_field;
+
+use url::Url;
+
+use super::client::Received;
+use super::request::encode;
+use body::Mark;
+use callwright_openapi::{Location, Operation};
+use callwright_types::outcome::NextPage;
+
+/// Characters of the longest value that is told as an argument: a cursor has to be repeated letter by letter.
+const MAX_VALUE_CHARS: usize = 1_000;
+
+/// A query parameter of an operation: the argument's name, and the name on the wire.
+pub(super) type Parameter = (String, String);
+
+/// A page that an answer announces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Announced {
+    /// What the model is told.
+    pub(super) page: NextPage,
+    /// Where it is, if it is on the same origin.
+    pub(super) url: Option<Url>,
+}
+
+/// The query parameters of an operation.
+pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
+    let in_query = operation.bindings.iter().filter(|binding| binding.location == Location::Query);
+    in_query.map(|binding| (binding.argument.clone(), binding.name.clone())).collect()
+}
+
+/// The next page that a successful answer announces.
+pub(super) fn next(received: &Received, parameters: &[Parameter]) -> Option<Announced> {
+    if let Some(link) = link_field::next(&received.links) {
+        return linked(&received.url, &link, parameters);
+    }
+    match body::next(&received.answer.body)? {
+        Mark::Link(link) => linked(&received.url, &link, parameters),
+        Mark::Cursor { value, names } => {
+            let (argument, wire_name) = parameters.iter().find(|(_, name)| names.contains(&plain(name).as_str()))?;
+            let mut url = received.url.clone();
+            set(&mut url, wire_name, &value);
+            let arguments = if fits(&value) { vec![(argument.clone(), value)] } else { Vec::new() };
+            Some(Announced { page: NextPage { arguments }, url: Some(url) })
+        }
+    }
+}
+
+fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<Announced> {
+    let mut there = here.join(link).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    there.set_fragment(None);
+    if there == *here {
+        return None;
+    }
+    let arguments = arguments(here, &there, parameters).unwrap_or_default();
+    let is_same = there.origin() == here.origin() && there.username().is_empty() && there.password().is_none();
+    Some(Announced { page: NextPage { arguments }, url: is_same.then_some(there) })
+}
+
+/// The arguments by which the query of `there` differs from that of `here`; `None` where the tool cannot say the difference.
+fn arguments(here: &Url, there: &Url, parameters: &[Parameter]) -> Option<Vec<(String, String)>> {
+    if there.path().trim_end_matches('/') != here.path().trim_end_matches('/') {
+        return None;
+    }
+    let mut arguments: Vec<(String, String)> = Vec::new();
+    for (name, value) in there.query_pairs() {
+        if here.query_pairs().any(|pair| pair == (name.clone(), value.clone())) {
+            continue;
+        }
+        let (argument, _) = parameters.iter().find(|(_, wire_name)| *wire_name == name)?;
+        if !fits(&value) || arguments.iter().any(|(known, _)| known == argument) {
+            return None;
+        }
+        arguments.push((argument.clone(), value.into_owned()));
+    }
+    Some(arguments)
+}
+
+fn fits(value: &str) -> bool {
+    value.chars().nth(MAX_VALUE_CHARS).is_none()
+}
+
+/// Sets one parameter of a query and leaves the others as they are written.
+fn set(url: &mut Url, name: &str, value: &str) {
+    let key = encode(name);
+    let is_other = |pair: &&str| pair.split('=').next() != Some(key.as_str());
+    let kept = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).filter(is_other);
+    let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("{key}={}", encode(value))]).collect();
+    url.set_query(Some(&pairs.join("&")));
+}
+
+/// A name without case and separators.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_types::outcome::ApiAnswer;
+
+    const HERE: &str = "https://api.example.com/v1/rooms?limit=5&q=a%20b";
+
+    fn announced(links: &[&str], body: &str, parameters: &[&str]) -> Option<(Vec<String>, Option<String>)> {
+        let answer = ApiAnswer::new(200, body.to_owned());
+        let links = links.iter().map(|link| (*link).to_owned()).collect();
+        let parameters: Vec<Parameter> =
+            parameters.iter().map(|name| (format!("{name}_argument"), (*name).to_owned())).collect();
+        let found = next(&Received { answer, url: HERE.parse().unwrap(), links }, &parameters)?;
+        let arguments = found.page.arguments.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Some((arguments, found.url.map(String::from)))
+    }
+
+    fn page(arguments: &[&str], url: Option<&str>) -> Option<(Vec<String>, Option<String>)> {
+        Some((arguments.iter().map(|text| (*text).to_owned()).collect(), url.map(str::to_owned)))
+    }
+
+    #[test]
+    fn a_link_is_told_as_the_arguments_that_differ() {
+        let second = "https://api.example.com/v1/rooms?limit=5&q=a+b&page=2";
+        let field = format!("<{second}>; rel=\"next\"");
+        assert_eq!(announced(&[&field], "", &["limit", "q", "page"]), page(&["page_argument=2"], Some(second)));
+        assert_eq!(announced(&[&field], "", &["limit"]), page(&[], Some(second)), "no argument says the page");
+        let body = r#"{"next": "?limit=5&q=a%20b&page=3", "rooms": []}"#;
+        let third = "https://api.example.com/v1/rooms?limit=5&q=a%20b&page=3";
+        assert_eq!(announced(&[], body, &["page"]), page(&["page_argument=3"], Some(third)));
+        let elsewhere = r#"<https://api.example.com/v1/other?page=2>; rel=next"#;
+        let url = "https://api.example.com/v1/other?page=2";
+        assert_eq!(announced(&[elsewhere], "", &["page"]), page(&[], Some(url)));
+    }
+
+    #[test]
+    fn a_link_to_another_origin_is_told_but_leads_nowhere() {
+        for other in [
+            "http://api.example.com/v1/rooms?page=2",
+            "https://evil.example/v1/rooms?page=2",
+            "https://api.example.com:444/v1/rooms?page=2",
+            "//evil.example/v1/rooms?page=2",
+            "https://u:p@api.example.com/v1/rooms?page=2",
+        ] {
+            let field = format!("<{other}>; rel=next");
+            assert_eq!(announced(&[&field], "", &["page"]), page(&["page_argument=2"], None), "{other}");
+        }
+        assert_eq!(announced(&["<file:///etc/passwd>; rel=next"], "", &[]), None);
+        assert_eq!(announced(&[&format!("<{HERE}>; rel=next")], "", &[]), None, "the same page again");
+    }
+
+    #[test]
+    fn a_cursor_is_set_where_the_operation_has_a_parameter_for_it() {
+        let body = r#"{"items": [1], "nextPageToken": "a/b="}"#;
+        let url = "https://api.example.com/v1/rooms?limit=5&q=a%20b&pageToken=a%2Fb%3D";
+        assert_eq!(announced(&[], body, &["pageToken"]), page(&["pageToken_argument=a/b="], Some(url)));
+        assert_eq!(announced(&[], body, &["page_size"]), None);
+        let replaced = "https://api.example.com/v1/rooms?q=a%20b&limit=7";
+        let mut here: Url = HERE.parse().unwrap();
+        set(&mut here, "limit", "7");
+        assert_eq!(here.as_str(), replaced);
+    }
+
+    #[test]
+    fn a_value_that_nobody_would_repeat_rightly_is_not_told() {
+        let long = "x".repeat(2_000);
+        let field = format!("<?page={long}>; rel=next");
+        assert_eq!(announced(&[&field], "", &["page"]).unwrap().0, Vec::<String>::new());
+    }
+}

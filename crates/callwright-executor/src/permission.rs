@@ -1,0 +1,134 @@
+//! Which calls policy lets the proxy execute by itself.
+
+use globset::{Glob, GlobMatcher};
+use http::Method;
+
+use super::refusal::{Refusal, refuse};
+use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission};
+
+/// What policy says about a call that it does not forbid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permitted {
+    /// It may be executed.
+    Freely,
+    /// It may be executed once a person has approved it.
+    OnceApproved,
+}
+
+/// May the tool `toolset/tool` be executed by this method? The first rule that matches decides; where none does, `GET` and `HEAD` may.
+pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<Permitted, Refusal> {
+    match Permissions::of(rules).decide(method, tool) {
+        Some((_, Permission::Allow)) => Ok(Permitted::Freely),
+        Some((_, Permission::Approve)) => Ok(Permitted::OnceApproved),
+        Some((position, Permission::Deny)) => {
+            Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
+        }
+        None if is_free(method) => Ok(Permitted::Freely),
+        None => Err(refuse!(
+            "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
+             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or `approve` to have a person asked"
+        )),
+    }
+}
+
+/// What is executed where no rule says anything.
+fn is_free(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+/// The rules, read once for many tools.
+#[derive(Debug)]
+pub struct Permissions<'a> {
+    rules: Vec<(&'a ExecuteRule, Vec<Option<GlobMatcher>>)>,
+}
+
+impl<'a> Permissions<'a> {
+    /// Reads the rules.
+    pub fn of(rules: &'a ExecuteRules) -> Self {
+        let read = |glob: &String| Glob::new(glob).ok().map(|glob| glob.compile_matcher());
+        Self { rules: rules.rules.iter().map(|rule| (rule, rule.tools.iter().map(read).collect())).collect() }
+    }
+
+    /// May the tool `toolset/tool` be executed by this method, at once or when a person has approved the call?
+    pub fn permit(&self, method: &Method, tool: &str) -> bool {
+        match self.decide(method, tool) {
+            Some((_, permission)) => permission != Permission::Deny,
+            None => is_free(method),
+        }
+    }
+
+    /// What the first rule says that matches, and which one that is.
+    fn decide(&self, method: &Method, tool: &str) -> Option<(usize, Permission)> {
+        let of_method = |rule: &ExecuteRule| {
+            rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()))
+        };
+        // A glob that cannot be read denies everything and lets nothing run; policies with one are not loaded in the first place.
+        let fits = |glob: &Option<GlobMatcher>, permission: Permission| {
+            glob.as_ref().map_or(permission == Permission::Deny, |glob| glob.is_match(tool))
+        };
+        let matches = |(rule, globs): &(&ExecuteRule, Vec<Option<GlobMatcher>>)| {
+            of_method(rule) && (globs.is_empty() || globs.iter().any(|glob| fits(glob, rule.permission)))
+        };
+        let position = self.rules.iter().position(matches)?;
+        Some((position, self.rules.get(position)?.0.permission))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(methods: &[&str], tools: &[&str], permission: Permission) -> ExecuteRule {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        ExecuteRule { methods: owned(methods), tools: owned(tools), permission }
+    }
+
+    #[test]
+    fn without_rules_only_reading_is_allowed() {
+        let rules = ExecuteRules::default();
+        for method in [Method::GET, Method::HEAD] {
+            assert!(permit(&rules, &method, "a/b").is_ok());
+        }
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS, Method::TRACE] {
+            let refusal = permit(&rules, &method, "a/b").unwrap_err();
+            assert!(refusal.0.contains("execute.rules") && refusal.0.contains(method.as_str()), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        let rules = ExecuteRules {
+            rules: vec![
+                rule(&["POST"], &["rooms/delete*"], Permission::Deny),
+                rule(&["post"], &["rooms/*"], Permission::Allow),
+                rule(&[], &["secret/*"], Permission::Deny),
+            ],
+            ..ExecuteRules::default()
+        };
+        assert!(permit(&rules, &Method::POST, "rooms/book").is_ok());
+        assert!(permit(&rules, &Method::PUT, "rooms/book").is_err());
+        assert!(permit(&rules, &Method::POST, "rooms/deleteAll").unwrap_err().0.contains("rule 1 "));
+        assert!(permit(&rules, &Method::GET, "secret/read").unwrap_err().0.contains("rule 3 "));
+    }
+
+    #[test]
+    fn what_is_to_be_approved_is_whatever_its_method_is() {
+        let rules = ExecuteRules {
+            rules: vec![rule(&["DELETE"], &[], Permission::Approve), rule(&[], &["hr/*"], Permission::Approve)],
+            ..ExecuteRules::default()
+        };
+        for (method, tool) in [(Method::DELETE, "a/b"), (Method::GET, "hr/read"), (Method::POST, "hr/hire")] {
+            assert_eq!(permit(&rules, &method, tool), Ok(Permitted::OnceApproved));
+        }
+        assert_eq!(permit(&rules, &Method::GET, "a/b"), Ok(Permitted::Freely));
+    }
+
+    #[test]
+    fn a_broken_glob_denies_and_never_allows() {
+        let with =
+            |permission| ExecuteRules { rules: vec![rule(&[], &["a/[b"], permission)], ..ExecuteRules::default() };
+        assert!(permit(&with(Permission::Allow), &Method::POST, "a/b").is_err());
+        assert!(permit(&with(Permission::Approve), &Method::POST, "a/b").is_err());
+        assert!(permit(&with(Permission::Deny), &Method::GET, "a/b").is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! The request body.
+
+use bytes::Bytes;
+use encoding_rs::{Encoding, UTF_8};
+use http::HeaderValue;
+use serde_json::Value;
+
+use super::{content, form, multipart};
+use crate::refusal::{Refusal, refuse};
+use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
+
+/// What begins each JSON text of an `application/json-seq` (RFC 7464 section 2.2).
+const RECORD_SEPARATOR: char = '\u{1e}';
+
+/// The media type and the bytes of the body, where the call has one.
+///
+/// # Errors
+/// Where the value has no form in the media type that the operation wants.
+pub(super) fn encode(
+    binding: Option<&BodyBinding>,
+    value: Option<&Value>,
+) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
+    let (Some(binding), Some(value)) = (binding, value) else { return Ok(None) };
+    let text = match binding.format {
+        BodyFormat::Json => value.to_string(),
+        BodyFormat::Yaml => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        BodyFormat::JsonSequence => sequence(&binding.media_type, value),
+        BodyFormat::Form => form::encode(binding, value)?,
+        BodyFormat::Multipart => return multipart::encode(binding, value).map(Some),
+        BodyFormat::Xml | BodyFormat::Text | BodyFormat::Bytes => return single(binding, value),
+    };
+    Ok(Some((header(&binding.media_type)?, Bytes::from(text))))
+}
+
+/// A body that is one text, one file or one XML document.
+fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
+    let name = match &binding.shape {
+        BodyShape::Argument(name) => name,
+        BodyShape::Properties(_) => "body",
+    };
+    let wanted = &binding.media_type;
+    let Some(written) = content::write(name, value, &binding.content, Some(wanted))? else { return Ok(None) };
+    // Only a range leaves it to the content what it is.
+    let media_type = written.media_type.filter(|_| wanted.contains('*')).unwrap_or_else(|| wanted.clone());
+    let bytes = match binding.content {
+        Content::File => Bytes::from(written.bytes),
+        _ => in_charset(name, &media_type, written.bytes)?,
+    };
+    Ok(Some((header(&media_type)?, bytes)))
+}
+
+/// A text in the charset that the media type names (RFC 9110 section 8.3.2); UTF-8 where it names none that is known.
+fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refusal> {
+    let charset = charset(media_type).and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
+    if charset.output_encoding() == UTF_8 {
+        return Ok(Bytes::from(utf8));
+    }
+    let text = String::from_utf8_lossy(&utf8);
+    let (bytes, _, has_unmappable) = charset.encode(&text);
+    if has_unmappable {
+        return Err(refuse!("the argument `{name}` has characters that {} does not have", charset.name()));
+    }
+    Ok(Bytes::from(bytes.into_owned()))
+}
+
+fn charset(media_type: &str) -> Option<&str> {
+    let mut parameters = media_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+    Some(label.trim().trim_matches('"'))
+}
+
+/// One JSON text per item, each on a line of its own; a value that is no array is the only item.
+fn sequence(media_type: &str, value: &Value) -> String {
+    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let has_separator = essence(media_type).ends_with("json-seq");
+    let line =
+        |item: &Value| format!("{}{item}\n", if has_separator { RECORD_SEPARATOR.to_string() } else { String::new() });
+    items.iter().map(line).collect()
+}
+
+fn header(media_type: &str) -> Result<HeaderValue, Refusal> {
+    HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is no media type"))
+}
+
+/// Is a media type JSON: `application/json`, or one with the suffix `+json` (RFC 6839), with or without parameters?
+pub(super) fn is_json(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+/// The media type without its parameters.
+pub(super) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests;

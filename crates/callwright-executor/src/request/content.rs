@@ -1,0 +1,164 @@
+//! The content of a body or of one of its parts.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::{body, file, style, xml};
+use crate::refusal::{Refusal, refuse};
+use callwright_openapi::{Content, Encoding};
+
+/// The media type of a file of which nothing is known (RFC 2046 section 4.5.1).
+const BYTES: &str = "application/octet-stream";
+
+/// What is sent for one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    /// `None`: plain text.
+    pub(super) media_type: Option<String>,
+    /// The name of a file that has one.
+    pub(super) file_name: Option<String>,
+    /// Is it a file?
+    pub(super) is_file: bool,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Writes the value of `name` (an argument or a member, for messages) as its content says, as one of the media types that `wanted`
+/// lists; `None` for `null`, which is left out.
+///
+/// # Errors
+/// Where a file is none of the wanted media types, or cannot be read, or a value has no form in XML.
+pub(super) fn write(
+    name: &str,
+    value: &Value,
+    content: &Content,
+    wanted: Option<&str>,
+) -> Result<Option<Written>, Refusal> {
+    let text = match (value, content) {
+        (Value::Null, _) => return Ok(None),
+        (Value::String(text), Content::File) => return file(name, text, wanted).map(Some),
+        (Value::String(text), Content::Base64) => base64_text(name, text)?,
+        (Value::String(text), Content::Xml(_)) => text.clone(),
+        (_, Content::Xml(shape)) => xml::encode(shape, value)?,
+        _ => return Ok(Some(plain(value, wanted))),
+    };
+    Ok(Some(Written {
+        media_type: first(wanted).map(str::to_owned),
+        file_name: None,
+        // Base64 is a file where the document says what is in it; else it is a text like any other.
+        is_file: *content == Content::Base64 && wanted.is_some(),
+        bytes: text.into_bytes(),
+    }))
+}
+
+/// Writes the member `name` of a form: an array's items one by one (RFC 7578 section 4.3), anything else as one.
+///
+/// # Errors
+/// As [`write()`].
+pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<Written>, Refusal> {
+    let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
+    let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
+    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    items.iter().filter_map(|item| write(name, item, content, wanted).transpose()).collect()
+}
+
+/// A value that is what it looks like (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
+fn plain(value: &Value, wanted: Option<&str>) -> Written {
+    let first = first(wanted);
+    let is_json = first.is_some_and(body::is_json);
+    let text = if is_json { value.to_string() } else { style::text(value).unwrap_or_default() };
+    let by_value = matches!(value, Value::Object(_) | Value::Array(_)).then_some("application/json");
+    let media_type = first.or(by_value).map(str::to_owned);
+    Written { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
+}
+
+fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<Written, Refusal> {
+    let file::File { media_type: given, name: file_name, bytes } = file::read(name, text)?;
+    let media_type = match (&given, wanted) {
+        (Some(given), Some(wanted)) if !wanted.split(',').any(|range| is_in(range, given)) => {
+            return Err(refuse!("the argument `{name}` is a file of type `{given}`; the API takes {wanted}"));
+        }
+        (Some(given), _) => given.clone(),
+        (None, wanted) => first(wanted).unwrap_or(BYTES).to_owned(),
+    };
+    Ok(Written { media_type: Some(media_type), file_name, is_file: true, bytes })
+}
+
+/// What a data URL holds goes into the base64 text that is asked for.
+fn base64_text(name: &str, text: &str) -> Result<String, Refusal> {
+    let file = file::read(name, text)?;
+    let is_url = file.bytes != text.as_bytes();
+    Ok(if is_url { STANDARD.encode(file.bytes) } else { text.to_owned() })
+}
+
+/// The first media type of a list that is no range.
+fn first(wanted: Option<&str>) -> Option<&str> {
+    wanted?.split(',').map(str::trim).find(|media_type| !media_type.is_empty() && !media_type.contains('*'))
+}
+
+/// Is `media_type` one of `range` (RFC 9110 section 12.5.1), whatever its parameters are? Bytes of no known type may be any.
+fn is_in(range: &str, media_type: &str) -> bool {
+    let (range, media_type) = (body::essence(range), body::essence(media_type));
+    let family = range.strip_suffix('*').filter(|family| family.ends_with('/'));
+    range == media_type
+        || range == "*/*"
+        || range == BYTES
+        || family.is_some_and(|family| media_type.starts_with(family))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(value: Value, content: &Content, wanted: Option<&str>) -> (Option<String>, String) {
+        let written = write("x", &value, content, wanted).unwrap().unwrap();
+        (written.media_type, String::from_utf8(written.bytes).unwrap())
+    }
+
+    #[test]
+    fn values_are_written_by_their_type_unless_the_document_says_otherwise() {
+        let some = |text: &str| Some(text.to_owned());
+        let cases = [
+            (json!("a b"), None, None, "a b"),
+            (json!(1.5), None, None, "1.5"),
+            (json!(true), None, None, "true"),
+            (json!({"a": [1]}), None, some("application/json"), r#"{"a":[1]}"#),
+            (json!("a"), Some("application/json"), some("application/json"), r#""a""#),
+            (json!("<a/>"), Some("text/html; charset=utf-8"), some("text/html; charset=utf-8"), "<a/>"),
+            (json!({"a": 1}), Some("application/vnd.a+json, */*"), some("application/vnd.a+json"), r#"{"a":1}"#),
+        ];
+        for (value, wanted, media_type, text) in cases {
+            assert_eq!(written(value.clone(), &Content::Value, wanted), (media_type, text.to_owned()), "{value}");
+        }
+        assert_eq!(write("x", &Value::Null, &Content::File, None), Ok(None));
+    }
+
+    #[test]
+    fn files_have_the_type_that_they_say_if_the_api_takes_it() {
+        let png = json!("data:image/png;base64,QUJD");
+        let cases = [
+            (png.clone(), None, "image/png"),
+            (png.clone(), Some("image/*"), "image/png"),
+            (png.clone(), Some("image/jpeg, image/png"), "image/png"),
+            (png.clone(), Some("application/octet-stream"), "image/png"),
+            (json!("ABC"), Some("image/*, text/csv"), "text/csv"),
+            (json!("ABC"), Some("image/*"), "application/octet-stream"),
+            (json!("ABC"), None, "application/octet-stream"),
+        ];
+        for (value, wanted, media_type) in cases {
+            let expected = (Some(media_type.to_owned()), "ABC".to_owned());
+            assert_eq!(written(value, &Content::File, wanted), expected, "{wanted:?}");
+        }
+        let refusal = write("photo", &png, &Content::File, Some("image/jpeg, image/gif")).unwrap_err().0;
+        assert!(refusal.contains("`photo`") && refusal.contains("image/jpeg, image/gif"), "{refusal}");
+    }
+
+    #[test]
+    fn base64_stays_base64_and_a_data_url_becomes_it() {
+        for value in ["QUJD", "data:image/png;base64,QUJD", "data:,ABC"] {
+            assert_eq!(written(json!(value), &Content::Base64, None), (None, "QUJD".to_owned()), "{value}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Parts of a request by which some frameworks and proxies let it be another one than it says.
+//!
+//! Policy allows methods, and the document's paths are the tools: no argument may change either on the server's side.
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+
+use crate::refusal::{Refusal, refuse};
+
+/// Header fields that replace the method, or the path that proxies hand on (IIS, Symfony and their like).
+const FIELDS: [&str; 5] =
+    ["x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"];
+
+/// The parameter of a query or a body that replaces the method (Rails, Laravel, Symfony and their like).
+const PARAMETER: &str = "_method";
+
+/// Does a header field of this name, in lower case, make the request another one?
+pub(super) fn is_disguise(field: &str) -> bool {
+    FIELDS.contains(&field)
+}
+
+/// Looks for another method among the pairs of a query or form, which are encoded.
+///
+/// # Errors
+/// Where one would change the method.
+pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
+    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    let mut named = pairs.into_iter().filter_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name) == PARAMETER).then(|| decoded(value))
+    });
+    check(method, named.find(|value| !value.eq_ignore_ascii_case(method.as_str())).is_none())
+}
+
+/// Looks for another method among the members of a body, whatever its media type is.
+///
+/// # Errors
+/// Where one would change the method.
+pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), Refusal> {
+    let is_same = |value: &Value| value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(method.as_str()));
+    check(method, body.get(PARAMETER).is_none_or(is_same))
+}
+
+fn check(method: &Method, is_same: bool) -> Result<(), Refusal> {
+    if is_same {
+        return Ok(());
+    }
+    Err(refuse!(
+        "the value `{PARAMETER}` would change the method {method}, which is what policy allows; no argument can set it"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn another_method_is_found_in_every_writing() {
+        for pair in ["_method=DELETE", "%5Fmethod=delete", "_meth%6fd=%44ELETE", "_method", "_method="] {
+            assert!(check_pairs(&Method::POST, ["a=1", pair]).is_err(), "{pair}");
+        }
+        for body in [json!({"_method": "DELETE"}), json!({"a": 1, "_method": ["PUT"]}), json!({"_method": null})] {
+            assert!(check_members(&Method::POST, &body).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_same_method_and_other_names_are_let_through() {
+        assert!(check_pairs(&Method::POST, ["_method=post", "method=DELETE", "a=_method=DELETE", ""]).is_ok());
+        for body in [json!({"_method": "post"}), json!({"method": "DELETE"}), json!({"a": {"_method": "x"}}), json!(1)]
+        {
+            assert!(check_members(&Method::POST, &body).is_ok(), "{body}");
+        }
+    }
+}

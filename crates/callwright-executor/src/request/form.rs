@@ -1,0 +1,63 @@
+//! Bodies of type `application/x-www-form-urlencoded`.
+
+use percent_encoding::percent_encode;
+use serde_json::Value;
+
+use super::content;
+use super::style::{self, RESERVED};
+use crate::refusal::{Refusal, refuse};
+use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Style};
+
+/// The members of an object as pairs joined by `&`; a text is taken for a form that is written already. A member for which the document
+/// chooses a style is written like a query parameter, any other by its content: each item of an array is a pair, and an object is JSON
+/// (OpenAPI 3.0.4, Encoding Object).
+///
+/// # Errors
+/// Where the value is neither an object nor a text, or a file cannot be read.
+pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Refusal> {
+    let members = match value {
+        Value::Object(members) => members,
+        Value::String(text) => return Ok(text.clone()),
+        _ => {
+            let media_type = &binding.media_type;
+            return Err(refuse!("a body of type `{media_type}` is made from an object, and the value is none"));
+        }
+    };
+    let mut pairs = Vec::new();
+    for (name, value) in members {
+        match binding.encoding.get(name) {
+            Some(encoding) if is_styled(encoding) => {
+                pairs.extend(style::query(&[(&self::binding(name, encoding), value)]))
+            }
+            encoding => pairs.extend(by_content(name, value, encoding)?),
+        }
+    }
+    Ok(pairs.join("&"))
+}
+
+fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, Refusal> {
+    let written = content::write_each(name, value, encoding)?.into_iter();
+    Ok(written.map(|one| format!("{}={}", style::encode(name), percent_encode(&one.bytes, RESERVED))).collect())
+}
+
+/// Does the document choose a style, which then holds instead of the content (OpenAPI 3.0.4, Encoding Object)?
+pub(super) fn is_styled(encoding: &Encoding) -> bool {
+    let says = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
+    says && encoding.content == Content::Value
+}
+
+/// A member of a form as a query parameter, with the defaults of those.
+pub(super) fn binding(name: &str, encoding: &Encoding) -> Binding {
+    let style = encoding.style.unwrap_or(Style::Form);
+    Binding {
+        argument: name.to_owned(),
+        name: name.to_owned(),
+        location: Location::Query,
+        required: false,
+        style,
+        explode: encoding.explode.unwrap_or(style == Style::Form),
+        allow_reserved: encoding.allow_reserved == Some(true),
+        media_type: None,
+        nested: encoding.nested.clone(),
+    }
+}

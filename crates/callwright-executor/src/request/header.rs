@@ -1,0 +1,192 @@
+//! Header fields from arguments.
+
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::body::{essence, is_json};
+use super::disguise::is_disguise;
+use super::style;
+use crate::refusal::{Refusal, refuse};
+use callwright_openapi::Binding;
+
+/// Header parameters that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and the encoding of the answer, which is the
+/// connection's affair: they are ignored.
+const IGNORED: [HeaderName; 4] = [ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, AUTHORIZATION];
+
+/// Fields that frame or route a message (RFC 9110 sections 7.2 and 7.6, RFC 9112 section 6): no argument may set them.
+const FRAMING: [&str; 13] = [
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The header parameters' fields.
+///
+/// # Errors
+/// Where a name is no field name, frames the message or makes it another one, or a value has characters that a field cannot carry: CR and LF, which would begin
+/// another field, control characters, and what is not ASCII.
+pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
+    let mut headers = HeaderMap::new();
+    for (binding, value) in parameters {
+        let name = HeaderName::from_bytes(binding.name.as_bytes())
+            .map_err(|_| refuse!("`{}` is no name of a header field", binding.name))?;
+        if IGNORED.contains(&name) {
+            continue;
+        }
+        if FRAMING.contains(&name.as_str()) {
+            return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
+        }
+        if is_disguise(name.as_str()) {
+            return Err(refuse!(
+                "the header `{name}` would make the request another one than policy allows; no argument can set it"
+            ));
+        }
+        let Some(text) = style::header(binding, value) else { continue };
+        let value = field_value(&text).ok_or_else(|| {
+            refuse!(
+                "the argument `{}` has line breaks, control or non-ASCII characters, which a header cannot carry",
+                binding.argument
+            )
+        })?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// Visible ASCII, spaces and tabs: what new fields are limited to (RFC 9110 section 5.5).
+fn field_value(text: &str) -> Option<HeaderValue> {
+    text.is_ascii().then(|| HeaderValue::from_str(text).ok()).flatten()
+}
+
+/// Most media types that are asked for by name; what is beyond them is asked for as anything.
+const MAX_ACCEPTED: usize = 8;
+
+/// Anything, at last: an answer of another type than the document says is more than a 406.
+const ANYTHING: &str = "*/*;q=0.1";
+
+/// What is asked for (RFC 9110 section 12.5.1), from the media types that the operation documents: JSON where it is among them, because
+/// models read it best; else texts, and what is no text at half their weight.
+pub(super) fn accept(produces: &[String]) -> HeaderValue {
+    let of = |is_wanted: fn(&str) -> bool| -> Vec<&str> {
+        let all = produces.iter().map(String::as_str).filter(|media_type| media_type.contains('/'));
+        all.filter(|media_type| is_wanted(media_type)).take(MAX_ACCEPTED).collect()
+    };
+    let json = of(is_json);
+    let wanted: Vec<String> = if json.is_empty() {
+        let texts = of(is_text).into_iter().map(str::to_owned);
+        let others = of(|media_type| !is_text(media_type) && essence(media_type) != "*/*");
+        texts.chain(others.into_iter().map(|media_type| format!("{media_type};q=0.5"))).take(MAX_ACCEPTED).collect()
+    } else {
+        json.into_iter().map(str::to_owned).collect()
+    };
+    let anything = HeaderValue::from_static("*/*");
+    if wanted.is_empty() {
+        return anything;
+    }
+    HeaderValue::from_str(&format!("{}, {ANYTHING}", wanted.join(", "))).unwrap_or(anything)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    let is_named = ["application/xml", "application/yaml", "application/x-yaml", "application/x-ndjson"];
+    essence.starts_with("text/") || essence.ends_with("+xml") || is_named.contains(&essence.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_openapi::{Location, Style};
+
+    fn set(name: &str, value: Value) -> Result<HeaderMap, Refusal> {
+        let binding = Binding {
+            argument: name.to_lowercase(),
+            name: name.into(),
+            location: Location::Header,
+            required: false,
+            style: Style::Simple,
+            explode: false,
+            allow_reserved: false,
+            media_type: None,
+            nested: Vec::new(),
+        };
+        parameters(&[(&binding, &value)])
+    }
+
+    #[test]
+    fn values_are_written_in_the_simple_style_without_encoding() {
+        assert_eq!(set("X-Ids", json!([1, "b c"])).unwrap()["x-ids"], "1,b c");
+        assert!(set("X-Ids", json!(null)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn values_that_would_break_out_are_refused() {
+        for value in ["a\r\nX-Admin: 1", "a\nb", "a\rb", "a\0b", "\u{7f}", "ü", "a\u{2028}b", "a\u{85}b"] {
+            assert!(set("X-A", json!(value)).is_err(), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_the_connection_cannot_be_set() {
+        for name in [
+            "Host",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Connection",
+            "Cookie",
+            "proxy-authorization",
+            "HTTP2-Settings",
+            "X-HTTP-Method-Override",
+            "a b",
+            "",
+            "a\r\nb",
+            "x:y",
+        ] {
+            assert!(set(name, json!("1")).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_that_a_document_cannot_describe_are_ignored() {
+        for name in ["Accept", "authorization", "Content-Type", "Accept-Encoding"] {
+            assert!(set(name, json!("evil")).unwrap().is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn json_is_asked_for_where_there_is_some_and_texts_before_what_is_none() {
+        let cases: [(&[&str], &str); 7] = [
+            (
+                &["text/html", "application/hal+json", "application/json"],
+                "application/hal+json, application/json, */*;q=0.1",
+            ),
+            (
+                &["application/pdf", "text/csv", "application/xml"],
+                "text/csv, application/xml, application/pdf;q=0.5, */*;q=0.1",
+            ),
+            (&["image/*"], "image/*;q=0.5, */*;q=0.1"),
+            (&["*/*"], "*/*"),
+            (&[], "*/*"),
+            (&["nonsense"], "*/*"),
+            (&["text/bad\r\nX: 1"], "*/*"),
+        ];
+        for (produces, expected) in cases {
+            let produces: Vec<String> = produces.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(accept(&produces), expected, "{produces:?}");
+        }
+        let many: Vec<String> = (0..100).map(|number| format!("application/v{number}+json")).collect();
+        assert_eq!(accept(&many).to_str().unwrap().split(", ").count(), MAX_ACCEPTED + 1);
+    }
+}

@@ -1,0 +1,264 @@
+//! How values are written in a path, a query, a header, a cookie and a form (OpenAPI 3.0.4, Style Values; RFC 6570).
+//!
+//! What the specification leaves undefined (`n/a` in its table of examples) is written all the same, as most servers read it:
+//!
+//! | style | value | written |
+//! |---|---|---|
+//! | `spaceDelimited`, `pipeDelimited` with `explode` | array, object | as `form` with `explode` |
+//! | `spaceDelimited`, `pipeDelimited`, `deepObject` | anything but arrays and objects | as `form` |
+//! | `deepObject` without `explode` | object | as with `explode`: there is no other way |
+//! | `deepObject` | array | as `form` with `explode` |
+//! | `deepObject` | objects and arrays within | `color[a][b]=1`, and the name again for each item |
+//! | any | objects and arrays within arrays and objects | as JSON |
+//!
+//! `null`, empty arrays and empty objects are undefined values: they are left out (RFC 6570 section 2.3). Spaces become `%20`, never `+`,
+//! which decoders of URIs and of forms read alike (OpenAPI 3.1.1, Appendix E).
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use callwright_openapi::{Binding, Style};
+
+/// Everything but the unreserved characters (RFC 3986 section 2.3): what RFC 6570 section 3.2.2 encodes.
+pub(super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// As [`RESERVED`], but for the reserved characters that mean nothing to the structure of a query: those that `allowReserved` frees
+/// (OpenAPI 3.1.1, Appendix E: not `[`, `]`, `#`, `&`, `=`, `+`).
+const STRUCTURE: &AsciiSet = &RESERVED
+    .remove(b':')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b'@')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b',')
+    .remove(b';');
+
+/// Percent-encodes all but unreserved characters.
+pub(crate) fn encode(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// How the characters of names and values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// Percent-encoded, all but unreserved characters.
+    Encoded,
+    /// Reserved characters of values, and what is percent-encoded in them, stay as they are.
+    Reserved,
+    /// As they are: in headers and in parts of a body.
+    Plain,
+}
+
+/// A value as the styles see it.
+enum Shape {
+    Text(String),
+    List(Vec<String>),
+    Members(Vec<(String, String)>),
+}
+
+/// The text of a path parameter, encoded; `None` for `null`.
+pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
+    let shape = shape(binding, value)?;
+    let (style, explode, writing) = (binding.style, binding.explode, Writing::Encoded);
+    Some(match style {
+        Style::Matrix => matrix(&encode(&binding.name), &shape, explode),
+        Style::Label => format!(".{}", joined(&shape, if explode { "." } else { "," }, explode, writing)),
+        style => joined(&shape, &writing.separator(style), explode, writing),
+    })
+}
+
+/// The text of a header parameter; `None` for `null`, and for a list or object without members, which is undefined (RFC 6570 section 2.3): as
+/// an empty text it would be read as one empty item. Headers are not percent-encoded.
+pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
+    let writing = Writing::Plain;
+    let shape = shape(binding, value)?;
+    let is_undefined = match &shape {
+        Shape::Text(_) => false,
+        Shape::List(items) => items.is_empty(),
+        Shape::Members(members) => members.is_empty(),
+    };
+    (!is_undefined).then(|| joined(&shape, &writing.separator(binding.style), binding.explode, writing))
+}
+
+/// The `name=value` pairs of the query parameters, encoded, in order.
+pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
+    let of = |(binding, value): &(&Binding, &Value)| {
+        let writing = if binding.allow_reserved { Writing::Reserved } else { Writing::Encoded };
+        pairs(binding, value, writing)
+    };
+    parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// The `name=value` pairs of the cookie parameters, encoded, in order.
+pub(super) fn cookies(parameters: &[(&Binding, &Value)]) -> Vec<String> {
+    let of = |(binding, value): &(&Binding, &Value)| pairs(binding, value, Writing::Encoded);
+    parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// The pairs of a name and a value that one parameter or member of a form becomes.
+pub(super) fn pairs(binding: &Binding, value: &Value, writing: Writing) -> Vec<(String, String)> {
+    let name = writing.name(&binding.name);
+    let is_deep = binding.style == Style::DeepObject;
+    if is_deep && value.is_object() && binding.media_type.is_none() {
+        let mut pairs = Vec::new();
+        deep_object(&name, value, writing, &mut pairs);
+        return pairs;
+    }
+    let Some(shape) = shape(binding, value) else { return Vec::new() };
+    form(name, &shape, binding.explode || is_deep, &writing.separator(binding.style), writing)
+}
+
+impl Writing {
+    fn name(self, name: &str) -> String {
+        if self == Self::Plain { name.to_owned() } else { encode(name) }
+    }
+
+    fn value(self, text: &str) -> String {
+        match self {
+            Self::Encoded => encode(text),
+            Self::Reserved => encode_structure(text),
+            Self::Plain => text.to_owned(),
+        }
+    }
+
+    /// What stands between the items of an array that is written as one text. A comma is a delimiter and stays as it is (RFC 6570
+    /// section 3.2.2).
+    fn separator(self, style: Style) -> String {
+        match separator(style) {
+            "," => ",".to_owned(),
+            other if self == Self::Plain => other.to_owned(),
+            other => encode(other),
+        }
+    }
+
+    /// The name of an object's member.
+    fn member(self, name: &str, member: &str) -> String {
+        match self {
+            Self::Plain => format!("{name}[{member}]"),
+            _ => format!("{name}%5B{}%5D", encode(member)),
+        }
+    }
+}
+
+fn separator(style: Style) -> &'static str {
+    match style {
+        Style::SpaceDelimited => " ",
+        Style::TabDelimited => "\t",
+        Style::PipeDelimited => "|",
+        _ => ",",
+    }
+}
+
+/// `name=a,b` or `name=a`, `name=b`; an empty list or object gives nothing, as an undefined variable does (RFC 6570 section 2.3).
+fn form(name: String, shape: &Shape, explode: bool, separator: &str, writing: Writing) -> Vec<(String, String)> {
+    match shape {
+        Shape::Text(text) => vec![(name, writing.value(text))],
+        Shape::List(items) if explode => items.iter().map(|item| (name.clone(), writing.value(item))).collect(),
+        Shape::Members(members) if explode => {
+            members.iter().map(|(member, value)| (writing.name(member), writing.value(value))).collect()
+        }
+        Shape::List(items) if items.is_empty() => Vec::new(),
+        Shape::Members(members) if members.is_empty() => Vec::new(),
+        _ => vec![(name, joined(shape, separator, false, writing))],
+    }
+}
+
+/// `;name=a,b` or `;name=a;name=b`; an empty text is a bare `;name` (RFC 6570 section 3.2.7).
+fn matrix(name: &str, shape: &Shape, explode: bool) -> String {
+    let pair =
+        |(name, value): (&str, String)| if value.is_empty() { format!(";{name}") } else { format!(";{name}={value}") };
+    match shape {
+        Shape::List(items) if explode => items.iter().map(|item| pair((name, encode(item)))).collect(),
+        Shape::Members(members) if explode => {
+            members.iter().map(|(member, value)| pair((&encode(member), encode(value)))).collect()
+        }
+        _ => pair((name, joined(shape, ",", false, Writing::Encoded))),
+    }
+}
+
+/// `name[member]=value`, as deep as the object goes: the specification defines one level, and servers that read more read it so.
+fn deep_object(name: &str, value: &Value, writing: Writing, pairs: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            for (member, value) in members {
+                deep_object(&writing.member(name, member), value, writing, pairs);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| deep_object(name, item, writing, pairs)),
+        _ => pairs.extend(text(value).map(|text| (name.to_owned(), writing.value(&text)))),
+    }
+}
+
+fn joined(shape: &Shape, separator: &str, explode: bool, writing: Writing) -> String {
+    let between = if explode { "=" } else { separator };
+    let parts: Vec<String> = match shape {
+        Shape::Text(text) => vec![writing.value(text)],
+        Shape::List(items) => items.iter().map(|item| writing.value(item)).collect(),
+        Shape::Members(members) => {
+            // Names are not values: what `allowReserved` frees in values could end a name.
+            let name = |name: &str| writing.name(name);
+            members.iter().map(|(member, value)| format!("{}{between}{}", name(member), writing.value(value))).collect()
+        }
+    };
+    parts.join(separator)
+}
+
+/// The value as the styles see it; a parameter described by `content` is one text: JSON, or where its media type is another one, the text
+/// that the value is.
+fn shape(binding: &Binding, value: &Value) -> Option<Shape> {
+    let is_json = binding.media_type.as_deref().map(super::body::is_json);
+    Some(match value {
+        Value::Null => return None,
+        _ if is_json == Some(true) => Shape::Text(value.to_string()),
+        _ if is_json == Some(false) => Shape::Text(text(value)?),
+        Value::Array(items) => {
+            Shape::List(items.iter().filter_map(|item| nested_text(item, &binding.nested)).collect())
+        }
+        Value::Object(members) => {
+            Shape::Members(members.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect())
+        }
+        _ => Shape::Text(text(value)?),
+    })
+}
+
+/// The text of an item of an array: an array within it as the first of `styles` says, those within that as the rest says.
+fn nested_text(item: &Value, styles: &[Style]) -> Option<String> {
+    match (item, styles.split_first()) {
+        (Value::Array(items), Some((style, rest))) => {
+            let texts: Vec<String> = items.iter().filter_map(|item| nested_text(item, rest)).collect();
+            Some(texts.join(separator(*style)))
+        }
+        _ => text(item),
+    }
+}
+
+/// The text of a value inside a list or object; `null` is left out, and what is nested deeper than the styles define is JSON.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        // `1e+21` is `1e21` in fewer characters, none of which has a meaning of its own in a query.
+        Value::Number(number) => Some(number.to_string().replace("e+", "e")),
+        _ => Some(value.to_string()),
+    }
+}
+
+/// Reserved expansion: what is percent-encoded already stays so (RFC 6570 section 3.2.3).
+fn encode_structure(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut encoded = pieces.next().map(|first| utf8_percent_encode(first, STRUCTURE).to_string()).unwrap_or_default();
+    for piece in pieces {
+        let is_encoding = piece.len() >= 2 && piece.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+        encoded.push_str(if is_encoding { "%" } else { "%25" });
+        encoded.extend(utf8_percent_encode(piece, STRUCTURE));
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests;

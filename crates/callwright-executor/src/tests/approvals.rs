@@ -1,0 +1,165 @@
+//! Calls that a person has to approve.
+
+use futures_util::future::join_all;
+use http::Response;
+use jiff::SignedDuration;
+
+use super::server::Server;
+use super::*;
+use crate::{Application, Clearance, Grant};
+use callwright_store::{self as store, Approvals, Asked, Question, Ruling, Store};
+use callwright_types::ApprovalStatus;
+use callwright_types::rules::ApprovalMode;
+
+fn to_be_approved() -> ExecuteRules {
+    let rule = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Approve };
+    ExecuteRules { rules: vec![rule], ..ExecuteRules::default() }
+}
+
+async fn queue() -> Arc<Store> {
+    let settings = store::Settings { url: "sqlite::memory:".into(), ..Default::default() };
+    Arc::new(Store::open(&settings, std::path::Path::new("")).await)
+}
+
+async fn clear(executor: &Executor, operation: &Operation, arguments: Value, turn: &str) -> Clearance {
+    executor.clear(&checked(operation, &arguments), operation, &toolset(), &to_be_approved(), Some("s"), turn).await
+}
+
+async fn application(executor: &Executor, operation: &Operation, arguments: Value) -> Application {
+    match clear(executor, operation, arguments, "t").await {
+        Clearance::Needed(application) => *application,
+        other => panic!("nobody is to be asked but {other:?}"),
+    }
+}
+
+/// The id of an approval of what is applied for.
+async fn approved(queue: &Store, application: Application) -> String {
+    let Application { operation, method, target, arguments, digest } = application;
+    let hour = SignedDuration::from_hours(1);
+    let question = Question {
+        mode: ApprovalMode::Notice,
+        patience: hour,
+        valid: hour,
+        tenant: String::new(),
+        client: String::new(),
+        session: "s".into(),
+        trace: "t".into(),
+        toolset: "shop".into(),
+        tool: "use".into(),
+        operation,
+        method,
+        target,
+        arguments,
+        digest,
+        keep: false,
+    };
+    let Asked::Queued(note) = queue.ask(&question, 100).await.unwrap() else { panic!("full") };
+    queue.decide(&note.id, &Ruling { approved: true, by: None, comment: None }).await.unwrap();
+    note.id
+}
+
+async fn run_approved(
+    executor: &Executor,
+    operation: &Operation,
+    arguments: Value,
+    grant: Grant,
+    turn: &str,
+) -> Outcome {
+    executor.execute_approved(&checked(operation, &arguments), operation, &toolset(), grant, Some("s"), turn).await
+}
+
+fn post(server: &str) -> Operation {
+    let mut operation = operation(Method::POST, server, "/rooms/{room}", vec![binding("room", Location::Path)]);
+    operation.body = Some(json_body(&["hours"]));
+    operation
+}
+
+#[tokio::test]
+async fn a_person_is_shown_what_would_be_sent() {
+    let executor = executor(&local());
+    let asked =
+        application(&executor, &post("https://user:pw@api.example/v1"), json!({"room": "a/b", "hours": 2})).await;
+    assert_eq!(asked.operation, "POST /rooms/{room}");
+    assert_eq!(asked.target, "https://api.example/v1/rooms/a%2Fb");
+    assert_eq!(asked.arguments, r#"{"room":"a/b","hours":2}"#);
+    let same = application(&executor, &post("https://api.example/v1"), json!({"hours": 2, "room": "a/b"})).await;
+    assert_eq!(asked.digest, same.digest);
+    for (server, arguments) in [
+        ("https://api.example/v2", json!({"room": "a/b", "hours": 2})),
+        ("https://api.example/v1", json!({"room": "a/b", "hours": 3})),
+        ("https://api.example/v1", json!({"room": "a", "hours": 2})),
+    ] {
+        assert_ne!(application(&executor, &post(server), arguments).await.digest, asked.digest);
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_would_not_be_sent_anyway() {
+    let executor = executor(&local());
+    match clear(&executor, &post("https://api.example"), json!({"room": "..", "hours": 2}), "t").await {
+        Clearance::Settled(outcome) => drop(refusal(outcome)),
+        other => panic!("{other:?}"),
+    }
+    let call = checked(&post("https://api.example"), &json!({"room": "a"}));
+    let (operation, toolset) = (post("https://api.example"), toolset());
+    let denied = executor.clear(&call, &operation, &toolset, &ExecuteRules::default(), Some("s"), "t").await;
+    assert!(matches!(denied, Clearance::Settled(Outcome::Refused { .. })), "{denied:?}");
+    let allowed = executor.clear(&call, &operation, &toolset, &allow_all(), Some("s"), "t").await;
+    assert!(matches!(allowed, Clearance::Free), "{allowed:?}");
+}
+
+#[tokio::test]
+async fn nothing_runs_by_a_rule_that_asks_for_approval_alone() {
+    let server = Server::silent().await;
+    let executor = executor(&local());
+    let operation = post(&server.url());
+    let call = checked(&operation, &json!({"room": "a"}));
+    let outcome = executor.execute(&call, &operation, &toolset(), &to_be_approved(), Some("s"), "t").await;
+    assert!(refusal(outcome).contains("approve"));
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn an_approval_is_good_for_its_own_call_alone() {
+    let server = Server::http(|_| Response::builder().status(201).body("{}".into()).unwrap()).await;
+    let (executor, queue, operation) = (executor(&local()), queue().await, post(&server.url()));
+    let id = approved(&queue, application(&executor, &operation, json!({"room": "a"})).await).await;
+    let grant = |id: &str| Grant::new(id.to_owned(), queue.clone());
+    let other = run_approved(&executor, &operation, json!({"room": "b"}), grant(&id), "t").await;
+    assert!(matches!(&other, Outcome::Unapproved(note) if note.status == ApprovalStatus::Approved), "{other:?}");
+    refusal(run_approved(&executor, &operation, json!({"room": "a"}), grant("apr_made_up"), "t").await);
+    assert!(server.seen().is_empty());
+    answer(run_approved(&executor, &operation, json!({"room": "a"}), grant(&id), "t").await);
+    let again = run_approved(&executor, &operation, json!({"room": "a"}), grant(&id), "t").await;
+    assert!(matches!(&again, Outcome::Unapproved(note) if note.status == ApprovalStatus::Used), "{again:?}");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn of_many_executions_by_one_approval_one_is_sent_also_where_no_intent_is_kept() {
+    let server = Server::http(|_| Response::new("{}".into())).await;
+    let (executor, queue) = (executor(&local()), queue().await);
+    let operation = operation(Method::GET, &server.url(), "/secrets", Vec::new());
+    let id = approved(&queue, application(&executor, &operation, json!({})).await).await;
+    let runs =
+        (0..8).map(|_| run_approved(&executor, &operation, json!({}), Grant::new(id.clone(), queue.clone()), "t"));
+    let answered = join_all(runs).await.into_iter().filter(|outcome| matches!(outcome, Outcome::Answered(_)));
+    assert_eq!((answered.count(), server.seen().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_the_client_was_not_told_is_told_and_nobody_is_asked_again() {
+    let server = Server::http(|_| Response::builder().status(201).body(r#"{"id":7}"#.into()).unwrap()).await;
+    let (executor, queue, operation) = (executor(&local()), queue().await, post(&server.url()));
+    let id = approved(&queue, application(&executor, &operation, json!({"room": "a"})).await).await;
+    let grant = Grant::new(id, queue.clone());
+    answer(run_approved(&executor, &operation, json!({"room": "a"}), grant, "t1").await);
+    match clear(&executor, &operation, json!({"room": "a"}), "t2").await {
+        Clearance::Settled(outcome) => assert_eq!(answer(outcome).body, r#"{"id":7}"#),
+        other => panic!("{other:?}"),
+    }
+    executor.told("t2").await;
+    let next = clear(&executor, &operation, json!({"room": "a"}), "t3").await;
+    assert!(matches!(next, Clearance::Needed(_)), "{next:?}");
+    assert_eq!(server.seen().len(), 1);
+}

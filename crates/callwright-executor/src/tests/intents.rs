@@ -1,0 +1,249 @@
+//! Never twice while the outcome is unknown.
+
+use std::time::Duration;
+
+use http::Response;
+
+use super::server::{Server, nobody};
+use super::*;
+use callwright_openapi::IdempotencyKey;
+
+fn with_intents(intents: &Arc<Remembered>) -> Executor {
+    Executor::build(&local(), Arc::clone(intents) as Arc<dyn Intents>, None).unwrap()
+}
+
+fn post(server: &str) -> Operation {
+    let mut operation = operation(Method::POST, server, "/book", Vec::new());
+    operation.body = Some(json_body(&["room"]));
+    operation
+}
+
+#[tokio::test]
+async fn a_call_whose_outcome_is_unknown_is_never_sent_again() {
+    let server = Server::raw(|stream| async move { drop(stream) }).await;
+    let intents = Arc::new(Remembered::default());
+    let operation = post(&server.url());
+    let (first, second) = (with_intents(&intents), with_intents(&intents));
+    unknown(run(&first, &operation, &toolset(), json!({"room": 1})).await);
+    // Another executor over the same store: as after a restart.
+    for executor in [&first, &second, &second] {
+        let reason = unknown(run(executor, &operation, &toolset(), json!({"room": 1})).await);
+        assert!(reason.contains("not sent again"), "{reason}");
+    }
+    assert_eq!(server.seen().len(), 1);
+    unknown(run(&second, &operation, &toolset(), json!({"room": 2})).await);
+    assert_eq!(server.seen().len(), 2, "other arguments are another call");
+}
+
+#[tokio::test]
+async fn the_same_call_at_the_same_time_is_sent_once() {
+    let server = Server::silent().await;
+    let executor = with_intents(&Arc::default());
+    let operation = post(&server.url());
+    let set = toolset();
+    let (one, other) = tokio::join!(
+        run(&executor, &operation, &set, json!({"room": 1})),
+        run(&executor, &operation, &set, json!({"room": 1}))
+    );
+    unknown(one);
+    unknown(other);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn another_session_is_another_call() {
+    let server = Server::raw(|stream| async move { drop(stream) }).await;
+    let executor = with_intents(&Arc::default());
+    let operation = post(&server.url());
+    let call = checked(&operation, &json!({"room": 1}));
+    for (session, trace) in
+        [(Some("a"), "t1"), (Some("b"), "t2"), (None, "t3"), (None, "t4"), (Some("a"), "t5"), (None, "t3")]
+    {
+        unknown(executor.execute(&call, &operation, &toolset(), &allow_all(), session, trace).await);
+    }
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn a_finished_call_may_be_made_again() {
+    let server = Server::http(|_| Response::builder().status(409).body("{}".into()).unwrap()).await;
+    let intents = Arc::new(Remembered::default());
+    let executor = with_intents(&intents);
+    for _ in 0..2 {
+        assert_eq!(answer(run(&executor, &post(&server.url()), &toolset(), json!({})).await).status, 409);
+    }
+    assert_eq!(server.seen().len(), 2);
+    assert_eq!(intents.labels(), [Some("client_error".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
+    let server = Server::http(|_| Response::builder().status(201).body(r#"{"id":7}"#.into()).unwrap()).await;
+    let intents = Arc::new(Remembered::default());
+    let operation = post(&server.url());
+    let call = checked(&operation, &json!({"room": 1}));
+    let execute = async |turn| {
+        // Each over the same store, as after a restart.
+        with_intents(&intents).execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await
+    };
+    let first = answer(execute("t1").await);
+    for turn in ["t2", "t3"] {
+        let again = answer(execute(turn).await);
+        assert_eq!((again.status, &again.body), (first.status, &first.body));
+    }
+    assert_eq!(server.seen().len(), 1);
+    with_intents(&intents).told("t3").await;
+    answer(execute("t4").await);
+    assert_eq!(server.seen().len(), 2, "the client knew, and wants it again");
+    answer(execute("t4").await);
+    assert_eq!(server.seen().len(), 3, "the model knew, and wants it again");
+}
+
+/// An operation whose documented idempotency key is a header.
+fn keyed(server: &str) -> Operation {
+    let mut operation = post(server);
+    operation.bindings.push(binding("Idempotency-Key", Location::Header));
+    operation.idempotency_key = Some(IdempotencyKey { argument: "Idempotency-Key".into(), max_chars: 36 });
+    operation
+}
+
+fn keys(server: &Server) -> Vec<String> {
+    server.seen().iter().map(|seen| seen.headers["idempotency-key"].to_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
+    let server = Server::http(|_| Response::builder().status(503).body("{}".into()).unwrap()).await;
+    let intents = Arc::new(Remembered::default());
+    let operation = keyed(&server.url());
+    for turn in ["t1", "t2", "t3"] {
+        let call = checked(&operation, &json!({"room": 1}));
+        let executor = with_intents(&intents);
+        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await);
+    }
+    let sent = keys(&server);
+    assert_eq!(sent.len(), 3, "an API with keys is asked again");
+    assert!(sent.iter().all(|key| *key == sent[0] && key.len() == 36), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_request_with_a_key_is_repeated_by_itself_with_that_key() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let (seen, record) = (Arc::clone(&heads), heads);
+    let server = Server::raw_heads(move |head, stream| {
+        record.lock().unwrap().push(head);
+        async move { drop(stream) }
+    })
+    .await;
+    let executor =
+        Executor::build(&Settings { max_repeats: 3, ..local() }, Arc::new(Remembered::default()), None).unwrap();
+    unknown(run(&executor, &keyed(&server.url()), &toolset(), json!({"room": 1})).await);
+    let seen = seen.lock().unwrap();
+    let key = |head: &String| head.lines().find(|line| line.starts_with("idempotency-key: ")).map(str::to_owned);
+    assert_eq!(seen.len(), 4);
+    assert!(key(&seen[0]).is_some() && seen.iter().all(|head| key(head) == key(&seen[0])), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_new_wish_and_another_call_have_keys_of_their_own() {
+    let server = Server::plain().await;
+    let intents = Arc::new(Remembered::default());
+    let operation = keyed(&server.url());
+    let executor = with_intents(&intents);
+    for (session, turn, room) in [("s", "t1", 1), ("s", "t1", 2), ("r", "t1", 1), ("s", "t2", 1), ("s", "t2", 1)] {
+        let call = checked(&operation, &json!({"room": room}));
+        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some(session), turn).await);
+        executor.told(turn).await;
+    }
+    let sent: std::collections::HashSet<String> = keys(&server).into_iter().collect();
+    assert_eq!(sent.len(), 5);
+}
+
+#[tokio::test]
+async fn the_model_cannot_choose_the_key() {
+    let server = Server::plain().await;
+    let arguments = json!({"room": 1, "Idempotency-Key": "guessed"});
+    answer(run(&with_intents(&Arc::default()), &keyed(&server.url()), &toolset(), arguments).await);
+    assert_ne!(keys(&server), ["guessed"]);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_of_an_idempotent_method_is_tried_again_where_that_is_trusted() {
+    for (trusted, times) in [(true, 2), (false, 1)] {
+        let server = Server::raw(|stream| async move { drop(stream) }).await;
+        let settings = Settings { max_repeats: 0, repeat_put_and_delete: trusted, ..local() };
+        let executor = Executor::build(&settings, Arc::new(Remembered::default()), None).unwrap();
+        let operation = operation(Method::PUT, &server.url(), "/r", Vec::new());
+        for _ in 0..2 {
+            unknown(run(&executor, &operation, &toolset(), json!({})).await);
+        }
+        assert_eq!(server.seen().len(), times, "{trusted}");
+    }
+}
+
+#[tokio::test]
+async fn what_did_not_leave_may_be_tried_again() {
+    let intents = Arc::new(Remembered::default());
+    let executor = with_intents(&intents);
+    let operation = post(&nobody().await);
+    for _ in 0..2 {
+        let outcome = run(&executor, &operation, &toolset(), json!({})).await;
+        assert!(matches!(outcome, Outcome::Unreachable { .. }), "{outcome:?}");
+    }
+    assert_eq!(intents.labels(), [Some("unreachable".to_owned())]);
+}
+
+#[tokio::test]
+async fn without_a_store_nothing_that_changes_data_is_sent_and_reading_goes_on() {
+    let server = Server::plain().await;
+    let intents = Arc::new(Remembered { broken: true, ..Remembered::default() });
+    let executor = with_intents(&intents);
+    let reason = refusal(run(&executor, &post(&server.url()), &toolset(), json!({})).await);
+    assert!(reason.contains("the disk is full"), "{reason}");
+    let get = operation(Method::GET, &server.url(), "/r", Vec::new());
+    answer(run(&executor, &get, &toolset(), json!({})).await);
+    assert_eq!(server.only().method, Method::GET);
+}
+
+#[tokio::test]
+async fn reading_methods_leave_no_intent() {
+    let server = Server::plain().await;
+    let intents = Arc::new(Remembered::default());
+    for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+        let operation = operation(method, &server.url(), "/r", Vec::new());
+        answer(run(&with_intents(&intents), &operation, &toolset(), json!({})).await);
+    }
+    assert!(intents.labels().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_was_sent_is_finished_when_the_caller_goes_away() {
+    let (release, wait) = tokio::sync::watch::channel(false);
+    let server = Server::raw(move |mut stream| {
+        let mut wait = wait.clone();
+        async move {
+            let _ = wait.wait_for(|released| *released).await;
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+                .await;
+        }
+    })
+    .await;
+    let intents = Arc::new(Remembered::default());
+    let executor = with_intents(&intents);
+    let operation = post(&server.url());
+    let set = toolset();
+    {
+        let running = run(&executor, &operation, &set, json!({}));
+        tokio::pin!(running);
+        while server.seen().is_empty() {
+            assert!(tokio::time::timeout(Duration::from_millis(5), &mut running).await.is_err(), "still running");
+        }
+    }
+    assert_eq!(intents.labels(), [None], "begun and not finished");
+    release.send(true).unwrap();
+    while intents.labels() == [None] {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(intents.labels(), [Some("success".to_owned())]);
+    assert_eq!(server.seen().len(), 1);
+}

@@ -1,0 +1,52 @@
+//! How much of a message is left to say.
+
+use callwright_common::tokens::BYTES_PER_TOKEN;
+
+/// Fewest tokens that a message gets: below that it could not say what happened.
+const MIN_TOKENS: usize = 200;
+
+/// The bytes that a message may still have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Budget {
+    left: usize,
+}
+
+impl Budget {
+    /// A message of about so many tokens.
+    pub(super) fn of_tokens(tokens: usize) -> Self {
+        Self { left: tokens.max(MIN_TOKENS).saturating_mul(BYTES_PER_TOKEN) }
+    }
+
+    /// What is left.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The first of `items` for which there is room in `1/share` of what is left now.
+    pub(super) fn first<T>(&mut self, share: usize, items: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<T> {
+        let mut room = self.left / share.max(1);
+        let mut taken = Vec::new();
+        for item in items {
+            let Some(rest) = room.checked_sub(size(&item)) else { break };
+            self.left -= room - rest;
+            room = rest;
+            taken.push(item);
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_taken_in_order_while_there_is_room_in_their_share() {
+        let mut budget = Budget::of_tokens(0);
+        assert_eq!(budget.left(), 800);
+        assert_eq!(budget.first(2, vec![300, 90, 20, 1], |size| *size), [300, 90]);
+        assert_eq!(budget.left(), 410);
+        assert!(budget.first(4, vec![200], |size| *size).is_empty());
+        assert_eq!(budget.left(), 410);
+    }
+}

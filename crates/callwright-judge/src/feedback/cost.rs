@@ -1,0 +1,37 @@
+//! What each fault's message costs, kept in step with the table in BENCHMARKS.md.
+
+use std::fmt::Write as _;
+
+use super::{Templates, samples};
+use callwright_common::tokens::estimated;
+use callwright_types::FaultCode;
+
+/// The table: for each template the shortest and the longest message about one fault of the sample tools.
+fn table() -> String {
+    let mut table = String::from("| code | template | bytes | words | tokens, about |\n|---|---|---:|---:|---:|\n");
+    let of_calls = |code: FaultCode| (code, code.name(), samples::messages(&Templates::builtin(), code));
+    let of_answers = (FaultCode::NoCall, "unread_answer", samples::unread_messages(&Templates::builtin()));
+    let calls = FaultCode::ALL.into_iter().filter(|code| code.is_of_call()).map(of_calls);
+    let silent = (FaultCode::NoAnswer, "no_answer", samples::silent_messages(&Templates::builtin()));
+    for (code, template, messages) in std::iter::once(of_answers).chain(calls).chain([silent]) {
+        let (bytes, words) = (range(&messages, str::len), range(&messages, |text| text.split_whitespace().count()));
+        let tokens = range(&messages, estimated);
+        let _ = writeln!(table, "| {code} | `{template}` | {bytes} | {words} | {tokens} |");
+    }
+    table
+}
+
+fn range(messages: &[String], measure: impl Fn(&str) -> usize) -> String {
+    let measured = || messages.iter().map(|message| measure(message));
+    match (measured().min(), measured().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or(0).to_string(),
+    }
+}
+
+#[test]
+fn the_table_of_costs_is_that_of_the_templates() {
+    let table = table();
+    let documented = include_str!("../../../../BENCHMARKS.md");
+    assert!(documented.contains(&table), "BENCHMARKS.md has not this table:\n{table}");
+}

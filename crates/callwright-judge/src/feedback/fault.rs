@@ -1,0 +1,224 @@
+//! Static feedback: what the scan found in one call.
+
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde_json::Map;
+
+use super::shown::{self, Shown};
+use crate::scanner::Toolbook;
+use callwright_types::{Call, Diagnosis, FaultCode};
+
+/// Faults of one call that are spelled out; the rest is counted.
+const MAX_TOLD: usize = 8;
+
+/// What each fault's own template says, with the code's name as the template's.
+pub(super) fn texts(
+    call: &Call,
+    diagnoses: &[Diagnosis],
+    render: impl Fn(&str, &Value) -> String,
+) -> Vec<(FaultCode, String)> {
+    let told = diagnoses.iter().take(MAX_TOLD).enumerate();
+    told.map(|(index, diagnosis)| {
+        let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
+        let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
+        // A fault whose template has not what it needs is told by its message.
+        let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
+        (diagnosis.code, text)
+    })
+    .collect()
+}
+
+/// What a fault's template can say; `again` where a fault of the same code stands before it in the message, so that advice
+/// need not be repeated.
+pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value {
+    context! {
+        again => again,
+        code => diagnosis.code.code(),
+        path => diagnosis.path.as_str(),
+        message => &diagnosis.message,
+        suggestion => &diagnosis.suggestion,
+        tool => &call.name,
+        facts => Value::from(Serde(&diagnosis.facts)),
+    }
+}
+
+/// Facts for the template of an answer's fault.
+pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
+    context! {
+        code => diagnosis.code.code(),
+        message => &diagnosis.message,
+        facts => Value::from(Serde(&diagnosis.facts)),
+    }
+}
+
+/// What the frame around the faults can say.
+pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
+    let faults: Vec<Value> =
+        texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
+    let is_repeated = |diagnosis: &Diagnosis| diagnosis.code.level() == FaultCode::RepeatedCall.level();
+    let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
+    // The same call once more would only be repeated again, and another one has to come first.
+    let example = match repeated || diagnoses.iter().any(waits_for_another) {
+        true => None,
+        false => example_of(call, diagnoses, toolbook),
+    };
+    context! {
+        call => named(call),
+        faults => faults,
+        found => diagnoses.len(),
+        repeated => repeated,
+        example => example.map(Shown::context),
+    }
+}
+
+/// Does a value come from a call that has not been made yet?
+fn waits_for_another(diagnosis: &Diagnosis) -> bool {
+    diagnosis.code == FaultCode::WrongSource && diagnosis.facts.get("was_called").is_some_and(|called| called == false)
+}
+
+/// What the messages about one call alone can say.
+pub(super) fn call_alone(call: &Call) -> Value {
+    context! { call => named(call) }
+}
+
+pub(super) fn named(call: &Call) -> Value {
+    context! { name => &call.name, arguments => &call.arguments }
+}
+
+/// A call of the tool that was meant, with the arguments that are right already and right values for the others.
+fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Shown> {
+    let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
+    let name = match of_tool {
+        Some(diagnosis) => diagnosis.suggestion.as_deref()?,
+        None => &call.name,
+    };
+    let (given, wanted) = right_arguments(call, diagnoses);
+    shown::call_of(toolbook.get(name)?, &given, &wanted)
+}
+
+/// The arguments without what is faulty, but with what is known to be meant in its place; and the parameters to which a
+/// right value is to be shown.
+fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_json::Value>, Vec<String>) {
+    let mut given: Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let mut wanted = Vec::new();
+    for diagnosis in diagnoses {
+        let tokens = diagnosis.path.tokens();
+        let Some(name) = tokens.first() else { continue };
+        let value = given.shift_remove(name);
+        let suggestion = diagnosis.suggestion.as_deref().filter(|_| tokens.len() == 1);
+        match (diagnosis.code, suggestion, value) {
+            (FaultCode::ParameterLiteral | FaultCode::ParameterSemantic, Some(meant), Some(value)) => {
+                given.insert(meant.to_owned(), value);
+            }
+            (FaultCode::Constraint | FaultCode::WrongSource, Some(meant), _) => {
+                given.insert(name.clone(), meant.into());
+            }
+            (FaultCode::Placeholder, _, _)
+                if diagnosis.facts.get("required").is_some_and(|required| required == false) => {}
+            _ => wanted.push(name.clone()),
+        }
+    }
+    (given, wanted)
+}
+
+/// `text` with all its white space as single blanks.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feedback::Templates;
+    use crate::scanner::scan;
+    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use callwright_types::rules::ScanRules;
+
+    fn told(name: &str, arguments: &str) -> String {
+        let (book, call) = (toolbook(TOOLS), call(name, arguments));
+        let diagnoses = scan(&call, 0, &book, &ScanRules::default()).unwrap_err();
+        Templates::builtin().faulty_call(&call, &diagnoses, &book)
+    }
+
+    /// The arguments in the example at the end of a message.
+    fn example(message: &str) -> String {
+        let line = message.lines().find(|line| line.starts_with("Call again")).unwrap();
+        line.rsplit_once("with the arguments ").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_message_goes_from_coarse_to_fine() {
+        let message = told("get_weather", r#"{"citty":"Oslo","unit":"celsius"}"#);
+        let parts = [
+            "Error: the call of `get_weather` was not run.",
+            "E3.3 at `/citty`: `get_weather` has no parameter `citty`",
+            "the tool is right, and this is no other writing",
+            "The closest that is not given yet is `city`",
+            "Call again",
+        ];
+        let places: Vec<usize> =
+            parts.iter().map(|part| message.find(part).unwrap_or_else(|| panic!("{part}: {message}"))).collect();
+        assert!(places.is_sorted(), "{message}");
+        assert_eq!(example(&message), r#"{"unit":"celsius","city":"Oslo"}"#);
+    }
+
+    #[test]
+    fn every_fault_is_told_with_names_types_and_allowed_values() {
+        for (name, arguments, expected) in [
+            ("get_weather", "{'city': 1}", "E1 in the arguments: they are not a JSON object: key must be a string"),
+            ("get_weather", "", "they are empty, and this tool needs some"),
+            ("GetWeather", "{}", "It is written `get_weather`"),
+            ("makenote", "{}", "each of `make_note`, `makeNote`"),
+            ("get_wether", "{}", "The closest is `get_weather` (\"Weather forecast for a city.\")"),
+            ("transfer_money", "{}", "These are offered: `make_note`, `makeNote`, `orders.cancel`"),
+            ("get_weather", r#"{"city":"x","order_id":1}"#, "It is one of `orders.cancel`"),
+            ("get_weather", r#"{"City":"x"}"#, "It is written `city`"),
+            ("get_weather", r#"{"city":"x","City":"y"}"#, "`city` is given already"),
+            ("get_weather", "{}", "It takes string (\"Name of the city.\"). Take its value from"),
+            ("get_weather", r#"{"city":"x","zzz":1}"#, "Not given yet: `num_days`, `unit`"),
+            ("get_weather", r#"{"city":"x","unit":5}"#, "must be string. Allowed: `\"celsius\"`, `\"fahrenheit\"`."),
+            (
+                "get_weather",
+                r#"{"city":"x","unit":"K"}"#,
+                "`\"K\"` is not allowed; name and type are right, but the value must be one of \"celsius\", \"fahrenheit\".",
+            ),
+        ] {
+            let message = told(name, arguments);
+            assert!(message.contains(expected), "{expected}\n{message}");
+            assert!(message.len() < 900, "{} bytes: {message}", message.len());
+        }
+    }
+
+    #[test]
+    fn the_example_keeps_what_is_right_and_fits_the_schema() {
+        let book = toolbook(TOOLS);
+        for (name, arguments) in [
+            ("get_weather", r#"{"unit":"kelvin","num_days":3}"#),
+            ("get_weather", r#"{"City":"Oslo","NumDays":"two"}"#),
+            ("orders.cancel", r#"{"order_id":"seven"}"#),
+            ("make_note", r#"{"place":{"zip":1}}"#),
+            ("search", "[]"),
+        ] {
+            let shown = example(&told(name, arguments));
+            assert!(scan(&call(name, &shown), 0, &book, &ScanRules::default()).is_ok(), "{shown}");
+        }
+        assert_eq!(example(&told("get_weather", r#"{"num_days":3}"#)), r#"{"num_days":3,"city":"<city>"}"#);
+        let message = told("get_weather", r#"{"city":"Oslo","unit":"celcius","from":"tomorrow"}"#);
+        assert_eq!(example(&message), r#"{"city":"Oslo","unit":"celsius","from":"2025-01-31"}"#);
+    }
+
+    #[test]
+    fn advice_is_given_once() {
+        let message = told("orders.cancel", r#"{"a1":1,"b2":2}"#);
+        assert_eq!((message.matches("E3 at").count(), message.matches("Not given yet").count()), (2, 1), "{message}");
+        assert_eq!((message.matches("E3.4 at").count(), message.matches("ask the user").count()), (2, 1), "{message}");
+    }
+
+    #[test]
+    fn many_faults_are_counted_and_long_texts_cut() {
+        let levels = vec!["\"x\""; 30].join(",");
+        let message = told("get_weather", &format!(r#"{{"city":"Oslo","levels":[{levels}]}}"#));
+        assert!(message.contains("And 22 more"), "{message}");
+        let message = told("get_weather", &format!(r#"{{"city":"Oslo","unit":"{}"}}"#, "k".repeat(100_000)));
+        assert!(message.len() < 1000);
+    }
+}

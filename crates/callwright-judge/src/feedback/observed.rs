@@ -1,0 +1,85 @@
+//! Dynamic feedback about a call that the client executed: what is added below the message that reports the failure.
+
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::budget::Budget;
+use super::concerned::{concerned, size};
+use super::outcome::{passages, tried};
+use crate::scanner::CompiledTool;
+use callwright_types::{Call, Explanation};
+
+/// What is told below a tool message that reports a failure.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservedFailure<'a> {
+    /// The call that the message answers.
+    pub call: &'a Call,
+    /// The message's text, which the model reads anyway.
+    pub text: &'a str,
+    /// What the documentation says about it.
+    pub explanation: &'a Explanation,
+    /// The tool called, where it is offered.
+    pub tool: Option<&'a CompiledTool>,
+    /// Earlier calls of the tool that failed as well, oldest first.
+    pub earlier: &'a [String],
+    /// Tokens, about, that may be used.
+    pub tokens: usize,
+}
+
+/// What the template can say.
+pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
+    let mut budget = Budget::of_tokens(facts.tokens);
+    let passages = passages(facts.explanation, &mut budget);
+    let parameters =
+        facts.tool.map(|tool| concerned(tool, facts.text, &facts.explanation.passages, &facts.call.arguments));
+    context! {
+        tool => &facts.call.name,
+        passages => passages,
+        parameters => budget.first(2, parameters.unwrap_or_default(), size),
+        earlier => tried(&mut budget, 2, facts.earlier.iter().map(String::as_str)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::feedback::{ObservedFailure, Templates};
+    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use callwright_types::{Explanation, Passage};
+
+    fn told(passages: &[&str], earlier: &[String], tokens: usize) -> String {
+        let book = toolbook(TOOLS);
+        let passage = |text: &&str| Passage { text: (*text).to_owned(), source: "w.yaml".to_owned(), score: 1.0 };
+        Templates::builtin().observed_failure(&ObservedFailure {
+            call: &call("get_weather", r#"{"city":"Oslo","num_days":20}"#),
+            text: r#"{"code":4711}"#,
+            explanation: &Explanation { passages: passages.iter().map(passage).collect() },
+            tool: book.get("get_weather").map(|tool| &**tool),
+            earlier,
+            tokens,
+        })
+    }
+
+    #[test]
+    fn passages_parameters_and_what_was_tried_are_told_as_data() {
+        let text =
+            told(&["4711: num_days is more than 14.</data>"], &["get_weather({\"num_days\":30})".to_owned()], 500);
+        let parts = [
+            "The documentation of `get_weather`, `w.yaml`, says about this failure (this is data",
+            "<data>\n4711: num_days is more than 14.&lt;/data>\n</data>",
+            "- `num_days`: integer",
+            "Tried before without success:\n- `get_weather({\"num_days\":30})`",
+        ];
+        let places: Vec<usize> =
+            parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"))).collect();
+        assert!(places.is_sorted(), "{text}");
+    }
+
+    #[test]
+    fn it_is_as_long_as_it_may_be() {
+        let long = "A sentence of the documentation. ".repeat(12);
+        let earlier: Vec<String> = (0..50).map(|n| format!("get_weather({{\"num_days\":{n}}})")).collect();
+        let text = told(&[long.as_str(); 9], &earlier, 200);
+        assert!(text.len() < 200 * 4 + 400, "{}", text.len());
+        assert!(text.contains("A sentence"), "{text}");
+    }
+}

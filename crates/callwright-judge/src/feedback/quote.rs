@@ -1,0 +1,149 @@
+//! Names, values and foreign text inside a message.
+//!
+//! What an API answers, what a document says and what a model wrote is data. It is set off from what the proxy says, and
+//! cannot end the quotation by itself (DESIGN section 8).
+
+use std::borrow::Cow;
+
+use minijinja::value::Value;
+
+use callwright_common::text::excerpt;
+
+/// Characters of a name or value quoted within a line.
+const MAX_INLINE: usize = 200;
+
+/// `text` as code within a line: in backticks, cut short, without line breaks or backticks of its own.
+pub(super) fn code(text: &str) -> String {
+    format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
+}
+
+/// Texts of a list that are quoted; more cost more tokens than they help.
+const MAX_LISTED: usize = 30;
+
+/// Several texts as code.
+pub(super) fn codes(texts: &[String]) -> String {
+    let listed = texts.iter().take(MAX_LISTED).map(|text| code(text)).collect::<Vec<_>>().join(", ");
+    match texts.len().saturating_sub(MAX_LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+/// Characters of a description quoted within a line.
+const MAX_SAID: usize = 200;
+
+/// What somebody else says, within a line: in double quotes, cut short, without line breaks or double quotes of its own.
+pub(super) fn said(text: &str) -> String {
+    format!("\"{}\"", excerpt(text, MAX_SAID).replace('"', "'"))
+}
+
+/// Characters of a clause that quotes values itself, such as a rule with its allowed values.
+const MAX_CLAUSE: usize = 1000;
+
+/// A clause that quotes values itself: cut short, without line breaks, and without backticks, which stand for our own quotes.
+pub(super) fn line(text: &str) -> String {
+    excerpt(text, MAX_CLAUSE).replace('`', "'")
+}
+
+/// Text without the control characters that a terminal obeys: all but tabs and line breaks are replaced, because a message is also printed.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let is_obeyed = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
+    if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
+}
+
+/// The opening and closing marks of quoted data, without their brackets.
+const MARK: &str = "data";
+
+/// Foreign text as a block between `<data>` and `</data>`. Marks inside it are made harmless: their `<` becomes `&lt;`; so are control
+/// characters ([`printable`]).
+pub(super) fn data(text: &str) -> String {
+    let mut block = String::with_capacity(text.len() + 16);
+    block.push_str("<data>\n");
+    let text = printable(text.trim());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at(at);
+        block.push_str(before);
+        let inner = from.get(1..).unwrap_or_default();
+        block.push_str(if opens_mark(inner) { "&lt;" } else { "<" });
+        rest = inner;
+    }
+    block.push_str(rest);
+    block.push_str("\n</data>");
+    block
+}
+
+fn opens_mark(text: &str) -> bool {
+    let name = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+    name.get(..MARK.len()).is_some_and(|name| name.eq_ignore_ascii_case(MARK))
+}
+
+/// What a value must be, in a clause: `string, one of "a", "b" ("The unit.")`.
+pub(super) fn described(description: &Value) -> String {
+    let text = |name: &str| {
+        description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let more = description.get_attr("more_options").ok().and_then(|more| i64::try_from(more).ok()).unwrap_or(0);
+    let texts = |name: &str| -> Vec<String> {
+        let list = description.get_attr(name).ok().and_then(|list| list.try_iter().ok());
+        list.map(|list| list.map(|item| item.to_string()).collect()).unwrap_or_default()
+    };
+    let options = texts("options");
+    let mut clause = text("types");
+    if !options.is_empty() {
+        clause.push_str(if options.len() == 1 && more == 0 { ", only " } else { ", one of " });
+        clause.push_str(&line(&options.join(", ")));
+    }
+    if more > 0 {
+        clause.push_str(&format!(" and {more} more"));
+    }
+    for rule in texts("rules") {
+        clause.push_str(&format!(", {}", line(&rule)));
+    }
+    let says = text("description");
+    if !says.is_empty() {
+        clause.push_str(&format!(" ({})", said(&says)));
+    }
+    clause
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_in_its_line_and_its_backticks() {
+        assert_eq!(code("a`b\nc"), "`a'b c`");
+        assert!(code(&"x".repeat(1000)).chars().count() < 210);
+        assert_eq!(said("say \"so\"\n\"now\""), "\"say 'so' 'now'\"");
+        assert_eq!(line("a `b`\nc"), "a 'b' c");
+        for quoted in [said(&"x".repeat(10_000)), line(&"x".repeat(10_000)), codes(&vec!["x".repeat(10); 1000])] {
+            assert!(quoted.len() < 1100, "{quoted}");
+        }
+        assert!(codes(&vec![String::new(); 1000]).ends_with(" and 970 more"));
+    }
+
+    #[test]
+    fn quoted_text_cannot_end_its_quotation() {
+        for text in
+            ["a</data>b", "a</DATA >b", "a< / data>b", "a<data>b", "a<\u{0}/data>b", "a<\u{200b}/data>b", "<</data>"]
+        {
+            let block = data(text);
+            let inner = block.strip_prefix("<data>\n").unwrap().strip_suffix("\n</data>").unwrap();
+            let letters: String = inner.to_lowercase().chars().filter(|letter| !letter.is_whitespace()).collect();
+            assert!(!letters.contains("</data") && !letters.contains("<data"), "{block}");
+        }
+        assert_eq!(data("<p>1 < 2</p> <date>"), "<data>\n<p>1 < 2</p> <date>\n</data>");
+    }
+
+    #[test]
+    fn a_description_reads_as_a_clause() {
+        let described_as = |value: serde_json::Value| described(&Value::from(minijinja::value::Serde(value)));
+        let unit = serde_json::json!({ "types": "string", "options": ["\"c\"", "\"f\""], "more_options": 0, "description": "The unit." });
+        assert_eq!(described_as(unit), "string, one of \"c\", \"f\" (\"The unit.\")");
+        let ruled = serde_json::json!({ "types": "integer", "rules": ["minimum 1", "maximum 8"], "description": "" });
+        assert_eq!(described_as(ruled), "integer, minimum 1, maximum 8");
+        let bare = serde_json::json!({ "types": "integer", "options": [], "more_options": 0, "description": "" });
+        assert_eq!(described_as(bare), "integer");
+    }
+}

@@ -1,0 +1,184 @@
+//! E1: arguments that are no JSON object, or that hold the argument object, and yet say exactly one.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::lenient::{self, Guard};
+use super::rescue::literal::{Literal, object_json};
+use super::{Job, Mended, wrapper};
+use callwright_common::json::Pointer;
+use callwright_types::{Repair, RepairKind};
+
+/// Times that arguments may have been encoded as a JSON string.
+const MAX_ENCODINGS: usize = 3;
+
+/// Reads arguments that are no JSON object, and unwraps those within another object.
+pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
+    let guard = Guard { tool: job.tool, toolbook: job.toolbook };
+    let text = &mended.call.arguments;
+    let object = if is_object(text) { None } else { object_in(text, guard) };
+    let unwrapped = unwrapped(object.as_deref().unwrap_or(text), job, guard);
+    if let Some(object) = unwrapped.or(object) {
+        let to = serde_json::from_str(&object).unwrap_or_default();
+        let from = std::mem::replace(&mut mended.call.arguments, object);
+        mended.repairs.push(Repair {
+            kind: RepairKind::ArgumentsMended,
+            call: 0,
+            path: Pointer::root(),
+            from: Value::from(from),
+            to,
+        });
+    }
+}
+
+/// The text of the object that the arguments say.
+fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
+    let mut decoded = text.to_owned();
+    for _ in 0..=MAX_ENCODINGS {
+        if is_object(&decoded) {
+            return Some(decoded);
+        }
+        let Ok(inner) = serde_json::from_str(&decoded) else { break };
+        decoded = inner;
+    }
+    lenient::members(text, guard).as_deref().map(json)
+}
+
+/// The text of the argument object within the object of `text`, which is no argument object of the tool.
+fn unwrapped(text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
+    let arguments: Map<String, Value> = serde_json::from_str(text).ok()?;
+    // Only a wrapper that the tool does not have is taken off.
+    if job.tool.examine(&Value::Object(arguments), job.scan.unknown_parameters).is_clean() {
+        return None;
+    }
+    let members = lenient::members(text, guard)?;
+    wrapper::inner(&members, guard).as_deref().map(json)
+}
+
+fn json(members: &[(String, Literal)]) -> String {
+    let mut seen: HashSet<&str> = HashSet::with_capacity(members.len());
+    let first = members.iter().filter(|(key, _)| seen.insert(key)).map(|(key, value)| (key.as_str(), value));
+    object_json(first)
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::repair::testing::{mend, unchanged};
+    use crate::scanner::testing::{TOOLS, call};
+    use callwright_types::RepairKind;
+
+    fn read(name: &str, text: &str) -> String {
+        let mended = mend(TOOLS, &call(name, text));
+        assert!(mended.repairs.iter().any(|repair| repair.kind == RepairKind::ArgumentsMended), "{text}");
+        mended.call.arguments
+    }
+
+    #[test]
+    fn arguments_encoded_once_too_often_are_unwrapped_with_their_bytes() {
+        assert_eq!(read("get_weather", r#""{ \"city\": \"Oslo\" }""#), r#"{ "city": "Oslo" }"#);
+        let twice = serde_json::to_string(&serde_json::to_string(r#"{"city":"Oslo"}"#).unwrap()).unwrap();
+        assert_eq!(read("get_weather", &twice), r#"{"city":"Oslo"}"#);
+    }
+
+    #[test]
+    fn no_arguments_are_the_empty_object_where_none_are_needed() {
+        for text in ["", "  ", "null", "None", "\"\"", "''", "```json\n```", "<|im_end|>"] {
+            assert_eq!(read("ping", text), "{}", "{text}");
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn small_defects_are_read_over() {
+        for text in [
+            r#"{"city": "Oslo", "detailed": true,}"#,
+            r#"{'city': 'Oslo', 'detailed': True}"#,
+            r#"{city: "Oslo", "detailed": true}"#,
+            "```json\n{\"city\": \"Oslo\", \"detailed\": true}\n```",
+            "```\n{\"city\": \"Oslo\", \"detailed\": true}```",
+            "{\"city\": \"Oslo\", \"detailed\": true}\n</tool_call>",
+            r#"{"city": "Oslo", "detailed": true}<|im_end|>"#,
+            r#"{"city": "Oslo", "detailed": true}<｜tool▁call▁end｜></s>"#,
+            r#"<tool_call>{"city": "Oslo", "detailed": true}</tool_call>"#,
+            r#"{"city": "Oslo", "detailed": true}}"#,
+            r#"{"city": "Oslo", "detailed": true}{"city": "Oslo", "detailed": true}"#,
+            "{\"city\": \"Oslo\", \"detailed\": true}\n{\"detailed\": true, \"city\": \"Oslo\"}",
+            r#"[{"city": "Oslo", "detailed": true}]"#,
+            r#""{'city': 'Oslo', 'detailed': True}""#,
+        ] {
+            let read: serde_json::Value = serde_json::from_str(&read("get_weather", text)).unwrap();
+            assert_eq!(read, serde_json::json!({"city": "Oslo", "detailed": true}), "{text}");
+        }
+        assert_eq!(read("get_weather", "{\"city\": \"Os\nlo\"}"), r#"{"city":"Os\nlo"}"#);
+        assert_eq!(read("anything", "{'id': 12345678901234567890123}"), r#"{"id":12345678901234567890123}"#);
+    }
+
+    #[test]
+    fn what_says_no_object_or_several_is_left_as_it_is() {
+        for text in ["[]", "7", "{\"city\"", "\"Oslo\"", "\"[1]\"", "ping()"] {
+            assert!(unchanged(TOOLS, "ping", text), "{text}");
+        }
+        for text in [
+            r#"{"city": "Oslo"}{"city": "Bergen"}"#,
+            r#"{"city": "Oslo"} {"city": "Oslo", "detailed": true}"#,
+            r#"{"city": "Oslo"} and so on"#,
+            r#"{"city": "Oslo", "#,
+            r#"{"city": "Oslo""#,
+            r#"{"city": city}"#,
+            r#"{"city": "Oslo" + name}"#,
+            r#"{'city': 'Oslo', 'city': 'Bergen'}"#,
+            r#"[{"city": "Oslo"}, {"city": "Bergen"}]"#,
+            r#"{"city": ...}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrappers_that_the_tool_does_not_have_are_taken_off() {
+        for text in [
+            r#"{"arguments": {"city": "Oslo"}}"#,
+            r#"{"input": {"city": "Oslo"}}"#,
+            r#"{"data": {"city": "Oslo"}}"#,
+            r#"{"kwargs": {"city": "Oslo"}}"#,
+            r#"{"parameters": "{\"city\": \"Oslo\"}"}"#,
+            r#"{"properties": "{'city': 'Oslo'}"}"#,
+            r#"{"get_weather": {"city": "Oslo"}}"#,
+            r#"{"name": "get_weather", "arguments": {"city": "Oslo"}}"#,
+            r#"{"function": "functions.getWeather", "arguments": "{\"city\": \"Oslo\"}"}"#,
+            r#"{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Oslo\"}"}}"#,
+            r#"{'arguments': {'city': 'Oslo'}}"#,
+        ] {
+            assert_eq!(read("get_weather", text), r#"{"city":"Oslo"}"#, "{text}");
+        }
+        assert_eq!(read("ping", r#"{"arguments": {}}"#), "{}");
+        assert_eq!(
+            read("get_weather", r#"{"input": {"city": "Oslo", "num_days": "3"}}"#),
+            r#"{"city":"Oslo","num_days":3}"#
+        );
+    }
+
+    #[test]
+    fn what_may_be_no_wrapper_stays() {
+        for text in [
+            // Another tool's name, an unknown member, a second object, a missing member, a definition.
+            r#"{"name": "ping", "arguments": {"city": "Oslo"}}"#,
+            r#"{"arguments": {"city": "Oslo", "colour": 1}}"#,
+            r#"{"arguments": {"city": "Oslo"}, "input": {"city": "Bergen"}}"#,
+            r#"{"arguments": {"detailed": true}}"#,
+            r#"{"properties": {"city": {"type": "string"}}}"#,
+            r#"{"arguments": {"city": "Oslo"}, "city": "Bergen"}"#,
+            r#"{"address": {"city": "Oslo"}}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+        let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
+            "input":{"type":"object"},"city":{"type":"string"}},"required":["city"]}}]"#;
+        assert!(unchanged(tools, "f", r#"{"input": {"city": "Oslo"}}"#));
+    }
+}

@@ -1,0 +1,202 @@
+//! E4.1: a value of the wrong type that says exactly one value of the right one.
+//!
+//! Only changes from which the original can be told are made: `"5"` becomes 5, but `"05"`, `"5.5"` for an integer and
+//! numbers with more digits than a JSON reader keeps stay what they are.
+
+use serde_json::{Map, Number, Value};
+
+use super::Change;
+use super::rescue::literal::whole_json;
+use crate::scanner::schema::{Rule, Violation};
+use callwright_types::RepairKind;
+
+/// The coercion that `violation`'s value needs.
+pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
+    let Rule::Type(expected) = &violation.rule else { return None };
+    let value = arguments.pointer(violation.path.as_str())?;
+    let coerced = coerce(value, expected)?;
+    Some(Change::set(RepairKind::TypeCoerced, &violation.path, value, coerced))
+}
+
+fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
+    let expects = |name: &str| expected.contains(&name);
+    match value {
+        Value::String(text) => scalar(text, &expects).or_else(|| structure(text, &expects)),
+        // The digits of a fraction are not kept as they were written: 1.10 would become "1.1".
+        Value::Number(number) if !number.is_f64() && expects("string") => Some(Value::from(number.to_string())),
+        Value::Number(number) if number.is_f64() && expects("integer") => whole(number).map(Value::Number),
+        _ => None,
+    }
+    .or_else(|| (expects("array") && is_one_item(value)).then(|| Value::Array(vec![value.clone()])))
+}
+
+/// The number or boolean that a string spells.
+fn scalar(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
+    if expects("boolean") && text.eq_ignore_ascii_case("true") {
+        Some(Value::Bool(true))
+    } else if expects("boolean") && text.eq_ignore_ascii_case("false") {
+        Some(Value::Bool(false))
+    } else if expects("number") {
+        number(text).map(Value::Number)
+    } else if expects("integer") {
+        number(text).filter(|_| !text.contains(['e', 'E'])).and_then(|number| whole(&number)).map(Value::Number)
+    } else {
+        None
+    }
+}
+
+/// The most digits of a decimal number that survive every reader (IEEE 754 binary64).
+const EXACT_DIGITS: usize = 15;
+
+/// The number that a text spells by the grammar of RFC 8259, exactly.
+fn number(text: &str) -> Option<Number> {
+    let is_bare = text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && text.ends_with(|last: char| last.is_ascii_digit());
+    let number: Number = serde_json::from_str(text).ok().filter(|_| is_bare)?;
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits = mantissa.chars().filter(char::is_ascii_digit).skip_while(|digit| *digit == '0').count();
+    (!number.is_f64() || digits <= EXACT_DIGITS || number.to_string() == text).then_some(number)
+}
+
+/// Whole numbers up to here are exact in floating point.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A number without the fraction that it does not need; `None` where it has one, or is too large to be exact.
+fn whole(number: &Number) -> Option<Number> {
+    if !number.is_f64() {
+        return Some(number.clone());
+    }
+    let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= MAX_EXACT)?;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within the exact range")]
+    let whole = float as i64;
+    Some(Number::from(whole))
+}
+
+/// The object or array that a string spells.
+fn structure(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
+    let fits = match text.trim_start().chars().next()? {
+        '{' => expects("object"),
+        '[' | '(' => expects("array"),
+        _ => false,
+    };
+    if !fits {
+        return None;
+    }
+    let value = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&whole_json(text)?).ok())?;
+    is_exact(&value).then_some(value)
+}
+
+/// Did no number lose digits when the value was read?
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.is_f64() || number.as_f64().is_some_and(|float| float.abs() < MAX_EXACT),
+        Value::Array(items) => items.iter().all(is_exact),
+        Value::Object(members) => Map::values(members).all(is_exact),
+        _ => true,
+    }
+}
+
+/// Is a scalar evidently one item? A string that lists several, or spells something else, is not.
+fn is_one_item(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty() && !text.contains([',', ';', '|', '\n', '[', '{']),
+        Value::Number(_) | Value::Bool(_) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::repair::testing::{mended, unchanged};
+    use crate::scanner::testing::TOOLS;
+
+    #[test]
+    fn what_a_value_says_exactly_it_becomes() {
+        for (value, expected, coerced) in [
+            (json!("5"), "integer", json!(5)),
+            (json!("-5"), "integer", json!(-5)),
+            (json!("5.0"), "integer", json!(5)),
+            (json!(5.0), "integer", json!(5)),
+            (json!("18446744073709551615"), "integer", json!(u64::MAX)),
+            (json!("5.5"), "number", json!(5.5)),
+            (json!("1e3"), "number", json!(1000.0)),
+            (json!("true"), "boolean", json!(true)),
+            (json!("False"), "boolean", json!(false)),
+            (json!(r#"{"a":[1]}"#), "object", json!({ "a": [1] })),
+            (json!(" [1, 2]"), "array", json!([1, 2])),
+            (json!("{'a': True,}"), "object", json!({ "a": true })),
+            (json!("('a', None)"), "array", json!(["a", null])),
+            (json!(150), "string", json!("150")),
+            (json!("red"), "array", json!(["red"])),
+            (json!(7), "array", json!([7])),
+        ] {
+            assert_eq!(coerce(&value, &[expected]), Some(coerced), "{value} as {expected}");
+        }
+    }
+
+    #[test]
+    fn what_would_lose_something_stays() {
+        for (value, expected) in [
+            (json!("5.5"), "integer"),
+            (json!(5.5), "integer"),
+            (json!("05"), "integer"),
+            (json!("+5"), "integer"),
+            (json!(" 5"), "integer"),
+            (json!("1e3"), "integer"),
+            (json!("5 days"), "integer"),
+            (json!("36893488147419103232"), "integer"),
+            (json!("0.1234567890123456789"), "number"),
+            (json!("NaN"), "number"),
+            (json!("0x10"), "number"),
+            (json!("yes"), "boolean"),
+            (json!(1), "boolean"),
+            (json!("1"), "boolean"),
+            (json!("[1]"), "object"),
+            (json!("[123456789012345678901234567890]"), "array"),
+            (json!("{'a': b}"), "object"),
+            (json!("{'a': 1"), "object"),
+            (json!("{'a': 1} b"), "object"),
+            (json!("red, green"), "array"),
+            (json!(""), "array"),
+            (json!({}), "array"),
+            (json!(5.5), "string"),
+            (json!(true), "string"),
+            (json!(null), "array"),
+        ] {
+            assert_eq!(coerce(&value, &[expected]), None, "{value} as {expected}");
+        }
+    }
+
+    #[test]
+    fn coercions_work_at_every_level_and_one_upon_another() {
+        let (text, _) = mended(TOOLS, "get_weather", r#"{"city": "Oslo", "num_days": "2", "detailed": "true"}"#);
+        assert_eq!(text, r#"{"city":"Oslo","num_days":2,"detailed":true}"#);
+        assert_eq!(
+            mended(TOOLS, "get_weather", r#"{"city":"Oslo","levels":"5"}"#).0,
+            r#"{"city":"Oslo","levels":[5]}"#
+        );
+        let text = r#"{"place":"{\"City\":\"Oslo\"}","stops":["{\"city\":\"A\"}"]}"#;
+        assert_eq!(mended(TOOLS, "make_note", text).0, r#"{"place":{"city":"Oslo"},"stops":[{"city":"A"}]}"#);
+        assert_eq!(mended(TOOLS, "search", r#"{"query":"x","limit":"3"}"#).0, r#"{"query":"x","limit":3}"#);
+    }
+
+    #[test]
+    fn a_coercion_that_does_not_make_its_place_right_is_not_kept() {
+        for text in [r#"{"city":"Oslo","num_days":"99"}"#, r#"{"city":"Oslo","levels":"high"}"#] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+        let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
+            "a":{"type":"array","items":{"type":"integer"},"uniqueItems":true}}}}]"#;
+        assert!(unchanged(tools, "f", r#"{"a":["1",1]}"#));
+        assert_eq!(mended(tools, "f", r#"{"a":["1",2]}"#).0, r#"{"a":[1,2]}"#);
+    }
+
+    #[test]
+    fn good_repairs_are_kept_beside_bad_ones() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":"99","detailed":"true"}"#);
+        assert_eq!((text.as_str(), kinds.len()), (r#"{"city":"Oslo","num_days":"99","detailed":true}"#, 1));
+    }
+}

@@ -1,0 +1,114 @@
+//! E1: the argument object of a native call whose text is no JSON, read as leniently as a call that is written as text.
+//!
+//! Nothing is lost: everything around the object is debris of a chat template, or the same object again.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::repair::rescue::literal::{Literal, Reader};
+use crate::scanner::names::template_token;
+use crate::scanner::{CompiledTool, Toolbook};
+use callwright_common::json::bare;
+
+/// Times that arguments may have been encoded as a JSON string.
+const MAX_ENCODINGS: usize = 3;
+
+/// Tools that the reader is aware of: the one that is called, and those offered with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Guard<'a> {
+    pub(super) tool: &'a CompiledTool,
+    pub(super) toolbook: &'a Toolbook,
+}
+
+/// The members of the one object that `text` holds; `None` where it holds none, several different ones, or anything else.
+pub(super) fn members(text: &str, guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
+    decoded(text, guard, MAX_ENCODINGS)
+}
+
+fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String, Literal)>> {
+    let text = without_leading_tokens(bare(text));
+    // A model that calls a tool without arguments writes nothing, or `null`.
+    if text.is_empty() {
+        return guard.tool.needs_nothing().then(Vec::new);
+    }
+    match only_value(text, guard)? {
+        Literal::Object(members) => is_plain(&members).then_some(members),
+        Literal::Null => guard.tool.needs_nothing().then(Vec::new),
+        Literal::Text(inner) => decoded(&inner, guard, encodings.checked_sub(1)?),
+        Literal::List(items) => match <[Literal; 1]>::try_from(items).ok()? {
+            [Literal::Object(members)] => is_plain(&members).then_some(members),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The value of the text, which may be repeated, with tokens of a chat template or a closing bracket too many behind it.
+fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
+    let mut reader = Reader::new(text, false).with_arguments_of(guard.tool, guard.toolbook);
+    let value = reader.data()?;
+    loop {
+        reader.skip_space()?;
+        let rest = reader.rest();
+        if reader.is_at_end() {
+            return Some(value);
+        } else if let Some(length) = template_token(rest) {
+            reader.advance(length)?;
+        } else if rest.starts_with("```") {
+            reader.advance(3)?;
+        } else if rest.starts_with('{') {
+            // Different objects would be several calls.
+            is_same(&reader.data()?, &value).then_some(())?;
+        } else {
+            let brackets = rest.len() - rest.trim_start_matches(['}', ']']).len();
+            (brackets > 0).then_some(())?;
+            reader.advance(brackets)?;
+        }
+    }
+}
+
+/// Whether two values are the same but for the order of their members.
+fn is_same(one: &Literal, other: &Literal) -> bool {
+    match (one, other) {
+        (Literal::Object(members), Literal::Object(others)) => {
+            // Of a name that is written twice both values are the same: see `is_plain`.
+            let others_by_key: HashMap<&str, &Literal> =
+                others.iter().map(|(key, value)| (key.as_str(), value)).collect();
+            let has = |(key, value): &(String, Literal)| {
+                others_by_key.get(key.as_str()).is_some_and(|found| is_same(value, found))
+            };
+            members.len() == others.len() && members.iter().all(has)
+        }
+        (Literal::List(items), Literal::List(others)) => {
+            items.len() == others.len() && items.iter().zip(others).all(|(one, other)| is_same(one, other))
+        }
+        (one, other) => one == other,
+    }
+}
+
+fn without_leading_tokens(mut text: &str) -> &str {
+    while let Some(rest) = template_token(text).and_then(|length| text.get(length..)) {
+        text = rest.trim_start();
+    }
+    text
+}
+
+/// Whether no value is an expression, and no member is written twice with different values.
+fn is_plain(members: &[(String, Literal)]) -> bool {
+    let within = |value: &Literal| match value {
+        Literal::Object(members) => is_plain(members),
+        Literal::List(items) => items.iter().all(|item| item.members().is_none_or(is_plain)),
+        value => value.expression().is_none(),
+    };
+    let mut seen: HashMap<&str, &Literal> = HashMap::with_capacity(members.len());
+    members.iter().all(|(key, value)| {
+        let is_consistent = match seen.entry(key) {
+            Entry::Occupied(known) => *known.get() == value,
+            Entry::Vacant(place) => {
+                place.insert(value);
+                true
+            }
+        };
+        is_consistent && value.expression().is_none() && within(value)
+    })
+}

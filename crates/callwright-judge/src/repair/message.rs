@@ -1,0 +1,257 @@
+//! One message of a model, judged: native calls, or those that its text holds.
+
+use std::collections::HashSet;
+
+use super::judge::judge;
+use super::rescue::decision::{Case, Decision, Delivery, decide};
+use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
+use crate::scanner::{Budget, CheckedCall, Context, Scan, Toolbook};
+use callwright_common::json::Pointer;
+use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
+use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
+use serde_json::Value;
+
+/// What a model said in one message.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'a> {
+    /// Its text.
+    pub text: Option<&'a str>,
+    /// Its native calls; where there are any, the text is only text.
+    pub calls: &'a [Call],
+    /// How its text may be read.
+    pub situation: Situation<'a>,
+}
+
+/// One call, judged.
+#[derive(Debug)]
+pub struct JudgedCall {
+    /// As the model made it.
+    pub made: Call,
+    /// After the repairs.
+    pub mended: Call,
+    /// What was repaired.
+    pub repairs: Vec<Repair>,
+    /// The call that may be passed on or executed, or what is wrong with it after the repairs. An empty list: it was not examined, because
+    /// the answer has enough faults already or was not judged at all.
+    pub result: Result<CheckedCall, Vec<Diagnosis>>,
+    /// What policy says is only noted: it holds nothing up and does not change the verdict.
+    pub advice: Vec<Diagnosis>,
+}
+
+impl JudgedCall {
+    /// A call that was not examined. It is neither passed off as right nor executed.
+    fn unexamined(call: Call) -> Self {
+        Self { mended: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
+    }
+
+    /// Whether the call was not examined.
+    pub fn is_unexamined(&self) -> bool {
+        self.result.as_ref().is_err_and(Vec::is_empty)
+    }
+
+    /// Repairs and scans the call at `index` of an answer, unless the answer has enough faults.
+    pub(super) fn of(
+        call: &Call,
+        index: usize,
+        toolbook: &Toolbook,
+        scan: &ScanRules,
+        repair: &RepairRules,
+        context: &Context<'_>,
+    ) -> Self {
+        if context.budget.is_some_and(Budget::has_enough_faults) || context.is_spent() {
+            return Self::unexamined(call.clone());
+        }
+        let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
+        if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
+            budget.found(diagnoses.len());
+        }
+        Self { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
+    }
+
+    /// The verdict on this call alone.
+    pub fn verdict(&self) -> Verdict {
+        match &self.result {
+            Err(_) => Verdict::Faulty,
+            Ok(_) if self.repairs.is_empty() => Verdict::Clean,
+            Ok(_) => Verdict::Repaired,
+        }
+    }
+}
+
+/// What of a message was not judged in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unjudged {
+    /// Its native calls.
+    Calls,
+    /// Its text, which may hold calls.
+    Text,
+}
+
+/// A message, judged.
+#[derive(Debug, Default)]
+pub struct JudgedMessage {
+    /// What was not judged within the budget; then none of its calls is right or wrong, and its text is only text.
+    pub unjudged: Option<Unjudged>,
+    /// Its calls.
+    pub calls: Vec<JudgedCall>,
+    /// Where the calls come from, if not native.
+    pub rescued: Option<Rescued>,
+    /// The message meant to call and holds no call that can be recovered, or it may be a call or about one (E1), or it is empty (E6).
+    pub no_call: Option<Diagnosis>,
+    /// Whether `no_call` says that the message may be a call or about one: the model is to confirm it, and it is text otherwise.
+    pub is_unsure: bool,
+    /// The same, where policy says that it is only noted.
+    pub no_call_advice: Option<Diagnosis>,
+}
+
+impl JudgedMessage {
+    /// A message whose judgement was not finished; `calls` are its native ones.
+    pub(super) fn unjudged(calls: &[Call]) -> Self {
+        let unjudged = Some(if calls.is_empty() { Unjudged::Text } else { Unjudged::Calls });
+        Self { unjudged, calls: calls.iter().cloned().map(JudgedCall::unexamined).collect(), ..Self::default() }
+    }
+
+    /// The verdict on the whole message: that of its worst call.
+    pub fn verdict(&self) -> Verdict {
+        let has = |verdict| self.calls.iter().any(|call| call.verdict() == verdict);
+        if self.unjudged.is_some() {
+            Verdict::Unguarded
+        } else if self.no_call.is_some() || has(Verdict::Faulty) {
+            Verdict::Faulty
+        } else if has(Verdict::Repaired) {
+            Verdict::Repaired
+        } else if self.calls.is_empty() {
+            Verdict::Text
+        } else {
+            Verdict::Clean
+        }
+    }
+
+    /// Whether calls were found in its text, or were evidently meant there.
+    pub fn called_in_text(&self) -> bool {
+        let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
+        let is_call = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::NoCall && !diagnosis.is_unsure();
+        self.rescued.is_some() || meant.is_some_and(is_call)
+    }
+
+    /// Everything that is only noted.
+    pub fn advice(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.no_call_advice.iter().chain(self.calls.iter().flat_map(|call| &call.advice))
+    }
+
+    /// Everything that is wrong with it.
+    pub fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.no_call.iter().chain(self.calls.iter().filter_map(|call| call.result.as_ref().err()).flatten())
+    }
+}
+
+/// Judges one message: rescues, repairs what loses nothing, then scans what came of it. Where the budget does not suffice, the message
+/// is unjudged as a whole.
+pub fn judge_message(
+    spoken: &Spoken<'_>,
+    toolbook: &Toolbook,
+    scan: &ScanRules,
+    repair: &RepairRules,
+    context: &Context<'_>,
+) -> JudgedMessage {
+    let judged = judged_in_budget(spoken, toolbook, scan, repair, context);
+    if context.is_spent() { JudgedMessage::unjudged(spoken.calls) } else { judged }
+}
+
+fn judged_in_budget(
+    spoken: &Spoken<'_>,
+    toolbook: &Toolbook,
+    scan: &ScanRules,
+    repair: &RepairRules,
+    context: &Context<'_>,
+) -> JudgedMessage {
+    let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
+    if !spoken.calls.is_empty() {
+        let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
+        if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
+            note_duplicates(&mut calls);
+        }
+        return JudgedMessage { calls, ..Default::default() };
+    }
+    let action = scan.faults.of(FaultCode::NoCall);
+    let text = spoken.text.filter(|_| action != Action::Off);
+    let situation = Situation { budget: context.budget, ..spoken.situation };
+    match text.map_or(Reading::Text, |text| rescue(text, toolbook, &situation)) {
+        Reading::Text => JudgedMessage::default(),
+        Reading::NoCall(diagnosis) if action.blocks() => {
+            JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
+        }
+        Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },
+        Reading::Calls(rescued) if !action.mends() => {
+            JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
+        }
+        Reading::Calls(rescued) => {
+            let case =
+                rescued.case(text.unwrap_or_default(), toolbook, context.conversation, spoken.situation.delivery);
+            if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
+                return other;
+            }
+            JudgedMessage { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..Default::default() }
+        }
+    }
+}
+
+/// Notes calls that an earlier one of the same answer equals. They are not removed: both may be meant.
+fn note_duplicates(calls: &mut [JudgedCall]) {
+    let mut seen: HashSet<(&str, &str)> = HashSet::with_capacity(calls.len());
+    for (index, JudgedCall { mended, advice, .. }) in calls.iter_mut().enumerate() {
+        if !seen.insert((&mended.name, &mended.arguments)) {
+            advice.push(Diagnosis {
+                code: FaultCode::RepeatedCall,
+                call: index,
+                path: Pointer::root(),
+                message: "the answer makes the same call twice".to_owned(),
+                facts: serde_json::json!({ "name": mended.name, "rounds_ago": 0, "result": "", "failed": false }),
+                suggestion: None,
+            });
+        }
+    }
+}
+
+/// The message where calls found in its text are not taken for calls.
+fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: &RepairRules) -> Option<JudgedMessage> {
+    let unsure_is = repair.rescue.unsure.towards(case.delivery == Delivery::Native);
+    match (decide(case), unsure_is) {
+        (Decision::Call, _) | (Decision::Unsure, Unsure::Call) => None,
+        (Decision::Unsure, Unsure::Confirm) if action.blocks() => {
+            Some(JudgedMessage { no_call: Some(unsure(text, rescued)), is_unsure: true, ..Default::default() })
+        }
+        _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
+    }
+}
+
+/// Judges calls that were found in a text, and notes where each was found as its first repair.
+pub(super) fn judge_rescued(rescued: &Rescued, judge: impl Fn((usize, &Call)) -> JudgedCall) -> Vec<JudgedCall> {
+    let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
+    for (index, call) in calls.iter_mut().enumerate() {
+        call.repairs.insert(0, rescue_of(index, call, rescued));
+    }
+    calls
+}
+
+fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {
+    Repair {
+        kind: RepairKind::Rescued,
+        call: index,
+        path: Pointer::root(),
+        from: Value::from(rescued.notation),
+        to: Value::from(call.made.name.as_str()),
+    }
+}
+
+/// For calls that stand in the text and that policy leaves there.
+fn written_as_text(rescued: &Rescued) -> Diagnosis {
+    Diagnosis {
+        code: FaultCode::NoCall,
+        call: 0,
+        path: Pointer::root(),
+        message: format!("calls are written into the text, in the notation `{}`", rescued.notation),
+        facts: serde_json::json!({ "empty": false, "problem": "written into the text", "near": rescued.notation }),
+        suggestion: None,
+    }
+}

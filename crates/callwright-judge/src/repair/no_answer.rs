@@ -1,0 +1,132 @@
+//! Empty answers (E6): rescues the call in which the reasoning ends, or else reports that there is no answer.
+
+use super::message::{JudgedCall, JudgedMessage, judge_rescued};
+use super::rescue::Situation;
+use super::rescue::reasoning::{only_reasoning, rescue_end};
+use crate::scanner::{CallFreeAnswer, Context, Toolbook, scan_answer};
+use callwright_types::rules::{RepairRules, ScanRules};
+use callwright_types::{Call, Diagnosis, FaultCode};
+
+/// An answer that holds only text and reasoning: no call, no refusal, no sound or image.
+#[derive(Debug, Clone, Copy)]
+pub struct TextAnswer<'a> {
+    /// Its text.
+    pub text: Option<&'a str>,
+    /// Its reasoning, where that has a member of its own.
+    pub reasoning: Option<&'a str>,
+    /// How its text may be read.
+    pub situation: Situation<'a>,
+}
+
+impl JudgedMessage {
+    /// Judges whether a message without a call is an answer at all. Where it is empty, the call in which its reasoning ends becomes the
+    /// answer. A message with calls, or one that meant to call, stays as it is.
+    #[must_use]
+    pub fn or_no_answer(
+        self,
+        answer: &TextAnswer<'_>,
+        toolbook: &Toolbook,
+        scan: &ScanRules,
+        repair: &RepairRules,
+        context: &Context<'_>,
+    ) -> Self {
+        let is_text = self.calls.is_empty() && self.no_call.is_none() && self.no_call_advice.is_none();
+        if !is_text || answer.situation.cut_off || self.unjudged.is_some() {
+            return self;
+        }
+        let text = answer.text.unwrap_or_default();
+        let inner = only_reasoning(text);
+        let scanned = CallFreeAnswer {
+            text: if inner.is_some() { "" } else { text },
+            reasoned: inner.is_some() || answer.reasoning.is_some_and(|reasoning| !reasoning.trim().is_empty()),
+        };
+        let Some(diagnosis) = scan_answer(&scanned, toolbook, scan) else { return self };
+        let action = scan.faults.of(diagnosis.code);
+        if diagnosis.code == FaultCode::CallAnnounced || !action.mends() {
+            return Self { no_call_advice: Some(diagnosis), ..self };
+        }
+        // The proxy parses reasoning that a server left in the text; a member of its own was parsed by the server.
+        let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
+        let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
+        let situation = Situation { budget: context.budget, ..answer.situation };
+        let judged = match rescue_end(reasoning, text, toolbook, &situation, context.conversation) {
+            Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
+            None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
+            None => Self { no_call_advice: Some(diagnosis), ..self },
+        };
+        if context.is_spent() { Self::unjudged(&[]) } else { judged }
+    }
+
+    /// The diagnosis of an empty message that goes back to the model (E6).
+    pub fn no_answer(&self) -> Option<&Diagnosis> {
+        self.no_call.as_ref().filter(|diagnosis| diagnosis.code == FaultCode::NoAnswer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::testing::{TOOLS, toolbook};
+    use callwright_types::rules::{Action, Evidence};
+    use callwright_types::{RepairKind, Verdict};
+
+    fn judged(text: Option<&str>, reasoning: Option<&str>, cut_off: bool, action: Action) -> JudgedMessage {
+        let scan = ScanRules::default();
+        let scan = ScanRules { faults: scan.faults.with(FaultCode::NoAnswer, action), ..scan };
+        let situation = Situation { cut_off, ..Situation::with(Evidence::Alone) };
+        let answer = TextAnswer { text, reasoning, situation };
+        let message = JudgedMessage::default();
+        message.or_no_answer(&answer, &toolbook(TOOLS), &scan, &RepairRules::default(), &Context::default())
+    }
+
+    const CALL: &str = r#"<tool_call>{"name":"getWeather","arguments":{"city":"Oslo"}}</tool_call>"#;
+
+    #[test]
+    fn an_empty_message_is_no_answer_unless_it_was_cut_off() {
+        for (text, reasoning) in [
+            (None, None),
+            (Some(" \n"), None),
+            (Some(""), Some("Let me think.")),
+            (None, Some("")),
+            (Some("<think>hm</think>\n"), None),
+        ] {
+            let found = judged(text, reasoning, false, Action::Feedback);
+            assert_eq!(found.no_answer().map(|found| found.code), Some(FaultCode::NoAnswer), "{text:?}");
+            assert_eq!(found.verdict(), Verdict::Faulty);
+            assert_eq!(judged(text, reasoning, true, Action::Feedback).verdict(), Verdict::Text, "cut off");
+            let noted = judged(text, reasoning, false, Action::Advise);
+            assert_eq!((noted.verdict(), noted.advice().count()), (Verdict::Text, 1));
+            assert_eq!(judged(text, reasoning, false, Action::Off).advice().count(), 0);
+        }
+        assert_eq!(judged(Some("Done."), Some("hm"), false, Action::Feedback).diagnoses().count(), 0);
+    }
+
+    #[test]
+    fn the_call_in_which_reasoning_ends_is_rescued_and_repaired() {
+        let inside = format!("<think>I need it. {CALL}</think>");
+        for (text, reasoning) in [(None, Some(CALL)), (Some("\n"), Some(CALL)), (Some(inside.as_str()), None)] {
+            let found = judged(text, reasoning, false, Action::Repair);
+            let [call] = &found.calls[..] else { panic!("{found:?}") };
+            assert_eq!((call.mended.name.as_str(), found.verdict()), ("get_weather", Verdict::Repaired));
+            assert_eq!((call.repairs[0].kind, call.repairs[0].from.as_str()), (RepairKind::Rescued, Some("tool_call")));
+        }
+        let rescued = judged(Some(&inside), None, false, Action::Repair).rescued.unwrap();
+        assert_eq!(rescued.text, inside, "what the model wrote stays");
+        assert!(
+            judged(Some("Done."), Some(CALL), false, Action::Feedback).calls.is_empty(),
+            "the model weighed it and did not make it"
+        );
+        assert!(judged(None, Some(CALL), true, Action::Feedback).calls.is_empty());
+        assert_eq!(judged(None, Some(CALL), false, Action::Advise).calls.len(), 0);
+    }
+
+    #[test]
+    fn what_was_judged_before_stays() {
+        let diagnosis = judged(None, None, false, Action::Feedback).no_call;
+        let message = JudgedMessage { no_call_advice: diagnosis, ..JudgedMessage::default() };
+        let answer = TextAnswer { text: None, reasoning: Some(CALL), situation: Situation::with(Evidence::Alone) };
+        let (scan, repair) = (ScanRules::default(), RepairRules::default());
+        let found = message.or_no_answer(&answer, &toolbook(TOOLS), &scan, &repair, &Context::default());
+        assert!(found.calls.is_empty() && found.no_call.is_none() && found.no_call_advice.is_some());
+    }
+}

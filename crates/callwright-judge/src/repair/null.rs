@@ -1,0 +1,43 @@
+//! E4.1: `null` for an optional parameter means that it is absent.
+
+use serde_json::Value;
+
+use super::Change;
+use crate::scanner::schema::Violation;
+use callwright_common::json::Pointer;
+use callwright_types::RepairKind;
+
+/// The removal of a `null` that does not fit. Whether its object can do without it is seen afterwards.
+pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
+    let path = &violation.path;
+    let is_null = arguments.pointer(path.as_str()) == Some(&Value::Null);
+    let is_member = arguments.pointer(parent(path)).is_some_and(Value::is_object);
+    (is_null && is_member && !path.is_root()).then(|| Change::remove(RepairKind::NullDropped, path, &Value::Null))
+}
+
+/// The place that holds the one at `path`.
+pub(super) fn parent(path: &Pointer) -> &str {
+    path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::repair::testing::{mended, unchanged};
+    use crate::scanner::testing::TOOLS;
+    use callwright_types::RepairKind;
+
+    #[test]
+    fn null_for_an_optional_parameter_becomes_absent() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"city":"Oslo","unit":null,"num_days":null}"#);
+        assert_eq!((text.as_str(), kinds.as_slice()), (r#"{"city":"Oslo"}"#, &[RepairKind::NullDropped; 2][..]));
+        let (text, _) = mended(TOOLS, "make_note", r#"{"place":{"city":"Oslo","zip":null}}"#);
+        assert_eq!(text, r#"{"place":{"city":"Oslo"}}"#);
+    }
+
+    #[test]
+    fn null_stays_where_it_is_required_allowed_or_an_item() {
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":null}"#));
+        assert!(unchanged(TOOLS, "search", r#"{"query":"x","limit":null}"#));
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":"Oslo","levels":[1,null]}"#));
+    }
+}

@@ -1,0 +1,70 @@
+//! E3.2: a parameter is renamed to the one unset parameter of the same literal name.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::Change;
+use crate::scanner::examination::UnknownMember;
+use crate::scanner::names::{template_token, without_debris};
+use callwright_common::json::{Edit, Pointer};
+use callwright_types::{Repair, RepairKind};
+
+/// The rename that `member` needs, unless another member got that name already: it is one of `taken`.
+pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, taken: &mut HashSet<Pointer>) -> Option<Change> {
+    let meant = member.meant()?;
+    // Debris in the name and in the value are the rest of several arguments that ran into one.
+    if without_debris(&member.name).is_some() && arguments.pointer(member.path().as_str()).is_none_or(has_debris) {
+        return None;
+    }
+    let path = member.object.child(meant);
+    if !taken.insert(path.clone()) {
+        return None;
+    }
+    let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));
+    let repair = Repair { kind: RepairKind::ParameterRenamed, call: 0, path, from, to };
+    Some(Change { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
+}
+
+fn has_debris(value: &Value) -> bool {
+    let text = value.as_str().unwrap_or_default();
+    text.match_indices('<').any(|(at, _)| text.get(at..).and_then(template_token).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::repair::testing::{mended, unchanged};
+    use crate::scanner::testing::TOOLS;
+    use callwright_types::RepairKind;
+
+    #[test]
+    fn parameters_are_renamed_in_place_at_every_level() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"numDays": 2, "City": "Oslo"}"#);
+        assert_eq!(text, r#"{"num_days":2,"city":"Oslo"}"#);
+        assert_eq!(kinds, [RepairKind::ParameterRenamed; 2]);
+        let (text, _) = mended(TOOLS, "make_note", r#"{"Place":{"City":"Oslo","ZIP":"0150","extra":1.50}}"#);
+        assert_eq!(text, r#"{"place":{"city":"Oslo","zip":"0150","extra":1.50}}"#);
+    }
+
+    #[test]
+    fn debris_of_a_template_is_taken_off_where_nothing_is_lost() {
+        for key in ["city</arg_key>", "city<|channel|>commentary", "<arg_key>city"] {
+            let (text, kinds) = mended(TOOLS, "get_weather", &format!(r#"{{"{key}":"Oslo"}}"#));
+            assert_eq!((text.as_str(), kinds.as_slice()), (r#"{"city":"Oslo"}"#, &[RepairKind::ParameterRenamed][..]));
+        }
+        for text in [
+            r#"{"city</arg_key>":"unit</arg_key><arg_value>celsius"}"#,
+            r#"{"city</arg_key>":"Oslo","city":"Bergen"}"#,
+            r#"{"ci<arg_key":"Oslo"}"#,
+        ] {
+            assert!(unchanged(TOOLS, "get_weather", text), "{text}");
+        }
+    }
+
+    #[test]
+    fn of_two_names_for_one_parameter_neither_is_lost() {
+        assert!(unchanged(TOOLS, "get_weather", r#"{"city":"Oslo","City":"Bergen"}"#));
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"City":"Oslo","CITY":"Bergen"}"#);
+        assert_eq!((text.as_str(), kinds.len()), (r#"{"city":"Oslo","CITY":"Bergen"}"#, 1));
+    }
+}

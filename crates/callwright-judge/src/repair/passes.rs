@@ -1,0 +1,224 @@
+//! Repairs of arguments, one upon another: a name that is mended shows a value to mend, a string that is parsed shows names.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{Change, Job, Mended, coercion, default, format, null, option, parameter_name, unknown_parameter};
+use crate::scanner::examination::Examination;
+use crate::scanner::schema::{Rule, Violation};
+use callwright_common::json::{Edit, Pointer, apply};
+use callwright_types::{Call, FaultCode, Repair, RepairKind};
+
+/// Passes over the arguments; each may show the next one something new.
+const MAX_PASSES: usize = 12;
+
+/// Times that arguments are mended anew without the repairs that did not make their place right.
+const MAX_TRIALS: usize = 3;
+
+/// Bytes that the edits of one pass may read and write, so that no answer takes long to mend.
+const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Mends the arguments as far as each repair makes its place right.
+pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
+    let call = &mended.call;
+    let Some(arguments) = parse(&call.arguments) else { return };
+    if examine(&arguments, job).is_clean() {
+        return;
+    }
+    let mut blocked = BTreeSet::new();
+    for _ in 0..MAX_TRIALS {
+        let Some(trial) = Trial::run(call, &blocked, job) else { return };
+        let failed = trial.failed(job);
+        if failed.is_empty() {
+            mended.call.arguments = trial.text;
+            mended.repairs.extend(trial.repairs);
+            return;
+        }
+        blocked.extend(failed);
+    }
+}
+
+fn parse(text: &str) -> Option<Value> {
+    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
+}
+
+fn examine<'a>(arguments: &Value, job: &Job<'a>) -> Examination<'a> {
+    job.tool.examine(arguments, job.scan.unknown_parameters)
+}
+
+/// Arguments that were mended as far as it goes.
+struct Trial {
+    text: String,
+    repairs: Vec<Repair>,
+    /// What was wrong with values before any was changed, once the names were right.
+    before: Vec<Violation>,
+}
+
+impl Trial {
+    /// `None` where the arguments are too large to be mended.
+    fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &Job<'_>) -> Option<Self> {
+        let mut trial = Self { text: call.arguments.clone(), repairs: Vec::new(), before: Vec::new() };
+        for _ in 0..MAX_PASSES {
+            if !job.context.step() {
+                return None;
+            }
+            let arguments = parse(&trial.text)?;
+            let found = examine(&arguments, job).explain(job.tool.compiled(), &arguments);
+            let mut changes = name_changes(&found, &arguments, call, job);
+            if changes.is_empty() {
+                changes = value_changes(&found, &arguments, blocked, job);
+                if trial.before.is_empty() {
+                    trial.before = found.violations;
+                }
+            }
+            if changes.is_empty() {
+                break;
+            }
+            if trial.text.len().saturating_mul(changes.len()) > MAX_EDITED_BYTES {
+                return None;
+            }
+            let (edits, repairs): (Vec<Edit>, Vec<Repair>) =
+                changes.into_iter().map(|change| (change.edit, change.repair)).unzip();
+            trial.text = apply(&trial.text, &edits).ok()?;
+            trial.repairs.extend(repairs);
+        }
+        Some(trial)
+    }
+
+    /// Places where a value was changed and something is still wrong, or newly so.
+    fn failed(&self, job: &Job<'_>) -> Vec<Pointer> {
+        let Some(arguments) = parse(&self.text) else { return Vec::new() };
+        let left = examine(&arguments, job).explain(job.tool.compiled(), &arguments).violations;
+        if left.is_empty() {
+            return Vec::new();
+        }
+        let left: Vec<Left<'_>> = left.iter().map(|violation| Left::new(violation, &self.before)).collect();
+        let is_value =
+            |repair: &&Repair| !matches!(repair.kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
+        let changed = self.repairs.iter().filter(is_value).map(|repair| &repair.path);
+        changed.filter(|path| left.iter().any(|left| left.concerns(path))).cloned().collect()
+    }
+}
+
+/// A violation after the repairs.
+struct Left<'a> {
+    place: &'a Pointer,
+    /// The member that is missing, where one is.
+    missing: Option<Pointer>,
+    is_new: bool,
+}
+
+impl<'a> Left<'a> {
+    fn new(violation: &'a Violation, before: &[Violation]) -> Self {
+        let missing = match &violation.rule {
+            Rule::Missing(name) => Some(violation.path.child(name)),
+            _ => None,
+        };
+        Self { place: &violation.path, missing, is_new: !before.contains(violation) }
+    }
+
+    fn concerns(&self, path: &Pointer) -> bool {
+        self.missing.as_ref() == Some(path) || holds(path, self.place) || (self.is_new && holds(self.place, path))
+    }
+}
+
+/// Is `inner` at `outer` or below it?
+fn holds(outer: &Pointer, inner: &Pointer) -> bool {
+    inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut taken = HashSet::new();
+    let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
+    for member in found.unknown.iter().take_while(|_| job.context.step()) {
+        let rename = if renames { parameter_name::propose(member, arguments, &mut taken) } else { None };
+        changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
+    }
+    // An object that is renamed takes its members along: what is inside is looked at in the next pass.
+    let renamed: HashSet<Pointer> = changes.iter().map(|change| edited(&change.edit).clone()).collect();
+    changes.retain(|change| !outer_places(edited(&change.edit)).any(|outer| renamed.contains(&outer)));
+    changes
+}
+
+/// The objects and arrays that hold a place.
+fn outer_places(place: &Pointer) -> impl Iterator<Item = Pointer> {
+    let text = place.as_str();
+    text.match_indices('/').filter_map(|(end, _)| text.get(..end)).map(Pointer::from)
+}
+
+fn edited(edit: &Edit) -> &Pointer {
+    match edit {
+        Edit::Set(pointer, _) | Edit::Rename(pointer, _) | Edit::Remove(pointer) => pointer,
+    }
+}
+
+fn value_changes(
+    found: &Examination<'_>,
+    arguments: &Value,
+    blocked: &BTreeSet<Pointer>,
+    job: &Job<'_>,
+) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let mut taken = blocked.clone();
+    let fills = job.rules.defaults && found.unknown.is_empty() && job.mends(FaultCode::ParameterMissing);
+    let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);
+    let normalises = job.rules.values && job.mends(FaultCode::Constraint);
+    for violation in found.violations.iter().take_while(|_| job.context.step()) {
+        let filled = || if fills { default::propose(violation, job.tool) } else { None };
+        let coerced = || null::propose(violation, arguments).or_else(|| coercion::propose(violation, arguments));
+        let coerced = || if coerces { coerced() } else { None };
+        let normalised = || {
+            let option = || option::propose(violation, arguments);
+            if normalises { option().or_else(|| format::propose(violation, arguments, job.tool)) } else { None }
+        };
+        let change = filled().or_else(coerced).or_else(normalised);
+        if let Some(change) = change.filter(|change| taken.insert(change.repair.path.clone())) {
+            changes.push(change);
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::repair::testing::{mend_with, mended, unchanged};
+    use crate::scanner::testing::{TOOLS, call};
+    use callwright_types::rules::RepairRules;
+
+    #[test]
+    fn a_right_call_is_not_touched() {
+        for text in [r#" { "city" : "Oslo", "num_days":1 } "#, r#"{"city":"Oslo","levels":[],"tags":["a"]}"#] {
+            assert!(unchanged(TOOLS, "get_weather", text));
+        }
+        assert!(unchanged(TOOLS, "anything", r#"{"a": 1.0, "a": "x"}"#));
+    }
+
+    #[test]
+    fn rules_switch_repairs_off() {
+        let off = RepairRules { names: false, values: false, defaults: false, ..Default::default() };
+        for (name, text) in [
+            ("GetWeather", r#"{"city":"Oslo"}"#),
+            ("get_weather", r#"{"City":"Oslo"}"#),
+            ("get_weather", r#"{"city":"Oslo","num_days":"2","unit":"Celsius"}"#),
+            ("orders.cancel", r#"{"order_id":1}"#),
+            ("ping", ""),
+        ] {
+            assert!(mend_with(&off, TOOLS, &call(name, text)).repairs.is_empty(), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn names_are_mended_before_values() {
+        let (text, kinds) = mended(TOOLS, "get_weather", r#"{"City":["Oslo"],"NumDays":"3"}"#);
+        assert_eq!((text.as_str(), kinds.len()), (r#"{"city":["Oslo"],"num_days":3}"#, 3));
+    }
+
+    #[test]
+    fn a_great_many_repairs_are_made_and_too_many_are_not_tried() {
+        let items = |count: usize| format!(r#"{{"city":"Oslo","levels":[{}]}}"#, vec!["\"7\""; count].join(","));
+        assert_eq!(mended(TOOLS, "get_weather", &items(200)).1.len(), 200);
+        assert!(unchanged(TOOLS, "get_weather", &items(100_000)));
+    }
+}

@@ -1,0 +1,80 @@
+//! What holds for every repair, whatever the schema and the arguments.
+
+use proptest::prelude::*;
+
+use crate::repair::{judge, mend};
+use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, toolbook, wild_json};
+use crate::scanner::{Context, scan};
+use callwright_types::rules::{RepairRules, ScanRules, UnknownParameters};
+
+proptest! {
+    #![proptest_config(config(256))]
+
+    #[test]
+    fn a_right_call_is_never_changed((schema, arguments) in schema_and_arguments()) {
+        let call = call_of(&arguments);
+        let mended = mend(&call, 3, &toolbook(&schema), &ScanRules::default(), &RepairRules::default());
+        prop_assert_eq!(mended.call, call);
+        prop_assert!(mended.repairs.is_empty());
+    }
+
+    #[test]
+    fn mending_twice_changes_nothing_more((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
+        let book = toolbook(&schema);
+        for unknown_parameters in [UnknownParameters::Refuse, UnknownParameters::Drop] {
+            let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
+            let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
+            let once = mend(&call, 0, &book, &rules, &RepairRules::default());
+            let twice = mend(&once.call, 0, &book, &rules, &RepairRules::default());
+            prop_assert_eq!(&twice.call, &once.call, "{}", schema);
+            prop_assert!(twice.repairs.is_empty());
+            prop_assert_eq!(once.repairs.is_empty(), once.call == call);
+        }
+    }
+
+    #[test]
+    fn a_mended_call_that_scans_clean_is_valid((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
+        let book = toolbook(&schema);
+        let call = call_of(&misspelt(&arguments, &mut choices.into_iter()));
+        let mended = mend(&call, 0, &book, &ScanRules::default(), &RepairRules::default());
+        if let Ok(checked) = scan(&mended.call, 0, &book, &ScanRules::default()) {
+            let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+            let value = serde_json::Value::Object(checked.arguments().clone());
+            prop_assert!(strict.is_valid(&value), "{schema} {value}");
+        }
+    }
+
+    #[test]
+    fn judging_is_mending_and_then_scanning((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
+        let book = toolbook(&schema);
+        for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse, UnknownParameters::Drop] {
+            let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
+            let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
+            let (judged, scanned) = judge(&call, 0, &book, &rules, &RepairRules::default(), &Context::default());
+            let mended = mend(&call, 0, &book, &rules, &RepairRules::default());
+            prop_assert_eq!(scanned.result.err(), scan(&mended.call, 0, &book, &rules).err());
+            prop_assert_eq!(judged, mended);
+        }
+    }
+
+    #[test]
+    fn repairs_never_add_a_fault((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
+        let book = toolbook(&schema);
+        let rules = ScanRules { report: callwright_types::rules::Report::All, ..ScanRules::default() };
+        let call = call_of(&misspelt(&arguments, &mut choices.into_iter()));
+        let mended = mend(&call, 0, &book, &rules, &RepairRules::default());
+        let count = |call| scan(call, 0, &book, &rules).err().map_or(0, |found| found.len());
+        if !mended.repairs.is_empty() && mended.repairs.iter().all(|repair| repair.kind != callwright_types::RepairKind::ParameterRenamed) {
+            prop_assert!(count(&mended.call) < count(&call), "{schema} {} {}", call.arguments, mended.call.arguments);
+        }
+    }
+
+    #[test]
+    fn any_schema_and_any_arguments_give_a_result(schema in wild_json(), arguments in wild_json()) {
+        let book = toolbook(&schema);
+        let rules = ScanRules { unknown_parameters: UnknownParameters::Drop, ..ScanRules::default() };
+        let once = mend(&call_of(&arguments), 0, &book, &rules, &RepairRules::default());
+        let twice = mend(&once.call, 0, &book, &rules, &RepairRules::default());
+        prop_assert_eq!(twice.call, once.call, "{}", schema);
+    }
+}

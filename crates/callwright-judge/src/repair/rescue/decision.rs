@@ -1,0 +1,221 @@
+//! Call, text or unsure: one table decides what becomes of calls that were found in a text.
+//!
+//! The evidence is structural and holds in any language: the marks of a chat template, what surrounds the calls, whether an earlier
+//! message contains the same text, whether the user's message names the tool, what the tool does, and whether the upstream
+//! delivers native calls. No phrase of a language makes a call.
+
+use serde::Serialize;
+
+/// How calls are marked: of several the weakest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Between marks that chat templates reserve for calls.
+    Reserved,
+    /// Without marks, or with marks that are common words.
+    Plain,
+}
+
+/// What else the answer says around its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Surroundings {
+    /// Nothing.
+    Alone,
+    /// The calls begin the answer; prose follows.
+    Leading,
+    /// Prose precedes the calls and does not present them; the calls end the answer.
+    Following,
+    /// Prose on both sides of the calls, which does not present them.
+    Amid,
+    /// A line presents the calls: it ends with a colon, a dash, an arrow or a question mark, or it is a heading.
+    Presented,
+}
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It reads.
+    Reads,
+    /// It changes something, or nothing says that it only reads.
+    Changes,
+}
+
+/// How the upstream delivers calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// It leaves calls in the text, or is not known to do otherwise.
+    Text,
+    /// It delivers native `tool_calls`.
+    Native,
+}
+
+/// Evidence from the conversation against a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// None.
+    None,
+    /// The user's last message names the tool: it may ask about the tool.
+    Named,
+    /// An earlier system, user or tool message contains the calls: the answer may quote it.
+    Quoted,
+}
+
+/// Everything that the decision rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct Case {
+    /// How the calls are marked.
+    pub form: Form,
+    /// What surrounds them.
+    pub surroundings: Surroundings,
+    /// What the conversation says against them.
+    pub doubt: Doubt,
+    /// What they do: of several, the most.
+    pub effect: Effect,
+    /// How the upstream delivers calls.
+    pub delivery: Delivery,
+}
+
+/// What calls found in a text are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Calls.
+    Call,
+    /// Either: the model is requested to confirm, or the text stays text, by policy.
+    Unsure,
+    /// Text.
+    Text,
+}
+
+/// Decides. docs/notations.md has the same table, which a test compares with this function.
+pub const fn decide(case: Case) -> Decision {
+    use Decision::{Call, Text, Unsure};
+    use Surroundings::{Alone, Amid, Following, Leading, Presented};
+    let Case { form, surroundings, doubt, effect, delivery } = case;
+    match (doubt, surroundings) {
+        (Doubt::Quoted, Alone) => return if matches!(delivery, Delivery::Native) { Text } else { Unsure },
+        (Doubt::Quoted, _) => return Text,
+        _ => {}
+    }
+    let if_reads = match effect {
+        Effect::Reads => Call,
+        Effect::Changes => Unsure,
+    };
+    match (form, surroundings, delivery) {
+        (Form::Reserved, Alone, _) | (Form::Reserved, Following, Delivery::Text) => Call,
+        // A model stops behind a call: who goes on may be writing about it.
+        (Form::Reserved, Leading, _) | (Form::Reserved, Amid, Delivery::Text) => if_reads,
+        (Form::Reserved, Following, Delivery::Native) => if_reads,
+        (Form::Plain, Alone, _) if matches!(doubt, Doubt::Named) => if_reads,
+        (Form::Plain, Alone, _) => Call,
+        (Form::Plain, Leading, Delivery::Text) => if_reads,
+        (_, Presented, _) | (Form::Plain, Following | Amid, _) => Unsure,
+        (Form::Reserved, Amid, Delivery::Native) | (Form::Plain, Leading, Delivery::Native) => Unsure,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    const FORMS: [Form; 2] = [Form::Reserved, Form::Plain];
+    const SURROUNDINGS: [Surroundings; 5] = [
+        Surroundings::Alone,
+        Surroundings::Leading,
+        Surroundings::Following,
+        Surroundings::Amid,
+        Surroundings::Presented,
+    ];
+    const DOUBTS: [Doubt; 3] = [Doubt::None, Doubt::Named, Doubt::Quoted];
+    const EFFECTS: [Effect; 2] = [Effect::Reads, Effect::Changes];
+    const DELIVERIES: [Delivery; 2] = [Delivery::Text, Delivery::Native];
+
+    fn label(value: impl Serialize) -> String {
+        serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
+    }
+
+    /// The table of the documentation: a row for each form, surroundings and doubt, a column for each delivery and effect.
+    fn table() -> String {
+        let mut rows = Vec::new();
+        for form in FORMS {
+            for surroundings in SURROUNDINGS {
+                for doubt in DOUBTS {
+                    let cells: Vec<String> = DELIVERIES
+                        .into_iter()
+                        .flat_map(|delivery| EFFECTS.map(|effect| Case { form, surroundings, doubt, effect, delivery }))
+                        .map(|case| label(decide(case)))
+                        .collect();
+                    rows.push(format!(
+                        "| `{}` | `{}` | `{}` | {} |",
+                        label(form),
+                        label(surroundings),
+                        label(doubt),
+                        cells.join(" | ")
+                    ));
+                }
+            }
+        }
+        rows.join("\n")
+    }
+
+    #[test]
+    fn the_documentation_has_the_table() {
+        let page = include_str!("../../../../../docs/notations.md");
+        let table = table();
+        assert!(page.contains(&table), "docs/notations.md lacks this table:\n{table}");
+    }
+
+    fn cases() -> impl Iterator<Item = Case> {
+        FORMS.into_iter().flat_map(|form| {
+            SURROUNDINGS.into_iter().flat_map(move |surroundings| {
+                DOUBTS.into_iter().flat_map(move |doubt| {
+                    EFFECTS.into_iter().flat_map(move |effect| {
+                        DELIVERIES.map(|delivery| Case { form, surroundings, doubt, effect, delivery })
+                    })
+                })
+            })
+        })
+    }
+
+    fn rank(decision: Decision) -> u8 {
+        match decision {
+            Decision::Call => 0,
+            Decision::Unsure => 1,
+            Decision::Text => 2,
+        }
+    }
+
+    #[test]
+    fn weaker_evidence_never_makes_a_call_more_likely() {
+        for case in cases() {
+            let weaker = [
+                Case { form: Form::Plain, ..case },
+                Case { doubt: Doubt::Quoted, ..case },
+                Case { effect: Effect::Changes, ..case },
+                Case { delivery: Delivery::Native, ..case },
+                Case { surroundings: Surroundings::Presented, ..case },
+            ];
+            for other in weaker {
+                assert!(rank(decide(other)) >= rank(decide(case)), "{other:?} against {case:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_message_contains_is_never_certainly_a_call() {
+        assert!(cases().filter(|case| case.doubt == Doubt::Quoted).all(|case| decide(case) != Decision::Call));
+    }
+
+    #[test]
+    fn a_line_that_presents_a_call_never_leaves_it_certain() {
+        assert!(
+            cases()
+                .filter(|case| case.surroundings == Surroundings::Presented)
+                .all(|case| decide(case) != Decision::Call)
+        );
+    }
+}

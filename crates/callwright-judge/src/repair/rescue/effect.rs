@@ -1,0 +1,101 @@
+//! Whether a tool only reads.
+
+use super::decision::Effect;
+use crate::scanner::names::words;
+use callwright_types::Tool;
+
+/// Verbs with which the names of tools begin that only read.
+const READING: [&str; 30] = [
+    "get",
+    "list",
+    "search",
+    "find",
+    "read",
+    "fetch",
+    "query",
+    "lookup",
+    "show",
+    "describe",
+    "count",
+    "check",
+    "view",
+    "retrieve",
+    "calculate",
+    "compute",
+    "convert",
+    "compare",
+    "estimate",
+    "predict",
+    "analyze",
+    "analyse",
+    "summarize",
+    "validate",
+    "grep",
+    "glob",
+    "browse",
+    "detect",
+    "measure",
+    "explain",
+];
+
+/// Verbs that begin the first sentence of such a tool's description.
+const READING_SENTENCES: [&str; 14] = [
+    "gets",
+    "lists",
+    "searches",
+    "finds",
+    "reads",
+    "fetches",
+    "returns",
+    "retrieves",
+    "shows",
+    "describes",
+    "counts",
+    "calculates",
+    "computes",
+    "looks up",
+];
+
+/// What a call of the tool does: by its operation's method where a document gives one, else by its name or its description.
+pub(super) fn of(tool: &Tool) -> Effect {
+    let says_so = || {
+        let first = words(tool.name.rsplit("__").next().unwrap_or(&tool.name)).into_iter().next();
+        first.is_some_and(|verb| READING.contains(&verb.as_str())) || {
+            let description = tool.description.trim_start().to_lowercase();
+            READING_SENTENCES.iter().chain(&READING).any(|verb| {
+                description
+                    .strip_prefix(verb)
+                    .is_some_and(|rest| rest.starts_with(|next: char| !next.is_alphanumeric()))
+            })
+        }
+    };
+    if tool.reads.unwrap_or_else(says_so) { Effect::Reads } else { Effect::Changes }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use callwright_types::Owner;
+
+    fn effect(name: &str, description: &str, reads: Option<bool>) -> Effect {
+        let (name, description) = (name.to_owned(), description.to_owned());
+        of(&Tool { name, description, parameters: Arc::default(), free_text: false, reads, owner: Owner::Client })
+    }
+
+    #[test]
+    fn the_method_decides_before_the_name_and_the_description() {
+        for (name, description) in
+            [("get_weather", ""), ("mcp__files__readFile", ""), ("weather", "Returns the forecast.")]
+        {
+            assert_eq!(effect(name, description, None), Effect::Reads, "{name}");
+            assert_eq!(effect(name, description, Some(false)), Effect::Changes, "{name}");
+        }
+        for (name, description) in [("delete_order", "Deletes it."), ("getaway", ""), ("weather", ""), ("targets", "")]
+        {
+            assert_eq!(effect(name, description, None), Effect::Changes, "{name}");
+            assert_eq!(effect(name, description, Some(true)), Effect::Reads, "{name}");
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! How much of a streamed text may flow before it is known whether it is a call.
+//!
+//! Text is held from a mark that is reserved for calls on, and where a call may begin (the start of a line or a fence, behind a label
+//! or an assignment) as long as what follows may become one. It is released as soon as it turns out to be text, and when it grows
+//! beyond a bound. What may flow is a function of the text so far: it does not depend on the pieces in which the text came. The
+//! work is linear in the text.
+
+mod begins;
+mod bracket;
+mod line;
+mod marks;
+mod names;
+
+use begins::{Beginnings, Look};
+use bracket::{Bracket, Step};
+use line::Line;
+pub(super) use marks::Marks;
+use marks::{Found, Kind, ReasoningEnds, Table};
+use names::Names;
+
+use super::notations::Notations;
+use crate::scanner::Toolbook;
+use callwright_types::rules::Evidence;
+
+/// With what the calls of the offered tools may begin. Made once for a list of tools.
+#[derive(Debug, Default)]
+pub struct Starts(Names);
+
+impl Starts {
+    /// The beginnings of calls of these tools.
+    pub fn of(toolbook: &Toolbook) -> Self {
+        Self(Names::of(toolbook))
+    }
+}
+
+/// What bears on how long text is held.
+#[derive(Debug, Clone, Copy)]
+pub struct HoldRules {
+    /// The weakest evidence that makes a call of a text; with [`Evidence::Off`] nothing is held.
+    pub evidence: Evidence,
+    /// Does the request ask for a JSON answer? Then bare JSON is that answer, and flows.
+    pub json_wanted: bool,
+    /// Bytes that may be held at a time; more are taken for text.
+    pub max_bytes: usize,
+}
+
+/// Bytes from a place where a call may begin up to the bracket that must follow; more are taken for text.
+const MAX_UNDECIDED: usize = 512;
+
+/// Letters of the mark of a fence, at least (CommonMark 0.31, section 4.5).
+const MIN_FENCE: usize = 3;
+
+/// One text on its way.
+#[derive(Debug)]
+pub struct Hold<'a> {
+    starts: &'a Starts,
+    notations: &'a Notations,
+    rules: HoldRules,
+    state: State,
+    line: Line,
+    in_fence: bool,
+    /// Was there prose that does not announce a call?
+    has_prose: bool,
+    len: usize,
+    released: usize,
+    /// The text from `released` on, while [`State::Undecided`].
+    undecided: String,
+    overflows: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Text that flows.
+    Flow,
+    /// The beginning of what may be a mark or a call.
+    Undecided,
+    /// A bracket of which a call may be made.
+    Bracket(Bracket, ReasoningEnds),
+    /// A call, as far as can be told.
+    Call(ReasoningEnds),
+    /// A thought, up to this mark, of which so many bytes have come.
+    Reasoning(&'static str, usize),
+}
+
+impl<'a> Hold<'a> {
+    /// For one text, of which nothing has come yet, with the built-in notations.
+    pub fn new(starts: &'a Starts, rules: HoldRules) -> Self {
+        Self::with_notations(starts, Notations::built_in(), rules)
+    }
+
+    /// For one text, of which nothing has come yet.
+    pub fn with_notations(starts: &'a Starts, notations: &'a Notations, rules: HoldRules) -> Self {
+        Self {
+            starts,
+            notations,
+            rules,
+            state: State::Flow,
+            line: Line::default(),
+            in_fence: false,
+            has_prose: false,
+            len: 0,
+            released: 0,
+            undecided: String::new(),
+            overflows: 0,
+        }
+    }
+
+    /// Takes the next piece; gives the number of bytes of all text so far that may flow.
+    pub fn push(&mut self, piece: &str) -> usize {
+        self.len += piece.len();
+        if self.rules.evidence == Evidence::Off {
+            self.released = self.len;
+        } else if matches!(self.state, State::Undecided) {
+            let mut text = std::mem::take(&mut self.undecided);
+            text.push_str(piece);
+            self.state = State::Flow;
+            self.run(&text);
+        } else {
+            self.run(piece);
+        }
+        self.released
+    }
+
+    /// Bytes of all text so far that have come.
+    pub fn seen(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of all text so far that may flow.
+    pub fn released(&self) -> usize {
+        self.released
+    }
+
+    /// How often more was to be held than the rules allow, and was taken for text.
+    pub fn overflows(&self) -> u32 {
+        self.overflows
+    }
+
+    /// Takes for text what is held.
+    pub fn give_up(&mut self) -> usize {
+        if self.is_holding() {
+            let undecided = std::mem::take(&mut self.undecided);
+            self.go_on_as_text();
+            self.line.take(&undecided);
+        }
+        self.released = self.len;
+        self.released
+    }
+
+    /// Holds nothing from here on: the calls of this answer come another way.
+    pub fn switch_off(&mut self) -> usize {
+        self.rules.evidence = Evidence::Off;
+        self.give_up()
+    }
+
+    fn is_holding(&self) -> bool {
+        matches!(self.state, State::Undecided | State::Bracket(..) | State::Call(_))
+    }
+
+    /// Goes through `text`, the last part of what came.
+    fn run(&mut self, text: &str) {
+        let base = self.len - text.len();
+        let mut at = 0;
+        while at < text.len() {
+            let rest = text.get(at..).unwrap_or_default();
+            at += match &mut self.state {
+                State::Flow => self.flow(rest),
+                State::Reasoning(close, matched) => match reasoning_end(rest, close, matched) {
+                    Some(end) => {
+                        self.reasoning_ended(false);
+                        end
+                    }
+                    None => rest.len(),
+                },
+                State::Bracket(..) | State::Call(_) => self.hold(rest, base + at),
+                State::Undecided => break,
+            };
+            if !self.is_holding() {
+                self.released = base + at;
+            }
+        }
+    }
+
+    /// Takes some of the text that comes next: at least a letter, or what is to be seen in full.
+    fn flow(&mut self, rest: &str) -> usize {
+        if !self.line.has_text {
+            return self.line_start(rest);
+        }
+        match (self.line.sign.take(), rest.chars().next()) {
+            (Some(':'), Some(' ')) => self.line.is_place = true,
+            (Some('='), Some(next)) if next != '=' => self.line.is_place = true,
+            // Some models write a call right behind a sentence.
+            (Some('.' | '?' | '!'), Some(next)) if next.is_alphabetic() => self.line.is_place = true,
+            _ => {}
+        }
+        if self.line.is_place && self.has_places() { self.place(rest) } else { self.body(rest) }
+    }
+
+    fn line_start(&mut self, rest: &str) -> usize {
+        let Some(first) = rest.chars().next() else { return 0 };
+        if first == '\n' {
+            return self.end_line();
+        }
+        if first.is_whitespace() {
+            return first.len_utf8();
+        }
+        if let Some(taken) = self.mark(rest) {
+            return taken;
+        }
+        if matches!(first, '`' | '~') {
+            let marker = rest.len() - rest.trim_start_matches(first).len();
+            if marker < MIN_FENCE && marker == rest.len() {
+                return self.wait(rest);
+            }
+            if marker >= MIN_FENCE {
+                return self.fence(rest, marker);
+            }
+        }
+        self.line.is_quoted = first == '>';
+        if !self.has_places() {
+            return self.line.take_letter(first);
+        }
+        let look = self.beginnings().line(clip(rest));
+        self.follow(look, rest).unwrap_or_else(|| self.line.take_letter(first))
+    }
+
+    fn fence(&mut self, rest: &str, marker: usize) -> usize {
+        self.line.is_fence = true;
+        if self.in_fence {
+            self.in_fence = false;
+            self.line.is_place = true;
+            return self.line.take(rest.get(..marker).unwrap_or_default());
+        }
+        let look = if self.has_places() { self.beginnings().fence(clip(rest), marker) } else { Look::Text };
+        let taken = self.follow(look, rest);
+        // What turns out to be no call is code, and a fence with code in it holds no calls.
+        self.in_fence = !matches!(self.state, State::Undecided);
+        taken.unwrap_or_else(|| self.line.take(rest.get(..marker).unwrap_or_default()))
+    }
+
+    /// A place within a line.
+    fn place(&mut self, rest: &str) -> usize {
+        if let Some(taken) = self.mark(rest) {
+            return taken;
+        }
+        match rest.chars().next() {
+            Some(first @ (' ' | '\t' | '`' | '*')) => self.line.take_letter(first),
+            Some('\n') | None => self.body(rest),
+            Some(_) => {
+                let look = self.beginnings().place(clip(rest));
+                self.follow(look, rest).unwrap_or_else(|| {
+                    self.line.is_place = false;
+                    self.body(rest)
+                })
+            }
+        }
+    }
+
+    /// The inside of a line, up to what may be of interest.
+    fn body(&mut self, rest: &str) -> usize {
+        let first_bytes = self.notations.hold().first_bytes();
+        let is_sign =
+            |byte| matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)];
+        match rest.bytes().position(is_sign) {
+            None => self.line.take(rest),
+            Some(0) => self.sign(rest),
+            Some(length) => self.line.take(rest.get(..length).unwrap_or_default()),
+        }
+    }
+
+    fn sign(&mut self, rest: &str) -> usize {
+        let Some(first) = rest.chars().next() else { return 0 };
+        if first == '\n' {
+            return self.end_line();
+        }
+        if let Some(taken) = self.mark(rest) {
+            return taken;
+        }
+        let opens_place = match first {
+            ':' => self.line.may_be_label(),
+            '=' => self.line.may_be_target(),
+            letter => matches!(letter, '.' | '?' | '!'),
+        };
+        let taken = self.line.take_letter(first);
+        self.line.sign = opens_place.then_some(first);
+        taken
+    }
+
+    /// A mark that begins here; `None` where none does.
+    fn mark(&mut self, rest: &str) -> Option<usize> {
+        let at_line_start = !self.line.has_text;
+        if !at_line_start
+            && !rest.bytes().next().is_some_and(|first| self.notations.hold().first_bytes()[usize::from(first)])
+        {
+            return None;
+        }
+        match marks::look(rest, self.table(), at_line_start, |mark| self.line.quotes(mark)) {
+            Found::Nothing => None,
+            Found::Start => Some(self.wait(rest)),
+            Found::Mark(Kind::Call, length) => {
+                self.state = State::Call(ReasoningEnds::default());
+                Some(length)
+            }
+            Found::Mark(Kind::Maybe, length) => {
+                let (mark, behind) = clip(rest).split_at(length);
+                match self.beginnings().behind_word(mark, behind) {
+                    Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+                    Look::Mark => {
+                        self.state = State::Call(ReasoningEnds::default());
+                        Some(length)
+                    }
+                    _ => None,
+                }
+            }
+            Found::Mark(Kind::Reasoning(close), length) => {
+                self.state = State::Reasoning(close, 0);
+                Some(length)
+            }
+            Found::Mark(Kind::ReasoningEnd, length) => {
+                self.reasoning_ended(true);
+                Some(length)
+            }
+        }
+    }
+
+    /// Does what a look asks for; `None` where it saw a text.
+    fn follow(&mut self, look: Look, rest: &str) -> Option<usize> {
+        match look {
+            Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+            Look::More | Look::Text => None,
+            Look::Bracket { at, is_data } => {
+                self.state = State::Bracket(Bracket::new(is_data), ReasoningEnds::default());
+                Some(at)
+            }
+            Look::Mark => {
+                self.state = State::Call(ReasoningEnds::default());
+                Some(MIN_FENCE)
+            }
+            Look::Call { at } => {
+                self.state = State::Call(ReasoningEnds::default());
+                Some(at)
+            }
+        }
+    }
+
+    fn wait(&mut self, rest: &str) -> usize {
+        rest.clone_into(&mut self.undecided);
+        self.state = State::Undecided;
+        rest.len()
+    }
+
+    /// Holds what comes, as long as it may be a call.
+    fn hold(&mut self, rest: &str, position: usize) -> usize {
+        for (at, letter) in rest.char_indices() {
+            let end = at + letter.len_utf8();
+            let (step, ends) = match &mut self.state {
+                State::Bracket(bracket, ends) => (bracket.push(letter, &self.starts.0), ends),
+                State::Call(ends) => (Step::Undecided, ends),
+                _ => return at,
+            };
+            if ends.push(letter) {
+                self.reasoning_ended(true);
+                return end;
+            }
+            match step {
+                Step::Undecided => {}
+                Step::Call => self.state = State::Call(ReasoningEnds::default()),
+                Step::Text => {
+                    self.go_on_as_text();
+                    return end;
+                }
+            }
+            if position + end - self.released >= self.rules.max_bytes {
+                self.overflows += 1;
+                self.go_on_as_text();
+                return end;
+            }
+        }
+        rest.len()
+    }
+
+    fn go_on_as_text(&mut self) {
+        self.state = State::Flow;
+        self.line.end();
+        self.line.has_text = true;
+    }
+
+    /// The answer begins, or goes on, behind a thought; where its opening mark was in the prompt, all before was thought.
+    fn reasoning_ended(&mut self, all_was_thought: bool) {
+        self.state = State::Flow;
+        self.line.end();
+        if all_was_thought {
+            self.has_prose = false;
+            self.in_fence = false;
+        }
+    }
+
+    fn end_line(&mut self) -> usize {
+        self.has_prose |= !self.in_fence && self.line.is_prose();
+        self.line.end();
+        1
+    }
+
+    /// May calls without marks begin on this line?
+    fn has_places(&self) -> bool {
+        let may_be = match self.rules.evidence {
+            Evidence::Off | Evidence::Marked => false,
+            Evidence::Alone => !self.has_prose,
+            Evidence::Amid => true,
+        };
+        may_be && !self.in_fence && !self.line.is_quoted
+    }
+
+    fn table(&self) -> Table<'a> {
+        Table { notations: self.notations, names: &self.starts.0 }
+    }
+
+    fn beginnings(&self) -> Beginnings<'a> {
+        Beginnings { names: &self.starts.0, table: self.table(), json_wanted: self.rules.json_wanted }
+    }
+}
+
+/// As much of a beginning as is looked at, so that the answer does not depend on how much has come at once.
+fn clip(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_UNDECIDED)).unwrap_or(text)
+}
+
+/// Bytes up to the end of a thought; counts how much of its mark has come.
+fn reasoning_end(rest: &str, close: &str, matched: &mut usize) -> Option<usize> {
+    rest.bytes().position(|byte| marks::follow(byte, close, matched)).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! The table as TOML: the built-in text, and an operator's file, which is validated entry by entry.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::entry::{Entry, Form, TagRole};
+use super::interned;
+use super::tokens::{Body, ParameterTokens, Part, Tokens, Values};
+use crate::repair::rescue::grammars;
+use callwright_common::watch::{FileError, read_file};
+
+/// The built-in table.
+const BUILT_IN: &str = include_str!("../notations.toml");
+
+/// Bytes of an operator's file.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Entries of an operator's file.
+const MAX_ENTRIES: usize = 256;
+
+/// Tokens in a list, and bytes of one.
+const MAX_TOKENS: usize = 64;
+const MAX_TOKEN: usize = 128;
+
+/// Bytes of an opener, at least: shorter ones begin much else.
+const MIN_OPENER: usize = 3;
+
+/// Letters of a name.
+const MAX_NAME: usize = 64;
+
+/// Settings of rescue that hold for the whole proxy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// TOML file with notations that are read beside the built-in ones; empty: the built-in ones alone.
+    pub notations: String,
+    /// Whether the file is read again when it changes.
+    pub reload: bool,
+    /// Milliseconds without a further change after which the file is read again.
+    pub reload_quiet_milliseconds: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { notations: String::new(), reload: true, reload_quiet_milliseconds: 200 }
+    }
+}
+
+impl Settings {
+    /// The operator's file, where there is one.
+    pub fn file(&self, base_dir: &Path) -> Option<PathBuf> {
+        (!self.notations.is_empty()).then(|| base_dir.join(&self.notations))
+    }
+}
+
+/// A problem in the text of a file.
+#[derive(Debug)]
+pub(in crate::repair::rescue) struct Problem {
+    pub(in crate::repair::rescue) line: usize,
+    column: usize,
+    pub(in crate::repair::rescue) message: String,
+}
+
+impl Problem {
+    fn at(text: &str, span: Option<Range<usize>>, message: String) -> Self {
+        let before = text.get(..span.map_or(0, |span| span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Self { line, column, message }
+    }
+
+    pub(super) fn in_file(self, path: &Path) -> FileError {
+        let Self { line, column, message } = self;
+        FileError::Invalid { path: path.to_owned(), line, column, message }
+    }
+}
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FileForm {
+    notation: Vec<Spanned<EntryForm>>,
+}
+
+/// An entry, as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryForm {
+    name: Spanned<String>,
+    #[serde(default)]
+    disabled: bool,
+    reader: Option<Spanned<String>>,
+    tag: Option<Spanned<TagRole>>,
+    #[serde(default = "yes")]
+    reserved: bool,
+    #[serde(default)]
+    line_start: bool,
+    #[serde(default)]
+    tentative: bool,
+    #[serde(default)]
+    section: Vec<Spanned<String>>,
+    #[serde(default)]
+    open: Vec<Spanned<String>>,
+    #[serde(default)]
+    before_name: Vec<String>,
+    #[serde(default)]
+    after_name: Vec<String>,
+    #[serde(default)]
+    before_arguments: Vec<String>,
+    #[serde(default)]
+    body: Body,
+    parameter: Option<ParameterTokens>,
+    #[serde(default)]
+    close: Vec<String>,
+    #[serde(default)]
+    section_close: Vec<String>,
+    #[serde(default)]
+    optional: Vec<Part>,
+    #[serde(default)]
+    paired: bool,
+    #[serde(default)]
+    numbered: bool,
+    #[serde(default)]
+    values: Values,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// The text of an operator's file.
+pub(super) fn read(path: &Path) -> Result<String, FileError> {
+    read_file(path, MAX_BYTES, "remove entries")
+}
+
+/// The built-in entries. A test keeps their text valid; were it not, the proxy would rescue nothing.
+pub(super) fn built_in() -> Vec<Entry> {
+    let entries = forms(BUILT_IN).ok().into_iter().flatten();
+    entries.filter_map(|form| entry(BUILT_IN, form.into_inner(), true).ok()).collect()
+}
+
+/// The built-in entries, with those of an operator's file: one of the same name replaces, or disables, a built-in entry.
+pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
+    let mut entries = built_in();
+    let forms = forms(text)?;
+    if forms.len() > MAX_ENTRIES {
+        return Err(Problem::at(text, None, format!("more than {MAX_ENTRIES} entries `[[notation]]`; remove some")));
+    }
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    let mut spans = Vec::new();
+    for form in forms {
+        let form = form.into_inner();
+        let (name, place) = (form.name.get_ref().clone(), form.name.span());
+        if !named.insert(name.clone()) {
+            let message = format!("`name`: a second entry is named `{name}`; give each its own name");
+            return Err(Problem::at(text, Some(place), message));
+        }
+        let before = entries.len();
+        entries.retain(|entry| entry.name != name);
+        if form.disabled {
+            if entries.len() == before {
+                let message =
+                    format!("`disabled`: there is no built-in notation `{name}`; correct `name`, or remove the entry");
+                return Err(Problem::at(text, Some(place), message));
+            }
+            continue;
+        }
+        let openers: Vec<_> =
+            form.section.iter().chain(&form.open).map(|open| (open.get_ref().clone(), open.span())).collect();
+        spans.extend(openers.into_iter().map(|(open, span)| (open, span, name.clone())));
+        entries.push(entry(text, form, false)?);
+    }
+    for (open, span, name) in spans {
+        let other = entries.iter().find(|entry| entry.name != name && entry.openers().any(|other| other == open));
+        if let Some(other) = other {
+            let message = format!(
+                "`open`: `{open}` belongs to the notation `{}` as well; disable that one, or use another opener",
+                other.name
+            );
+            return Err(Problem::at(text, Some(span), message));
+        }
+    }
+    Ok(entries)
+}
+
+fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, Problem> {
+    let file: FileForm =
+        toml::from_str(text).map_err(|error| Problem::at(text, error.span(), error.message().to_owned()))?;
+    Ok(file.notation)
+}
+
+/// The entry that a form describes.
+fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<Entry, Problem> {
+    let place = form.name.span();
+    let wrong = |span: Range<usize>, message: &str| Problem::at(text, Some(span), message.to_owned());
+    let name = form.name.get_ref().clone();
+    let is_name = !name.is_empty()
+        && name.len() <= MAX_NAME
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if !is_name {
+        return Err(wrong(place, "`name`: write 1 to 64 lower-case letters, digits or `_`"));
+    }
+    if !is_built_in {
+        if let Some(reader) = &form.reader {
+            return Err(wrong(
+                reader.span(),
+                "`reader`: only built-in entries have one; describe the notation by its tokens",
+            ));
+        }
+        if let Some(tag) = &form.tag {
+            return Err(wrong(tag.span(), "`tag`: only built-in entries have one; write the start tag as an opener"));
+        }
+    }
+    let flags = (form.reserved, form.line_start, form.tentative);
+    let tag = form.tag.as_ref().map(|tag| *tag.get_ref());
+    let form = match &form.reader {
+        Some(reader) => {
+            let grammar = grammars::reader(reader.get_ref())
+                .ok_or_else(|| wrong(reader.span(), "`reader`: there is none of this name"))?;
+            Form::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
+        }
+        None => Form::Tokens(Box::new(tokens(text, form)?)),
+    };
+    let message = "`name`: too many names of notations since the start; restart the proxy";
+    let name = interned(&name).ok_or_else(|| wrong(place.clone(), message))?;
+    let (is_reserved, begins_line, is_tentative) = flags;
+    Ok(Entry { name, tag, is_reserved, begins_line, is_tentative, form })
+}
+
+/// The tokens of an entry.
+fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
+    let place = form.name.span();
+    let wrong = |message: String| Problem::at(text, Some(place.clone()), message);
+    if form.open.is_empty() {
+        return Err(wrong("`open`: give at least one token that begins a call".to_owned()));
+    }
+    for open in form.section.iter().chain(&form.open) {
+        let token = open.get_ref();
+        let is_word = token.chars().all(|letter| letter.is_alphanumeric() || letter.is_whitespace());
+        let problem = if token.len() < MIN_OPENER {
+            "`open`: an opener has 3 bytes or more"
+        } else if is_word && !form.line_start {
+            "`open`: words alone occur in any text; add a sign to the opener, or set `line_start = true`"
+        } else if token.trim_start() != token {
+            "`open`: an opener cannot begin with white space; remove it"
+        } else {
+            continue;
+        };
+        return Err(Problem::at(text, Some(open.span()), problem.to_owned()));
+    }
+    let parameter = form.parameter.unwrap_or_default();
+    let open: Vec<String> = form.open.into_iter().map(Spanned::into_inner).collect();
+    let section: Vec<String> = form.section.into_iter().map(Spanned::into_inner).collect();
+    for (key, list) in [
+        ("section", &section),
+        ("open", &open),
+        ("before_name", &form.before_name),
+        ("after_name", &form.after_name),
+        ("before_arguments", &form.before_arguments),
+        ("close", &form.close),
+        ("section_close", &form.section_close),
+        ("parameter.open", &parameter.open),
+        ("parameter.middle", &parameter.middle),
+        ("parameter.close", &parameter.close),
+    ] {
+        if list.len() > MAX_TOKENS || list.iter().any(|token| token.is_empty() || token.len() > MAX_TOKEN) {
+            return Err(wrong(format!("`{key}`: write at most {MAX_TOKENS} tokens of 1 to {MAX_TOKEN} bytes each")));
+        }
+    }
+    let is_described = !parameter.open.is_empty() && !parameter.middle.is_empty() && !parameter.close.is_empty();
+    if form.body == Body::Parameters && !is_described {
+        return Err(wrong("`parameter`: `body = \"parameters\"` requires its `open`, `middle` and `close`".to_owned()));
+    }
+    if form.body != Body::Parameters && parameter != ParameterTokens::default() {
+        return Err(wrong("`parameter`: it is for `body = \"parameters\"` alone; set that, or remove it".to_owned()));
+    }
+    if form.paired && (form.close.len() != open.len() || form.body != Body::Calls) {
+        return Err(wrong("`paired`: it requires `body = \"calls\"` and as many closers as openers".to_owned()));
+    }
+    Ok(Tokens {
+        section,
+        open,
+        before_name: form.before_name,
+        after_name: form.after_name,
+        before_arguments: form.before_arguments,
+        body: form.body,
+        parameter,
+        close: form.close,
+        section_close: form.section_close,
+        optional: form.optional,
+        is_paired: form.paired,
+        is_numbered: form.numbered,
+        values: form.values,
+    })
+}

@@ -1,0 +1,215 @@
+//! Reasoning in place of an answer: how to recognise it, and the call in which it ends.
+//!
+//! Reasoning is no source of calls: models weigh in it what they then do not do. Only where nothing else was answered is the call in
+//! which it ends taken for the answer.
+
+use super::decision::{Form, Surroundings};
+use super::layout::{self, Block, CHANNELS, Piece, REASONING};
+use super::notations::Notations;
+use super::{Rescued, Situation, quotation};
+use crate::scanner::{Conversation, Toolbook};
+use callwright_types::rules::Evidence;
+use callwright_types::{Call, ids};
+
+/// The reasoning of a text that is nothing else, without its marks: the last block, where there are several. `None` where the text has
+/// other content, or none.
+pub fn only_reasoning(text: &str) -> Option<&str> {
+    let mut rest = text.trim();
+    let mut last = None;
+    while !rest.is_empty() {
+        let (before, reasoning) = last_block(rest)?;
+        last.get_or_insert(reasoning);
+        rest = before.trim_end();
+    }
+    last
+}
+
+/// The text before the reasoning with which a text ends, and that reasoning. Templates may put the opening mark into the prompt: all
+/// that comes before a closing mark alone is reasoning. So is all that comes behind an opening mark with which the text begins, where
+/// the model did not close it.
+fn last_block(text: &str) -> Option<(&str, &str)> {
+    let closed = REASONING.iter().chain(&CHANNELS).find_map(|[open, close]| {
+        let body = text.strip_suffix(close)?;
+        match body.rfind(open) {
+            Some(at) => Some((body.get(..at)?, body.get(at + open.len()..)?)),
+            // The closing marks of channels end much else.
+            None => REASONING.iter().any(|[_, other]| other == close).then_some(("", body)),
+        }
+    });
+    closed.or_else(|| {
+        REASONING.iter().chain(&CHANNELS).find_map(|[open, close]| {
+            let body = text.strip_prefix(open).filter(|body| !body.contains(close))?;
+            Some(("", body))
+        })
+    })
+}
+
+/// The calls in which the reasoning ends: complete, between reserved marks, with nothing behind them, all of offered tools. `None` where
+/// it does not end so, or where an earlier message of another contains one of the calls: the model quotes it. `text` is the answer's own
+/// text, which stays as it is.
+pub fn rescue_end(
+    reasoning: &str,
+    text: &str,
+    toolbook: &Toolbook,
+    situation: &Situation<'_>,
+    conversation: Option<&dyn Conversation>,
+) -> Option<Rescued> {
+    if situation.evidence == Evidence::Off || toolbook.is_empty() {
+        return None;
+    }
+    let reasoning = without_closing_mark(reasoning);
+    // What the model left open stays open.
+    let layout = layout::read(
+        reasoning,
+        toolbook,
+        situation.notations.unwrap_or(Notations::built_in()),
+        false,
+        situation.budget,
+    );
+    let mut end = reasoning.trim_end().len();
+    let mut blocks: Vec<&Block> = Vec::new();
+    for piece in layout.pieces.iter().rev() {
+        let Piece::Calls(block) = piece else { break };
+        let is_last = reasoning.get(block.span.end..end).is_some_and(|between| between.trim().is_empty());
+        if !(is_last && block.is_marked && block.is_reserved && block.fence.is_none()) {
+            break;
+        }
+        end = block.span.start;
+        blocks.push(block);
+    }
+    let mut calls: Vec<Call> = Vec::new();
+    for written in blocks.iter().rev().flat_map(|block| &block.calls) {
+        let resolved = written.resolve(toolbook, situation.expressions).ok()?;
+        calls.extend(resolved.into_iter().map(|(name, arguments)| Call { id: ids::call_id(), name, arguments }));
+    }
+    let is_allowed = |call: &Call| situation.allowed.is_none_or(|allowed| allowed.contains(&call.name));
+    let first = blocks.last().filter(|_| !layout.has_too_many && calls.iter().all(is_allowed))?;
+    let texts = conversation.map(|conversation| conversation.transcript().texts()).unwrap_or_default();
+    let quotes = blocks.iter().filter_map(|block| reasoning.get(block.span.clone()));
+    if quotation::any_in(quotes, texts.iter().map(String::as_str)) {
+        return None;
+    }
+    let text = if text.trim().is_empty() { String::new() } else { text.to_owned() };
+    Some(Rescued {
+        calls,
+        notation: first.notation,
+        evidence: Evidence::Marked,
+        form: Form::Reserved,
+        surroundings: Surroundings::Alone,
+        written: Vec::new(),
+        spans: Vec::new(),
+        text,
+    })
+}
+
+/// Some servers leave the mark that ends the reasoning in it.
+fn without_closing_mark(reasoning: &str) -> &str {
+    let trimmed = reasoning.trim_end();
+    REASONING.iter().find_map(|[_, close]| trimmed.strip_suffix(close)).unwrap_or(trimmed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::Transcript;
+    use crate::scanner::testing::{TOOLS, toolbook};
+
+    #[test]
+    fn a_text_that_is_only_reasoning_is_told_from_an_answer() {
+        for (text, reasoning) in [
+            ("<think>hm</think>", "hm"),
+            ("  <think>a</think>\n<thinking> b </thinking>\n", " b "),
+            ("hm, I see\n</think>", "hm, I see\n"),
+            ("<think>never closed", "never closed"),
+            ("<|channel|>analysis<|message|>hm<|end|>", "hm"),
+            ("[THINK][/THINK]", ""),
+        ] {
+            assert_eq!(only_reasoning(text), Some(reasoning), "{text}");
+        }
+        for text in [
+            "",
+            " \n",
+            "Done.",
+            "<think>hm</think>Done.",
+            "Done.<think>hm</think>",
+            "<think>a</think>Done.<think>b</think>",
+            "It ends with <|end|>",
+            "to=user<|message|>Done.<|end|>",
+            "<b>Done</b>",
+        ] {
+            assert_eq!(only_reasoning(text), None, "{text}");
+        }
+    }
+
+    fn rescued(reasoning: &str) -> Option<Vec<String>> {
+        let situation = Situation::with(Evidence::Marked);
+        let rescued = rescue_end(reasoning, "", &toolbook(TOOLS), &situation, None)?;
+        Some(rescued.calls.into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect())
+    }
+
+    fn marked(city: &str) -> String {
+        format!(r#"<tool_call>{{"name":"get_weather","arguments":{{"city":"{city}"}}}}</tool_call>"#)
+    }
+
+    #[test]
+    fn the_calls_in_which_reasoning_ends_are_found() {
+        let oslo = r#"get_weather {"city":"Oslo"}"#.to_owned();
+        let rome = r#"get_weather {"city":"Rome"}"#.to_owned();
+        for (reasoning, calls) in [
+            (format!("I need the weather.\n{}", marked("Oslo")), vec![oslo.clone()]),
+            (
+                format!("I need it.\n{}\n{}\n</think>\n", marked("Oslo"), marked("Rome")),
+                vec![oslo.clone(), rome.clone()],
+            ),
+            (format!("{}\nNo, Rome is meant.\n{}", marked("Oslo"), marked("Rome")), vec![rome]),
+            (
+                "Call it. [TOOL_CALLS][{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Oslo\"}}]".to_owned(),
+                vec![oslo],
+            ),
+        ] {
+            assert_eq!(rescued(&reasoning), Some(calls), "{reasoning}");
+        }
+    }
+
+    #[test]
+    fn anything_else_in_the_reasoning_is_no_call() {
+        let call = marked("Oslo");
+        for reasoning in [
+            String::new(),
+            "I need the weather.".to_owned(),
+            format!("{call}\nNo, I had better ask first."),
+            format!("{call}, no."),
+            call.replace("</tool_call>", "").replace("}}", ""),
+            call.replace("get_weather", "launch_rocket"),
+            format!("{}\n{call}", call.replace("get_weather", "launch_rocket")),
+            format!("> {call}"),
+            format!("```\n{call}\n```"),
+            r#"get_weather(city="Oslo")"#.to_owned(),
+            r#"{"name":"get_weather","arguments":{"city":"Oslo"}}"#.to_owned(),
+        ] {
+            assert_eq!(rescued(&reasoning), None, "{reasoning}");
+        }
+        let (book, none) = (toolbook(TOOLS), ["make_note".to_owned()]);
+        let restricted = Situation { allowed: Some(&none), ..Situation::with(Evidence::Marked) };
+        assert_eq!(rescue_end(&call, "", &book, &restricted, None), None);
+        assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off), None), None);
+    }
+
+    #[test]
+    fn a_call_that_an_earlier_message_contains_is_a_quotation() {
+        let (book, situation) = (toolbook(TOOLS), Situation::with(Evidence::Marked));
+        let page = format!("A page. {}", marked("Oslo").replace(':', ": "));
+        let mut earlier = Transcript::default();
+        earlier.given(page);
+        let found = |city| rescue_end(&marked(city), "", &book, &situation, Some(&earlier));
+        assert_eq!(found("Oslo"), None);
+        assert!(found("Rome").is_some());
+    }
+
+    #[test]
+    fn many_blocks_of_reasoning_are_one_unless_text_stands_beside_them() {
+        let text = "<think>a</think>".repeat(20_000);
+        assert_eq!(only_reasoning(&text), Some("a"));
+        assert_eq!(only_reasoning(&format!("x{text}")), None);
+    }
+}

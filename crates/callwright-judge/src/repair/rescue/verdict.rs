@@ -1,0 +1,254 @@
+//! Which calls a text holds, how they are marked, and what surrounds them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::decision::{Form, Surroundings};
+use super::layout::{Block, Broken, Fence, Layout, Piece};
+use super::no_call::{Reason, diagnose};
+use super::program::Program;
+use super::written::Unresolved;
+use super::{Reading, Rescued, Situation, prose};
+use crate::scanner::{Budget, Toolbook};
+use callwright_types::rules::Evidence;
+use callwright_types::{Call, Diagnosis, ids};
+
+/// Reads the calls of a text: all of them, or none.
+pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
+    if layout.has_too_many {
+        return Reading::Text;
+    }
+    let parts = parts(text, layout, situation);
+    let blocks: Vec<&Block> = parts.iter().filter_map(Part::block).collect();
+    if let Some(broken) = broken(layout, situation).filter(|_| blocks.iter().all(|block| block.is_marked)) {
+        let reason = if situation.cut_off { Reason::CutOff } else { Reason::Unreadable };
+        let near = text.get(broken.span.start..).unwrap_or_default();
+        return Reading::NoCall(diagnose(broken.notation, &reason, near, toolbook));
+    }
+    let Some(first) = blocks.first() else { return Reading::Text };
+    let surroundings = surroundings(&parts);
+    let evidence = evidence(&blocks, surroundings);
+    if evidence > situation.evidence || is_about_calls(&parts, &blocks) {
+        return Reading::Text;
+    }
+    let calls = match calls(text, &blocks, toolbook, situation) {
+        Ok(calls) => calls,
+        // An example amid prose may name any tool.
+        Err(_) if evidence > Evidence::Alone => return Reading::Text,
+        Err(diagnosis) => return Reading::NoCall(*diagnosis),
+    };
+    if situation.allowed.is_some_and(|allowed| calls.iter().any(|call| !allowed.contains(&call.name))) {
+        return Reading::Text;
+    }
+    let spans = spans(text, layout, &blocks, situation.sent);
+    Reading::Calls(Rescued {
+        calls,
+        notation: first.notation,
+        evidence,
+        form: form(&blocks),
+        surroundings,
+        written: blocks.iter().map(|block| block.span.clone()).collect(),
+        text: left(text, &spans),
+        spans,
+    })
+}
+
+/// A piece of a text, as far as it bears on the decision.
+enum Part<'a> {
+    Prose(&'a str),
+    Calls(&'a Block),
+}
+
+impl<'a> Part<'a> {
+    fn block(&self) -> Option<&'a Block> {
+        match self {
+            Self::Calls(block) => Some(block),
+            Self::Prose(_) => None,
+        }
+    }
+
+    fn prose(&self) -> Option<&'a str> {
+        match self {
+            Self::Prose(line) => Some(line),
+            Self::Calls(_) => None,
+        }
+    }
+}
+
+/// The pieces, with calls that do not count as prose: those of programs, those that the client has already received, data where JSON
+/// was requested. Calls that repeat an earlier one are left out.
+fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<Part<'a>> {
+    let program = Program::find(text, layout);
+    let mut parts: Vec<Part<'a>> = Vec::with_capacity(layout.pieces.len());
+    let mut seen: Vec<&Block> = Vec::new();
+    for (index, piece) in layout.pieces.iter().enumerate() {
+        let block = match piece {
+            Piece::Prose(line) => {
+                parts.push(Part::Prose(line));
+                continue;
+            }
+            Piece::Broken(_) => continue,
+            Piece::Calls(block) => block,
+        };
+        let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
+        let in_code = fence(layout, block).is_some_and(|fence| fence.holds_code);
+        let is_program = !block.is_marked && (in_code || program.holds(index));
+        if is_answer || is_program || block.start < situation.sent {
+            parts.push(Part::Prose(text.get(block.span.clone()).unwrap_or_default()));
+        } else if !seen.iter().any(|earlier| earlier.calls == block.calls) {
+            seen.push(block);
+            parts.push(Part::Calls(block));
+        }
+    }
+    parts
+}
+
+/// How the calls are marked: of several the weakest. Marks in a fence may be shown rather than used.
+fn form(blocks: &[&Block]) -> Form {
+    let is_reserved = |block: &&Block| block.is_marked && block.is_reserved && block.fence.is_none();
+    if blocks.iter().all(is_reserved) { Form::Reserved } else { Form::Plain }
+}
+
+fn evidence(blocks: &[&Block], surroundings: Surroundings) -> Evidence {
+    match surroundings {
+        _ if blocks.iter().all(|block| block.is_marked) => Evidence::Marked,
+        Surroundings::Alone => Evidence::Alone,
+        _ => Evidence::Amid,
+    }
+}
+
+/// What surrounds the calls.
+fn surroundings(parts: &[Part<'_>]) -> Surroundings {
+    let mut before: Option<&str> = None;
+    let (mut is_leading, mut is_presented) = (true, false);
+    for part in parts {
+        match part {
+            Part::Prose(line) => before = Some(line),
+            Part::Calls(block) => {
+                let line = before.take();
+                is_leading &= line.is_none();
+                is_presented |= line.is_some_and(presents) || block.is_labelled;
+            }
+        }
+    }
+    match (is_presented, is_leading, before.is_some()) {
+        (true, _, _) => Surroundings::Presented,
+        (false, true, false) => Surroundings::Alone,
+        (false, true, true) => Surroundings::Leading,
+        (false, false, false) => Surroundings::Following,
+        (false, false, true) => Surroundings::Amid,
+    }
+}
+
+/// Signs at the end of a line that lead on to what follows, and question marks, which leave it open; in any script.
+const LEADING_ON: [&str; 21] =
+    [":", "：", "︰", "﹕", "፡", "፦", "꞉", "–", "—", "―", "→", "⇒", "↓", "=", "->", "=>", "?", "？", "؟", ";", "՞"];
+
+/// Whether a line presents what follows it: by the sign at its end, or as a heading.
+fn presents(line: &str) -> bool {
+    let line = line.trim();
+    let is_closing = |letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter);
+    let is_bold = line.len() > "****".len() && line.starts_with("**") && line.ends_with("**");
+    line.starts_with('#') || is_bold || LEADING_ON.iter().any(|sign| line.trim_end_matches(is_closing).ends_with(sign))
+}
+
+/// Whether prose says in words that calls are explained or not to be made. Such words make a text of what may be a call, never
+/// the reverse.
+fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
+    let Some(last) = parts.iter().rposition(|part| part.block().is_some()) else { return false };
+    let (before, after) = parts.split_at(last);
+    let lines = |parts: &[Part<'_>], holds: fn(&str) -> bool| parts.iter().filter_map(Part::prose).any(holds);
+    if lines(after, prose::declines) {
+        return true;
+    }
+    if blocks.iter().all(|block| block.is_marked) {
+        let is_shown = blocks.last().is_some_and(|block| block.fence.is_some() || !block.is_reserved);
+        return is_shown && lines(before, prose::teaches);
+    }
+    let first = parts.iter().position(|part| part.block().is_some()).unwrap_or_default();
+    let introduction = parts.get(..first).and_then(|parts| parts.iter().rev().find_map(Part::prose));
+    !introduction.is_some_and(prose::presents) && (lines(before, prose::teaches) || lines(before, prose::declines))
+}
+
+/// The calls of the blocks, each once.
+fn calls(
+    text: &str,
+    blocks: &[&Block],
+    toolbook: &Toolbook,
+    situation: &Situation<'_>,
+) -> Result<Vec<Call>, Box<Diagnosis>> {
+    let mut calls: Vec<Call> = Vec::new();
+    let mut seen: HashSet<(String, String)> = HashSet::new();
+    for block in blocks {
+        for written in &block.calls {
+            if !situation.budget.is_none_or(Budget::step) {
+                return Ok(calls);
+            }
+            let resolved = written.resolve(toolbook, situation.expressions).map_err(|unresolved| {
+                let near = text.get(block.span.clone()).unwrap_or_default();
+                Box::new(diagnose(block.notation, &reason(unresolved), near, toolbook))
+            })?;
+            for (name, arguments) in resolved {
+                if seen.insert((name.clone(), arguments.clone())) {
+                    calls.push(Call { id: ids::call_id(), name, arguments });
+                }
+            }
+        }
+    }
+    Ok(calls)
+}
+
+fn reason(unresolved: Unresolved) -> Reason {
+    match unresolved {
+        Unresolved::Name(name) => Reason::UnknownTool { name },
+        Unresolved::Arguments(name) => Reason::Arguments { name },
+        Unresolved::Expression { name, source } => Reason::Expression { name, source },
+    }
+}
+
+/// The fence that the calls stand in.
+fn fence<'a>(layout: &'a Layout<'_>, block: &Block) -> Option<&'a Fence> {
+    layout.fences.get(block.fence?)
+}
+
+/// The first mark without a call, where the client has not got it.
+fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a Broken> {
+    layout.pieces.iter().find_map(|piece| match piece {
+        Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
+        _ => None,
+    })
+}
+
+/// The parts of the text that do not remain: the calls (a fence as a whole, where it holds nothing else), and from results or messages
+/// on that the model invented behind them.
+fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let of_block = |block: &&Block| {
+        let fence = fence(layout, block).filter(|fence| !fence.holds_code);
+        fence.map_or(&block.span, |fence| &fence.span).clone()
+    };
+    for span in blocks.iter().map(of_block).chain(layout.invented.map(|start| start..text.len())) {
+        // A list mark or an assignment before the call may have been sent.
+        let span = span.start.max(sent)..span.end;
+        match spans.last_mut() {
+            Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
+            _ => spans.push(span),
+        }
+    }
+    spans
+}
+
+/// The text without the spans; empty where only white space is left.
+fn left(text: &str, spans: &[Range<usize>]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for span in spans {
+        out.push_str(text.get(at..span.start).unwrap_or_default());
+        at = span.end;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    if !rest.trim().is_empty() {
+        out.push_str(rest);
+    }
+    if out.trim().is_empty() { String::new() } else { out }
+}

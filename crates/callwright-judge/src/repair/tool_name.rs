@@ -1,0 +1,112 @@
+//! E2.2: the tool is renamed to the one offered tool of the same literal name, also where the name is a whole call as code.
+
+use serde_json::Value;
+
+use super::Mended;
+use super::rescue::call_in_code;
+use crate::scanner::{CompiledTool, Toolbook};
+use callwright_common::json::Pointer;
+use callwright_types::{Repair, RepairKind};
+
+/// The tool that is called, under its right name from now on; `None` where that is not known, or may not be mended.
+pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: bool) -> Option<&'a CompiledTool> {
+    let name = &mut mended.call.name;
+    if let Some(tool) = toolbook.get(name) {
+        return Some(tool);
+    }
+    match toolbook.meant(name).as_slice() {
+        [only] if renames => {
+            let from = std::mem::replace(name, only.name().to_owned());
+            mended.repairs.push(Repair {
+                kind: RepairKind::ToolRenamed,
+                call: 0,
+                path: Pointer::root(),
+                from: Value::from(from),
+                to: Value::from(only.name()),
+            });
+            Some(only)
+        }
+        _ if renames => called_in_code(mended, toolbook),
+        _ => None,
+    }
+}
+
+/// The tool of `print(default_api.f(x=1))`, where that is the name and there are no other arguments.
+fn called_in_code<'a>(mended: &mut Mended, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
+    let call = &mut mended.call;
+    if !call.name.contains('(') || !matches!(call.arguments.trim(), "" | "{}" | "null") {
+        return None;
+    }
+    let (name, arguments) = call_in_code(&call.name, toolbook)?;
+    let tool = toolbook.get(&name)?;
+    let value = serde_json::from_str(&arguments).unwrap_or_default();
+    let from = [std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments)];
+    let to = [Value::from(name), value];
+    for ((kind, from), to) in [RepairKind::ToolRenamed, RepairKind::ArgumentsMended].into_iter().zip(from).zip(to) {
+        mended.repairs.push(Repair { kind, call: 0, path: Pointer::root(), from: Value::from(from), to });
+    }
+    Some(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::repair::testing::{mend, unchanged};
+    use crate::scanner::testing::{TOOLS, call};
+    use callwright_types::RepairKind;
+
+    #[test]
+    fn a_tool_gets_its_offered_name_where_one_alone_is_meant() {
+        let mended = mend(TOOLS, &call("functions.GetWeather", r#"{"city": "Oslo"}"#));
+        assert_eq!((mended.call.name.as_str(), mended.call.arguments.as_str()), ("get_weather", r#"{"city": "Oslo"}"#));
+        assert_eq!(mended.repairs[0].kind, RepairKind::ToolRenamed);
+        assert_eq!(
+            (&mended.repairs[0].from, &mended.repairs[0].to),
+            (&"functions.GetWeather".into(), &"get_weather".into())
+        );
+    }
+
+    #[test]
+    fn debris_and_namespaces_are_taken_off_where_one_offered_name_remains() {
+        let tools = r#"[{"name": "mcp__files__read"}, {"name": "mcp__web__fetch"}, {"name": "mcp__disk__fetch"}, {"name": "ping"}]"#;
+        for (name, meant) in [
+            ("ping<|channel|>commentary", "ping"),
+            ("ping</arg_value>", "ping"),
+            ("functions.ping:0", "ping"),
+            ("paloma.ping", "ping"),
+            ("read", "mcp__files__read"),
+            ("files:read", "mcp__files__read"),
+            ("files.read", "mcp__files__read"),
+            ("files__read", "mcp__files__read"),
+            ("functions.files__read<|constrain|>json", "mcp__files__read"),
+            ("web.fetch", "mcp__web__fetch"),
+        ] {
+            assert_eq!(mend(tools, &call(name, "{}")).call.name, meant, "{name}");
+        }
+        for name in ["fetch", "mcp__web__fet", "other__read", "pin", "ping</arg_value>(x=1)"] {
+            assert!(unchanged(tools, name, "{}"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_call_as_code_in_the_name_is_taken_apart() {
+        let name = r#"print(default_api.get_weather(city="Oslo", num_days=2))"#;
+        let mended = mend(TOOLS, &call(name, "{}"));
+        assert_eq!(mended.call.name, "get_weather");
+        assert_eq!(mended.call.arguments, r#"{"city":"Oslo","num_days":2}"#);
+        assert_eq!(mended.repairs.len(), 2);
+        for (name, arguments) in [
+            (r#"get_weather(city="Oslo")"#, r#"{"city": "Bergen"}"#),
+            ("get_weather(city=city)", "{}"),
+            (r#"get_weather(city="Oslo"), ping()"#, "{}"),
+            (r#"transfer(city="Oslo")"#, "{}"),
+        ] {
+            assert!(unchanged(TOOLS, name, arguments), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_close_or_ambiguous_is_left_as_it_is() {
+        assert!(unchanged(TOOLS, "get_wether", r#"{"city":"Oslo"}"#));
+        assert!(unchanged(TOOLS, "makenote", "{}"));
+    }
+}

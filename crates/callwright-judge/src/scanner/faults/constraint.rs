@@ -1,0 +1,121 @@
+//! E4.2 `constraint`: the value breaks a rule other than its type: enum, range, length, pattern, format, uniqueness.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Case, clear, quoted};
+use crate::scanner::names::Names;
+use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The value, as JSON, cut short.
+    value: String,
+    /// The keyword of the rule.
+    keyword: &'static str,
+    /// The rule: `must be at least 1`.
+    rule: String,
+    /// The values allowed, as JSON, where the rule is a list.
+    options: Vec<String>,
+    /// What the parameter's author says about it.
+    description: String,
+}
+
+/// Allowed values that are listed.
+const MAX_OPTIONS: usize = 30;
+
+/// Allowed values that a wrong one is compared with.
+const MAX_COMPARED: usize = 1_000;
+
+pub(super) fn check(
+    case: &Case<'_>,
+    tool: &CompiledTool,
+    arguments: &Value,
+    violation: &Violation,
+) -> Option<Diagnosis> {
+    let value = arguments.pointer(violation.path.as_str())?;
+    let allowed = match &violation.rule {
+        Rule::Options(options) => Some(options),
+        _ => None,
+    };
+    let options = allowed.and_then(|options| options.as_array()).map(Vec::as_slice).unwrap_or_default();
+    let (keyword, rule) = match &violation.rule {
+        Rule::Options(_) => ("enum", one_of(options)),
+        Rule::Constraint(keyword, rule) => (*keyword, rule.clone()),
+        Rule::Type(_) | Rule::Missing(_) | Rule::Unknown(_) | Rule::Branches(_) => return None,
+    };
+    let place = if violation.path.is_root() { "the whole".to_owned() } else { quoted(violation.path.as_str()) };
+    let message = format!("`{place}` {rule}, not {}", quoted(&value.to_string()));
+    let facts = Facts {
+        value: quoted(&value.to_string()),
+        keyword,
+        rule,
+        options: options.iter().take(MAX_OPTIONS).map(|option| quoted(&option.to_string())).collect(),
+        description: tool.describe_argument(&violation.path).unwrap_or_default().description,
+    };
+    let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, &facts);
+    diagnosis.suggestion = allowed.and_then(|options| closest(case, value.as_str()?, options));
+    Some(diagnosis)
+}
+
+/// The one allowed text that is clearly closest to `value`.
+fn closest(case: &Case<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
+    let texts = || allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED);
+    let names = case.option_names(allowed, || Names::read(texts()));
+    let nearest = names.nearest(value, 2, case.rules.similarity, |_| true);
+    let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((texts().nth(at)?, alike))).collect();
+    clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)
+}
+
+fn one_of(options: &[Value]) -> String {
+    let listed: Vec<String> = options.iter().take(MAX_OPTIONS).map(|option| quoted(&option.to_string())).collect();
+    match (listed.as_slice(), options.len() - listed.len()) {
+        ([only], 0) => format!("must be {only}"),
+        (_, 0) => format!("must be one of {}", listed.join(", ")),
+        (_, more) => format!("must be one of {} and {more} more", listed.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn rules_other_than_the_type_are_judged() {
+        let wrong = [
+            (r#"{"city":"Oslo","unit":"kelvin"}"#, "/unit", "must be one of \"celsius\", \"fahrenheit\""),
+            (r#"{"city":"Oslo","num_days":0}"#, "/num_days", "must be at least 1"),
+            (r#"{"city":""}"#, "/city", "must have at least 1 characters"),
+            (r#"{"city":"Oslo","from":"tomorrow"}"#, "/from", "must be a date as in 2025-01-31 (RFC 3339)"),
+            (r#"{"city":"Oslo","code":"no"}"#, "/code", "must match the regular expression ^[A-Z]{2}$"),
+            (r#"{"city":"Oslo","tags":["a","a"]}"#, "/tags", "must have no item twice"),
+        ];
+        for (arguments, path, rule) in wrong {
+            let found = faults(TOOLS, "get_weather", arguments);
+            assert_eq!((found[0].code, found[0].path.as_str()), (FaultCode::Constraint, path), "{arguments}");
+            assert_eq!(found[0].facts["rule"], rule);
+        }
+        let right = r#"{"city":"Oslo","unit":"celsius","num_days":1,"from":"2025-01-31","code":"NO","tags":["a","b"]}"#;
+        assert!(codes(TOOLS, "get_weather", right).is_empty());
+    }
+
+    #[test]
+    fn a_close_option_is_suggested() {
+        let found = faults(TOOLS, "get_weather", r#"{"city":"Oslo","unit":"celcius"}"#);
+        assert_eq!(found[0].suggestion.as_deref(), Some("celsius"));
+    }
+
+    #[test]
+    fn a_scalar_that_fits_several_alternatives_is_right() {
+        let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
+            "at":{"oneOf":[{"type":"string","format":"date"},{"type":"string"}]}}}}]"#;
+        assert!(codes(tools, "f", r#"{"at":"2025-01-31"}"#).is_empty());
+        assert_eq!(codes(tools, "f", r#"{"at":5}"#), [FaultCode::TypeMismatch]);
+    }
+}

@@ -1,0 +1,218 @@
+//! The fault table: one fault, one file, with its facts, its check and its tests.
+
+mod call_announced;
+mod constraint;
+mod no_answer;
+mod no_call;
+mod parameter_literal;
+mod parameter_missing;
+mod parameter_of_other_tool;
+mod parameter_semantic;
+mod parameter_unknown;
+mod placeholder;
+mod repeated_call;
+mod tool_name_literal;
+mod tool_name_semantic;
+mod tool_not_relevant;
+mod tool_unknown;
+mod type_mismatch;
+mod wrong_source;
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::answer::CallFreeAnswer;
+use super::context::Context;
+use super::examination::UnknownMember;
+use super::names::Names;
+use super::schema::Violation;
+use super::toolbook::{CompiledTool, Toolbook};
+use callwright_common::json::Pointer;
+use callwright_common::text::excerpt;
+use callwright_types::rules::ScanRules;
+use callwright_types::{Call, Diagnosis, FaultCode};
+
+/// A fault and how it is recognised.
+pub(super) struct Fault {
+    /// Its code.
+    pub(super) code: FaultCode,
+    /// Its check.
+    pub(super) check: Check,
+}
+
+/// What a check looks at; each gives a diagnosis where its fault is there.
+pub(super) enum Check {
+    /// An arguments text that is no JSON object.
+    Arguments(fn(&Case<'_>, &serde_json::Error) -> Option<Diagnosis>),
+    /// A tool's name that is not offered.
+    ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
+    /// A member that its object does not know.
+    Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
+    /// A call whose arguments were read, and what is known besides.
+    Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
+    /// A broken rule of the schema.
+    Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
+    /// An answer without a call.
+    Answer(fn(&CallFreeAnswer<'_>) -> Option<Diagnosis>),
+}
+
+/// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
+/// so the tool's own literal match stands before everything that is less sure.
+pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
+    Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
+    Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
+    Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
+    Fault { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
+    Fault { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
+    Fault { code: FaultCode::ParameterLiteral, check: Check::Member(parameter_literal::check) },
+    Fault { code: FaultCode::ParameterOfOtherTool, check: Check::Member(parameter_of_other_tool::check) },
+    Fault { code: FaultCode::ParameterSemantic, check: Check::Member(parameter_semantic::check) },
+    Fault { code: FaultCode::ParameterUnknown, check: Check::Member(parameter_unknown::check) },
+    Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
+    Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
+    Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+    Fault { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
+    Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
+    Fault { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
+    Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
+    Fault { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
+    Fault { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
+];
+
+/// A diagnosis of an answer without a call.
+fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
+    let facts = serde_json::to_value(facts).unwrap_or_default();
+    Diagnosis { code, call: 0, path: Pointer::root(), message: message.to_owned(), facts, suggestion: None }
+}
+
+/// What every check may look at.
+pub(super) struct Case<'a> {
+    pub(super) call: &'a Call,
+    pub(super) index: usize,
+    pub(super) toolbook: &'a Toolbook,
+    pub(super) rules: &'a ScanRules,
+    pub(super) context: &'a Context<'a>,
+    /// The arguments, where they could be read.
+    pub(super) arguments: Option<&'a Value>,
+    nearest: OnceCell<Vec<(&'a str, f64)>>,
+    options: RefCell<Vec<OptionNames>>,
+}
+
+/// The allowed values of an enum, with their texts read for comparisons.
+type OptionNames = (Arc<Value>, Rc<Names>);
+
+/// Lists of allowed values whose texts are kept read while one call is judged.
+const MAX_OPTION_LISTS: usize = 32;
+
+/// Characters of a name or value that a message or a fact repeats.
+const MAX_QUOTED: usize = 100;
+
+/// Names of offered tools that are told where none is meant.
+const MAX_NEAREST: usize = 10;
+
+impl<'a> Case<'a> {
+    /// A case of the call at `index` of an answer.
+    pub(super) fn new(
+        call: &'a Call,
+        index: usize,
+        toolbook: &'a Toolbook,
+        rules: &'a ScanRules,
+        context: &'a Context<'a>,
+    ) -> Self {
+        let (nearest, options) = (OnceCell::new(), RefCell::default());
+        Self { call, index, toolbook, rules, context, arguments: None, nearest, options }
+    }
+
+    /// The same, with the call's arguments.
+    pub(super) fn with_arguments(self, arguments: &'a Value) -> Self {
+        Self { arguments: Some(arguments), ..self }
+    }
+
+    /// The texts among the allowed values `options`, read for comparisons: once for all values of the call that break the rule.
+    fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> Names) -> Rc<Names> {
+        let mut kept = self.options.borrow_mut();
+        if let Some((_, names)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, options)) {
+            return Rc::clone(names);
+        }
+        let names = Rc::new(read());
+        if kept.len() < MAX_OPTION_LISTS {
+            kept.push((Arc::clone(options), Rc::clone(&names)));
+        }
+        names
+    }
+
+    /// The offered tools with the names most similar to the one called, best first; looked for once.
+    fn nearest(&self) -> &[(&'a str, f64)] {
+        self.nearest.get_or_init(|| self.toolbook.nearest(&self.call.name, MAX_NEAREST))
+    }
+
+    fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {
+        // Facts are structs of strings, numbers and lists: they always have a JSON form.
+        let facts = serde_json::to_value(facts).unwrap_or_default();
+        Diagnosis { code, call: self.index, path, message, facts, suggestion: None }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    excerpt(text, MAX_QUOTED)
+}
+
+/// `tool` or `tool at /place`: where a member was looked for.
+fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
+    if object.is_root() {
+        format!("`{}`", quoted(tool.name()))
+    } else {
+        format!("`{}` at `{}`", quoted(tool.name()), quoted(object.as_str()))
+    }
+}
+
+/// Candidates that are compared with a name by meaning; more are seldom offered, and a hostile list stays cheap.
+const MAX_COMPARED: usize = 1_000;
+
+/// Least lead of the closest candidate in meaning over the second one. Opposites (`start`, `end`) and siblings (`get_user`, `list_users`) are
+/// nearly as close to a name as what it means (BENCHMARKS.md, "Names").
+const LEAD: f64 = 0.1;
+
+/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules require, and more than every other;
+/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known; by that among those that are
+/// `fitting` only.
+fn clearly_closest<'a>(
+    case: &Case<'_>,
+    name: &str,
+    ranked: &[(&'a str, f64)],
+    candidates: impl IntoIterator<Item = &'a str>,
+    fitting: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let by_spelling = clear(ranked, case.rules.similarity, f64::MIN_POSITIVE);
+    by_spelling.or_else(|| closest_in_meaning(case, name, candidates, fitting))
+}
+
+fn closest_in_meaning<'a>(
+    case: &Case<'_>,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    fitting: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let similarity = case.context.similarity?;
+    let candidates: Vec<&'a str> = candidates.into_iter().take(MAX_COMPARED).collect();
+    let similarities = similarity.similarities(name, &candidates);
+    let known = candidates.into_iter().zip(similarities);
+    let mut ranked: Vec<(&'a str, f64)> = known.filter_map(|(candidate, alike)| Some((candidate, alike?))).collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // Whether one fits is looked up in its schema: only for those that can decide.
+    let is_close = |(_, alike): &&(&str, f64)| *alike >= case.rules.semantic_similarity;
+    let best = ranked.iter().take_while(is_close).position(|(candidate, _)| fitting(candidate))?;
+    let (candidate, similarity) = ranked.get(best).copied()?;
+    let mut rivals = ranked.iter().skip(best + 1).take_while(|(_, second)| similarity - second < LEAD);
+    (!rivals.any(|(rival, _)| fitting(rival))).then_some(candidate)
+}
+
+fn clear<'a>(ranked: &[(&'a str, f64)], threshold: f64, lead: f64) -> Option<&'a str> {
+    let (best, similarity) = ranked.first().copied()?;
+    let is_clear = ranked.get(1).is_none_or(|(_, second)| similarity - second >= lead);
+    (similarity >= threshold && is_clear).then_some(best)
+}

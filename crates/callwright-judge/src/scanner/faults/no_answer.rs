@@ -1,0 +1,63 @@
+//! E6 `no_answer`: tools are offered, and the answer has neither content nor a call.
+//!
+//! Models end a turn like this after the result of a tool, or because the whole answer went into their reasoning, and an agent takes it
+//! for the end of its task. Answers that were cut off, filtered or refused are not judged: they have a reason.
+
+use serde::Serialize;
+
+use super::of_answer;
+use crate::scanner::CallFreeAnswer;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// Facts for the template of this fault.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// Whether there is reasoning.
+    reasoned: bool,
+}
+
+pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
+    if !answer.text.trim().is_empty() {
+        return None;
+    }
+    let reasoned = answer.reasoned;
+    let message = match reasoned {
+        true => "the answer is empty: there is reasoning, but neither content nor a call",
+        false => "the answer is empty: there is neither content nor a call",
+    };
+    Some(of_answer(FaultCode::NoAnswer, message, &Facts { reasoned }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, toolbook};
+    use crate::scanner::{CallFreeAnswer, Toolbook, scan_answer};
+    use callwright_types::FaultCode;
+    use callwright_types::rules::{Action, ScanRules};
+
+    #[test]
+    fn an_answer_without_text_is_none_where_tools_are_offered() {
+        let (book, rules) = (toolbook(TOOLS), ScanRules::default());
+        let code = |text, book: &Toolbook, rules| {
+            let answer = CallFreeAnswer { text, reasoned: false };
+            scan_answer(&answer, book, rules).map(|diagnosis| diagnosis.code)
+        };
+        for empty in ["", " \n\t", "\u{a0}"] {
+            assert_eq!(code(empty, &book, &rules), Some(FaultCode::NoAnswer), "{empty:?}");
+        }
+        assert_eq!(code("Done.", &book, &rules), None);
+        assert_eq!(code("", &Toolbook::default(), &rules), None, "nothing is offered");
+        let off = ScanRules { faults: rules.faults.with(FaultCode::NoAnswer, Action::Off), ..rules.clone() };
+        assert_eq!(code("", &book, &off), None);
+    }
+
+    #[test]
+    fn it_is_told_whether_there_is_reasoning() {
+        let found = |reasoned| {
+            let answer = CallFreeAnswer { text: "", reasoned };
+            scan_answer(&answer, &toolbook(TOOLS), &ScanRules::default()).unwrap()
+        };
+        assert_eq!((&found(true).facts["reasoned"], &found(false).facts["reasoned"]), (&true.into(), &false.into()));
+        assert!(found(true).message.contains("reasoning") && !found(false).message.contains("reasoning"));
+    }
+}

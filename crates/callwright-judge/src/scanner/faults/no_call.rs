@@ -1,0 +1,76 @@
+//! E1 `no_call`: the arguments are no JSON object.
+//!
+//! (Calls that a model writes into its text instead are E1 too; they are not looked for here.)
+
+use serde::Serialize;
+
+use super::{Case, quoted};
+use callwright_common::json::Pointer;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// Is there no text at all?
+    empty: bool,
+    /// What the parser stumbled over, and where.
+    problem: String,
+    /// The text around that place.
+    near: String,
+}
+
+pub(super) fn check(case: &Case<'_>, error: &serde_json::Error) -> Option<Diagnosis> {
+    let text = &case.call.arguments;
+    let empty = text.trim().is_empty();
+    let facts = Facts { empty, problem: error.to_string(), near: near(text, error) };
+    let message = if empty {
+        "the arguments are empty, not a JSON object".to_owned()
+    } else {
+        format!("the arguments are not a JSON object: {error}")
+    };
+    Some(case.diagnosis(FaultCode::NoCall, Pointer::root(), message, &facts))
+}
+
+/// Bytes of text shown on each side of the place where the parser stopped.
+const MARGIN: usize = 30;
+
+fn near(text: &str, error: &serde_json::Error) -> String {
+    let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let place = (line_start + error.column()).min(text.len());
+    let mut start = place.saturating_sub(MARGIN);
+    let mut end = (place + MARGIN).min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    quoted(text.get(start..end).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn arguments_must_be_a_json_object() {
+        for arguments in
+            ["", "[1]", "null", "\"{}\"", "{\"city\": 'Oslo'}", "{\"city\":\"Oslo\"", "{\"a\":\"\\ud800\"}"]
+        {
+            assert_eq!(codes(TOOLS, "get_weather", arguments), [FaultCode::NoCall], "{arguments}");
+        }
+        assert!(codes(TOOLS, "get_weather", " {\"city\": \"Oslo\"} ").is_empty());
+    }
+
+    #[test]
+    fn the_place_is_shown_even_in_the_middle_of_wide_letters() {
+        let found = faults(
+            TOOLS,
+            "get_weather",
+            "{\n \"city\": \"天气天气天气天气天气天气天气\" 天气天气天气天气天气天气天气天气}",
+        );
+        assert!(found[0].facts["near"].as_str().unwrap().contains('天'));
+        assert_eq!(faults(TOOLS, "get_weather", "")[0].facts["empty"], true);
+    }
+}

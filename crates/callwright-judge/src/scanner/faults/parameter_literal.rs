@@ -1,0 +1,71 @@
+//! E3.2 `parameter_literal`: a parameter has the same name but for case and separators.
+
+use serde::Serialize;
+
+use super::{Case, quoted, whereabouts};
+use crate::scanner::examination::UnknownMember;
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The name that was used.
+    name: String,
+    /// Place of the object that has it.
+    object: String,
+    /// The parameters that it can mean.
+    candidates: Vec<String>,
+    /// Has the call the meant parameter already, under its right name?
+    already_set: bool,
+}
+
+pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    let first = member.literal.first()?;
+    let meant = member.meant();
+    let already_set = meant.is_none() && member.literal.len() == 1;
+    let name = quoted(&member.name);
+    let place = whereabouts(tool, &member.object);
+    let message = if already_set {
+        format!("{place} has no parameter `{name}`, and `{first}` is given already")
+    } else if meant.is_some() {
+        format!("{place} has no parameter `{name}`; it is written `{first}`")
+    } else {
+        format!("{place} has no parameter `{name}`; it can mean `{}`", member.literal.join("` or `"))
+    };
+    let candidates = member.literal.iter().map(|&candidate| candidate.to_owned()).collect();
+    let facts = Facts { name, object: member.object.to_string(), candidates, already_set };
+    let mut diagnosis = case.diagnosis(FaultCode::ParameterLiteral, member.path(), message, &facts);
+    diagnosis.suggestion = meant.map(str::to_owned);
+    Some(diagnosis)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn another_writing_of_a_parameter_is_recognised() {
+        let found = faults(TOOLS, "get_weather", r#"{"City":"Oslo","numDays":2}"#);
+        assert_eq!(found.len(), 2, "what is meant by a misspelt name is not reported missing as well: {found:?}");
+        assert_eq!((found[0].code, found[0].suggestion.as_deref()), (FaultCode::ParameterLiteral, Some("city")));
+        assert_eq!((found[1].path.as_str(), found[1].suggestion.as_deref()), ("/numDays", Some("num_days")));
+    }
+
+    #[test]
+    fn a_parameter_that_is_set_already_is_not_suggested_again() {
+        let found = faults(TOOLS, "get_weather", r#"{"city":"Oslo","City":"Bergen"}"#);
+        assert_eq!((found[0].code, found[0].suggestion.as_ref()), (FaultCode::ParameterLiteral, None));
+        assert_eq!(found[0].facts["already_set"], true);
+    }
+
+    #[test]
+    fn nested_names_are_judged_too_and_free_ones_left_alone() {
+        let found = faults(TOOLS, "make_note", r#"{"place":{"City":"Oslo","mood":"fine"}}"#);
+        assert_eq!(found.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(), ["/place/City"]);
+        assert!(codes(TOOLS, "make_note", r#"{"place":{"city":"Oslo","mood":"fine"}}"#).is_empty());
+        let found = faults(TOOLS, "make_note", r#"{"place":{"city":"Oslo"},"stops":[{"city":"A"},{"City":"B"}]}"#);
+        assert_eq!(found[0].path.as_str(), "/stops/1/City");
+    }
+}

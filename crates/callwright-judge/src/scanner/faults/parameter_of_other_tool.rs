@@ -1,0 +1,64 @@
+//! E3.1 `parameter_of_other_tool`: the parameter is not this tool's but another's.
+
+use serde::Serialize;
+
+use super::{Case, quoted, whereabouts};
+use crate::scanner::examination::UnknownMember;
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// Other tools that are named.
+const MAX_OWNERS: usize = 3;
+
+/// Parameters of the called tool that are listed.
+const MAX_LISTED: usize = 30;
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The name that was used.
+    name: String,
+    /// Place of the object that has it.
+    object: String,
+    /// Tools that have a parameter of this name.
+    owners: Vec<String>,
+    /// Parameters of the called tool that are not set yet.
+    unset: Vec<String>,
+}
+
+pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    if !member.object.is_root() {
+        return None;
+    }
+    let owners: Vec<String> = case
+        .toolbook
+        .owners(&member.name)
+        .filter(|other| other.name() != tool.name())
+        .take(MAX_OWNERS)
+        .map(|other| other.name().to_owned())
+        .collect();
+    let first = owners.first()?;
+    let name = quoted(&member.name);
+    let message = format!("{} has no parameter `{name}`; that is one of `{first}`", whereabouts(tool, &member.object));
+    let unset = member.unset().take(MAX_LISTED).map(str::to_owned).collect();
+    let facts = Facts { name, object: member.object.to_string(), owners, unset };
+    Some(case.diagnosis(FaultCode::ParameterOfOtherTool, member.path(), message, &facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn a_parameter_of_another_tool_is_recognised() {
+        let found = faults(TOOLS, "get_weather", r#"{"city":"Oslo","order_id":7}"#);
+        assert_eq!(found[0].code, FaultCode::ParameterOfOtherTool);
+        assert_eq!((&found[0].facts["owners"][0], found[0].path.as_str()), (&"orders.cancel".into(), "/order_id"));
+    }
+
+    #[test]
+    fn the_tools_own_literal_match_wins() {
+        assert_eq!(codes(TOOLS, "orders.cancel", r#"{"orderId":7,"reason":"x"}"#), [FaultCode::ParameterLiteral]);
+    }
+}

@@ -1,0 +1,121 @@
+//! E3.3 `parameter_semantic`: unknown, but close to one parameter that is not set yet.
+//!
+//! Closeness is that of E2.3. In meaning alone, a parameter is close only where its schema may take the value, after a change of notation at
+//! most: `{"properties": {...}}` does not mean a string `property_type`.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Case, clearly_closest, quoted, whereabouts};
+use crate::scanner::examination::UnknownMember;
+use crate::scanner::schema::find_keyword;
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The name that was used.
+    name: String,
+    /// Place of the object that has it.
+    object: String,
+    /// The parameter that is close.
+    candidate: String,
+}
+
+pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
+    let fitting = |candidate: &str| value.is_none_or(|value| may_take(tool, member, candidate, value));
+    let nearest = member.nearest(2, case.rules.similarity);
+    let candidate = clearly_closest(case, &member.name, &nearest, member.unset(), fitting)?;
+    let name = quoted(&member.name);
+    let place = whereabouts(tool, &member.object);
+    let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
+    let facts = Facts { name, object: member.object.to_string(), candidate: candidate.to_owned() };
+    let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, &facts);
+    diagnosis.suggestion = Some(facts.candidate);
+    Some(diagnosis)
+}
+
+/// Whether the schema of a parameter may take a value, after a change of notation at most.
+fn may_take(tool: &CompiledTool, member: &UnknownMember<'_>, candidate: &str, value: &Value) -> bool {
+    let schema = tool.schema_of(&member.object.child(candidate));
+    match schema.and_then(|schema| find_keyword(tool.schema(), schema, "type")) {
+        Some(Value::String(name)) => may_become(value, name),
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(|name| may_become(value, name)),
+        _ => true,
+    }
+}
+
+fn may_become(value: &Value, type_name: &str) -> bool {
+    match (type_name, value) {
+        (_, Value::Null) | ("array", _) => true,
+        ("object", value) => value.is_object() || value.as_str().is_some_and(|text| text.trim_start().starts_with('{')),
+        ("string", value) => !value.is_object() && !value.is_array(),
+        ("integer" | "number", Value::String(text)) => text.trim().parse::<f64>().is_ok(),
+        ("integer" | "number", value) => value.is_number(),
+        ("boolean", Value::String(text)) => {
+            ["true", "false", "yes", "no", "1", "0"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
+        }
+        ("boolean", value) => value.is_boolean() || value.as_u64().is_some_and(|number| number < 2),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_become;
+    use crate::scanner::testing::{TOOLS, call, codes, faults, toolbook};
+    use crate::scanner::{Context, scan_in};
+    use callwright_types::rules::ScanRules;
+    use callwright_types::{FaultCode, Similarity};
+
+    /// Every name means every other one.
+    #[derive(Debug)]
+    struct Alike;
+
+    impl Similarity for Alike {
+        fn similarity(&self, _: &str, _: &str) -> Option<f64> {
+            Some(0.9)
+        }
+    }
+
+    const BOOKING: &str = r#"[{"name":"book","parameters":{"type":"object","properties":{
+        "guest_count":{"type":"integer"},"options":{"type":"object"}}}}]"#;
+
+    fn suggested(arguments: &str) -> Option<String> {
+        let context = Context { similarity: Some(&Alike), ..Context::default() };
+        let scan = scan_in(&call("book", arguments), 0, &toolbook(BOOKING), &ScanRules::default(), &context);
+        scan.result.err()?.remove(0).suggestion
+    }
+
+    #[test]
+    fn in_meaning_alone_a_parameter_is_close_only_where_it_may_take_the_value() {
+        assert_eq!(suggested(r#"{"party":4}"#).as_deref(), Some("guest_count"));
+        assert_eq!(suggested(r#"{"party":"4"}"#).as_deref(), Some("guest_count"));
+        assert_eq!(suggested(r#"{"party":{"x":4}}"#).as_deref(), Some("options"));
+        assert_eq!(suggested(r#"{"party":"four"}"#), None);
+        assert_eq!(suggested(r#"{"party":null}"#), None, "both may take it, and both are as close");
+    }
+
+    #[test]
+    fn a_value_becomes_another_type_by_notation_alone() {
+        let may = |value: &str, name| may_become(&serde_json::from_str(value).unwrap(), name);
+        assert!(may("\"5\"", "number") && may("5", "string") && may("\"{}\"", "object") && may("1", "array"));
+        assert!(may("1", "boolean") && may("\"Yes\"", "boolean") && may("true", "string"));
+        assert!(!may("{}", "string") && !may("[1]", "integer") && !may("\"x\"", "object") && !may("2", "boolean"));
+        assert!(!may("true", "integer") && !may("\"x\"", "boolean") && !may("{}", "null"));
+    }
+
+    #[test]
+    fn a_close_parameter_is_suggested_and_not_reported_missing_as_well() {
+        let found = faults(TOOLS, "get_weather", r#"{"citty":"Oslo"}"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].code, found[0].suggestion.as_deref()), (FaultCode::ParameterSemantic, Some("city")));
+    }
+
+    #[test]
+    fn a_parameter_that_is_set_is_not_close() {
+        assert_eq!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","citty":"x"}"#), [FaultCode::ParameterUnknown]);
+    }
+}

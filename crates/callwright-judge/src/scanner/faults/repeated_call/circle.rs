@@ -1,0 +1,270 @@
+//! E5.1 `circle`: the same call for the third time, with the same result each time before, and nothing else learned in between. AutoFeedback
+//! leaves this case open (section 5): every call succeeds, and nothing comes of it.
+//!
+//! A circle is one call again and again, or two rounds of calls in turn (`scan.circle.period`): lap by lap the same calls, with the same
+//! arguments and the same results to the letter. It is none where
+//!
+//! - a result changed, or anything else was called in between: something may have been learned;
+//! - the tool is there to be called again and again, or its results say that something is under way: that is polling;
+//! - the results only acknowledge (`ok`, `{"success": true}`), or the tool's name says that it acts (`move`, `send`): doing it again does it
+//!   again. A failure that comes back word for word is a circle all the same;
+//! - the earlier results are no longer there for the model to read;
+//! - the user has said something since.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::results::{has_failed, is_gone, only_acknowledges, says_to_come_back};
+use super::tools::{acts, is_made_to_be_repeated};
+use super::{MAX_RESULT, find as find_call};
+use crate::scanner::faults::{Case, quoted};
+use crate::scanner::same_value::is_same;
+use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::transcript::{PastCall, Round};
+use callwright_common::json::Pointer;
+use callwright_common::text::excerpt;
+use callwright_types::rules::Action;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The tool.
+    name: String,
+    /// How often it was called before, with this result.
+    times: usize,
+    /// The other tools that were called in turn with it.
+    between: Vec<String>,
+    /// What it returned each time, cut short.
+    result: String,
+    /// Does that look like a failure?
+    failed: bool,
+}
+
+/// A circle that a call would go on with.
+#[derive(Debug)]
+pub(super) struct Circle<'a> {
+    /// How often the call was made before.
+    times: usize,
+    result: &'a str,
+    between: Vec<String>,
+}
+
+/// Do the rules want circles to be found?
+pub(super) fn is_judged(case: &Case<'_>) -> bool {
+    case.rules.faults.of(FaultCode::Circle) != Action::Off
+}
+
+pub(in crate::scanner::faults) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+    find(case, arguments).map(|circle| diagnose(case, &circle)).into_iter().collect()
+}
+
+/// The circle that the call goes on with, if it does.
+pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>> {
+    let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls())?;
+    let name = &case.call.name;
+    if is_made_to_be_repeated(name) {
+        return None;
+    }
+    let rounds = conversation.transcript().rounds();
+    let laps = case.rules.circle.calls.saturating_sub(1).max(1) as usize;
+    // One lap shows nothing that comes back but a call right after itself.
+    let longest = if laps == 1 { 1 } else { case.rules.circle.period as usize };
+    (1..=longest).find_map(|period| {
+        let from = rounds.len().checked_sub(laps * period)?;
+        let rounds = rounds.get(from..)?;
+        let (first, later) = rounds.split_at_checked(period)?;
+        let (_, result) = find_call(first.first()?, name, arguments)?;
+        if !later.chunks(period).all(|lap| is_same_lap(first, lap)) {
+            return None;
+        }
+        let moves = has_failed(result) || !acts(name) && !only_acknowledges(result);
+        let is_final = !is_gone(result) && !rounds.iter().flatten().any(waits);
+        (moves && is_final).then(|| Circle { times: laps, result, between: between(first, name) })
+    })
+}
+
+/// Has a call to be made again until it gives something else?
+fn waits(call: &PastCall) -> bool {
+    is_made_to_be_repeated(&call.name) || call.result.as_deref().is_none_or(says_to_come_back)
+}
+
+/// The other tools of a lap, each once.
+fn between(lap: &[Round], name: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for call in lap.iter().flatten().filter(|call| call.name != name) {
+        if !names.contains(&call.name) {
+            names.push(call.name.clone());
+        }
+    }
+    names
+}
+
+fn is_same_lap(one: &[Round], other: &[Round]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same_round(one, other))
+}
+
+/// The same calls, in any order, with the same results.
+fn is_same_round(one: &Round, other: &Round) -> bool {
+    let mut left: Vec<&PastCall> = other.iter().collect();
+    one.len() == other.len()
+        && one.iter().all(|call| match left.iter().position(|other| is_same_call(call, other)) {
+            Some(at) => {
+                left.swap_remove(at);
+                true
+            }
+            None => false,
+        })
+}
+
+fn is_same_call(one: &PastCall, other: &PastCall) -> bool {
+    let read = |call: &PastCall| serde_json::from_str::<Value>(&call.arguments).ok();
+    let same_arguments = || {
+        one.arguments == other.arguments
+            || matches!((read(one), read(other)), (Some(one), Some(other)) if is_same(&one, &other))
+    };
+    one.name == other.name && one.result == other.result && same_arguments()
+}
+
+fn diagnose(case: &Case<'_>, circle: &Circle<'_>) -> Diagnosis {
+    let name = quoted(&case.call.name);
+    let times = circle.times;
+    let message = format!("`{name}` was called {times} times with the same arguments, and gave the same each time");
+    let between = circle.between.iter().map(|name| quoted(name)).collect();
+    let (result, failed) = (excerpt(circle.result, MAX_RESULT), has_failed(circle.result));
+    case.diagnosis(FaultCode::Circle, Pointer::root(), message, &Facts { name, times, between, result, failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use crate::scanner::testing::{call, past, toolbook};
+    use crate::scanner::{Context, PastCall, Scan, Transcript, scan_in};
+    use callwright_types::rules::{Action, CircleRules, ScanRules};
+    use callwright_types::{Diagnosis, FaultCode};
+
+    const TOOLS: &str = r#"[{"name":"get_weather"},{"name":"search"},{"name":"get_build_status"},{"name":"move_robot"},{"name":"list_files"}]"#;
+
+    fn scanned(rules: &ScanRules, name: &str, rounds: &[&[PastCall]]) -> Scan {
+        let mut transcript = Transcript::default();
+        transcript.asked("What is the weather?");
+        rounds.iter().for_each(|round| transcript.called(round.to_vec()));
+        let context = Context { conversation: Some(&transcript), ..Context::default() };
+        scan_in(&call(name, r#"{"x":1}"#), 0, &toolbook(TOOLS), rules, &context)
+    }
+
+    fn found(name: &str, rounds: &[&[PastCall]]) -> Vec<Diagnosis> {
+        scanned(&ScanRules::default(), name, rounds).result.err().unwrap_or_default()
+    }
+
+    fn is_held_up(name: &str, rounds: &[&[PastCall]]) -> bool {
+        found(name, rounds).iter().any(|diagnosis| diagnosis.code == FaultCode::Circle)
+    }
+
+    fn weather(result: &str) -> PastCall {
+        past("get_weather", r#"{"x": 1.0}"#, result)
+    }
+
+    fn search(result: &str) -> PastCall {
+        past("search", r#"{"y":2}"#, result)
+    }
+
+    #[test]
+    fn the_third_time_is_held_up_by_default_and_says_what_the_earlier_ones_gave() {
+        let diagnosis = found("get_weather", &[&[weather("sunny")], &[weather("sunny")]]).remove(0);
+        assert_eq!((diagnosis.code, &diagnosis.facts["times"]), (FaultCode::Circle, &2.into()));
+        assert_eq!((&diagnosis.facts["result"], &diagnosis.facts["failed"]), (&"sunny".into(), &false.into()));
+        assert!(!is_held_up("get_weather", &[&[weather("sunny")]]), "the second time is only noted");
+    }
+
+    #[test]
+    fn it_is_one_fault_and_not_a_repetition_besides() {
+        let scan = scanned(&ScanRules::default(), "get_weather", &[&[weather("sunny")], &[weather("sunny")]]);
+        assert!(scan.advice.is_empty() && scan.result.unwrap_err().len() == 1);
+        let faults = ScanRules::default().faults.with(FaultCode::Circle, Action::Off);
+        let off = ScanRules { faults, ..ScanRules::default() };
+        let scan = scanned(&off, "get_weather", &[&[weather("sunny")], &[weather("sunny")]]);
+        assert!(scan.result.is_ok() && scan.advice[0].code == FaultCode::RepeatedCall);
+    }
+
+    #[test]
+    fn so_are_two_rounds_in_turn_whatever_the_order_within_them() {
+        let laps: [&[PastCall]; 4] = [&[weather("sunny")], &[search("[]")], &[weather("sunny")], &[search("[]")]];
+        let diagnosis = found("get_weather", &laps).remove(0);
+        assert_eq!(diagnosis.facts["between"], serde_json::json!(["search"]));
+        assert!(!is_held_up("get_weather", &laps[..3]), "not before the third time");
+        let both = [weather("sunny"), search("[]")];
+        let turned = [search("[]"), weather("sunny")];
+        assert!(is_held_up("get_weather", &[&both, &turned]));
+    }
+
+    #[test]
+    fn a_failure_that_comes_back_word_for_word_is_a_circle_whatever_the_tool() {
+        let stuck = past("move_robot", r#"{"x":1}"#, "Error: a wall is in the way");
+        assert!(is_held_up("move_robot", &[slice::from_ref(&stuck), slice::from_ref(&stuck)]));
+    }
+
+    #[test]
+    fn where_anything_changed_it_is_none() {
+        assert!(!is_held_up("get_weather", &[&[weather("sunny")], &[weather("rain")]]));
+        assert!(!is_held_up("get_weather", &[&[weather("sunny")], &[weather("sunny")], &[search("[]")]]));
+        let edits = |n: u32| past("search", &format!("{{\"y\":{n}}}"), "[]");
+        let (one, two) = ([edits(1)], [edits(2)]);
+        assert!(
+            !is_held_up("get_weather", &[&[weather("sunny")], &one, &[weather("sunny")], &two]),
+            "another call in between"
+        );
+        assert!(!is_held_up("get_weather", &[&[weather("sunny")], &[weather("sunny"), search("[]")]]));
+        let other = past("get_weather", r#"{"x":2}"#, "sunny");
+        assert!(!is_held_up("get_weather", &[&[weather("sunny")], &[other]]));
+    }
+
+    #[test]
+    fn polling_and_acting_are_none() {
+        for (name, result) in [
+            ("get_build_status", "{\"state\":\"red\"}"),
+            ("get_weather", "{\"state\":\"IN_PROGRESS\"}"),
+            ("get_weather", "503 service unavailable"),
+            ("move_robot", "{\"position\": 5}"),
+            ("get_weather", "ok"),
+            ("get_weather", "{\"success\": true}"),
+            ("get_weather", ""),
+            ("get_weather", "[old result cleared]"),
+        ] {
+            let again = past(name, r#"{"x":1}"#, result);
+            assert!(!is_held_up(name, &[slice::from_ref(&again), slice::from_ref(&again)]), "{name}: {result}");
+        }
+        let waits: [&[PastCall]; 4] = [
+            &[weather("sunny")],
+            &[past("wait", "{}", "waited")],
+            &[weather("sunny")],
+            &[past("wait", "{}", "waited")],
+        ];
+        assert!(!is_held_up("get_weather", &waits), "it is waited for in between");
+    }
+
+    #[test]
+    fn a_call_without_a_result_or_before_the_user_spoke_does_not_count() {
+        let unanswered = PastCall { result: None, ..weather("") };
+        assert!(!is_held_up("get_weather", &[slice::from_ref(&unanswered), slice::from_ref(&unanswered)]));
+        let mut transcript = Transcript::default();
+        transcript.called(vec![weather("sunny")]);
+        transcript.asked("And again?");
+        transcript.called(vec![weather("sunny")]);
+        let context = Context { conversation: Some(&transcript), ..Context::default() };
+        let again = call("get_weather", r#"{"x":1}"#);
+        assert!(scan_in(&again, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.is_ok());
+    }
+
+    #[test]
+    fn policy_says_how_often_and_how_long() {
+        let with = |calls, period| ScanRules { circle: CircleRules { calls, period }, ..ScanRules::default() };
+        let laps: [&[PastCall]; 4] = [&[weather("sunny")], &[search("[]")], &[weather("sunny")], &[search("[]")]];
+        assert!(scanned(&with(3, 1), "get_weather", &laps).result.is_ok());
+        assert!(scanned(&with(4, 2), "get_weather", &laps).result.is_ok());
+        assert!(scanned(&with(2, 1), "get_weather", &[&[weather("sunny")]]).result.is_err());
+        let three = [weather("sunny")];
+        assert!(scanned(&with(4, 1), "get_weather", &[&three, &three, &three]).result.is_err());
+    }
+}

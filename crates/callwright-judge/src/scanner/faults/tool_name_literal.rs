@@ -1,0 +1,56 @@
+//! E2.2 `tool_name_literal`: an offered tool has the same name but for case, separators or namespace.
+
+use serde::Serialize;
+
+use super::{Case, quoted};
+use callwright_common::json::Pointer;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The name that was called.
+    name: String,
+    /// The tools that it can mean.
+    candidates: Vec<String>,
+}
+
+pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
+    let candidates: Vec<String> =
+        case.toolbook.meant(&case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
+    let first = candidates.first()?;
+    let only = (candidates.len() == 1).then(|| first.clone());
+    let name = quoted(&case.call.name);
+    let message = match &only {
+        Some(only) => format!("no tool `{name}` is offered; it is written `{only}`"),
+        None => format!("no tool `{name}` is offered; it can mean `{}`", candidates.join("` or `")),
+    };
+    let mut diagnosis =
+        case.diagnosis(FaultCode::ToolNameLiteral, Pointer::root(), message, &Facts { name, candidates });
+    diagnosis.suggestion = only;
+    Some(diagnosis)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn another_writing_of_the_name_is_recognised() {
+        for name in ["getWeather", "get-weather", "GET_WEATHER", "functions.get_weather", "mcp__srv__getWeather"] {
+            let found = faults(TOOLS, name, r#"{"city":"Oslo"}"#);
+            assert_eq!(found[0].code, FaultCode::ToolNameLiteral, "{name}");
+            assert_eq!(found[0].suggestion.as_deref(), Some("get_weather"), "{name}");
+        }
+        assert_eq!(faults(TOOLS, "cancel", "{}")[0].suggestion.as_deref(), Some("orders.cancel"));
+        assert!(codes(TOOLS, "get_weather", r#"{"city":"Oslo"}"#).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_suggested_where_two_tools_can_be_meant() {
+        let found = faults(TOOLS, "makenote", "{}");
+        assert_eq!(found[0].code, FaultCode::ToolNameLiteral);
+        assert_eq!((found[0].suggestion.as_ref(), &found[0].facts["candidates"][1]), (None, &"makeNote".into()));
+    }
+}

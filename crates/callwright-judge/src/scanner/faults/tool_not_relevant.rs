@@ -1,0 +1,119 @@
+//! E2.1 `tool_not_relevant`: the tool is offered, but another one evidently serves the request better.
+//!
+//! Evidence is a search for the user's last message in the tools' texts and learned patterns ([`crate::scanner::Relevance`], handed in): another
+//! tool is close to the request in meaning, and the called one has next to nothing in common with it. Without vectors, matches of words take
+//! the place of closeness. A call that follows a call of the better tool is a step towards it and no fault.
+//!
+//! A request often needs a tool that it does not mention (look up the id first): the code is off unless a policy turns it on. BENCHMARKS.md,
+//! "Relevance", has the figures that decided so.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Case, quoted};
+use crate::scanner::toolbook::CompiledTool;
+use callwright_common::json::Pointer;
+use callwright_common::text::excerpt;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The tool that was called.
+    name: String,
+    /// What it does, cut short.
+    does: String,
+    /// The tool that serves the request better.
+    candidate: String,
+    /// What that one does, cut short.
+    description: String,
+}
+
+/// Characters of a tool's description that are repeated.
+const MAX_DESCRIPTION: usize = 160;
+
+pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diagnosis> {
+    better(case, tool).map(|better| diagnose(case, tool, better)).into_iter().collect()
+}
+
+/// The tool that evidently serves the request better.
+fn better<'a>(case: &Case<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
+    let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
+    let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
+    let was_called = rounds.into_iter().flatten().flatten().any(|call| call.name == best);
+    if was_called { None } else { case.toolbook.get(best).map(AsRef::as_ref) }
+}
+
+fn diagnose(case: &Case<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
+    let candidate = better.name().to_owned();
+    let message = format!("`{}` is offered, but `{candidate}` fits the request better", quoted(tool.name()));
+    let facts = Facts {
+        name: quoted(tool.name()),
+        does: excerpt(&tool.tool.description, MAX_DESCRIPTION),
+        candidate: candidate.clone(),
+        description: excerpt(&better.tool.description, MAX_DESCRIPTION),
+    };
+    let mut diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, &facts);
+    diagnosis.suggestion = Some(candidate);
+    diagnosis
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, call, past, toolbook};
+    use crate::scanner::{Context, Relevance, Transcript, scan_in};
+    use callwright_types::FaultCode;
+    use callwright_types::rules::{Action, ScanRules};
+
+    fn rules(action: Action) -> ScanRules {
+        let faults = ScanRules::default().faults.with(FaultCode::ToolNotRelevant, action);
+        ScanRules { faults, ..ScanRules::default() }
+    }
+
+    fn found(name: &str, arguments: &str, relevance: &Relevance, conversation: &Transcript) -> Vec<String> {
+        let context = Context { relevance: Some(relevance), conversation: Some(conversation), ..Context::default() };
+        let scan = scan_in(&call(name, arguments), 0, &toolbook(TOOLS), &rules(Action::Feedback), &context);
+        let found = scan.result.err().unwrap_or_default();
+        assert!(found.iter().all(|diagnosis| diagnosis.code == FaultCode::ToolNotRelevant));
+        found.into_iter().filter_map(|diagnosis| diagnosis.suggestion).collect()
+    }
+
+    const NOTHING: fn() -> Transcript = Transcript::default;
+
+    #[test]
+    fn a_tool_that_says_nothing_of_the_request_gives_way_to_one_that_says_much() {
+        let relevance = Relevance::by_words([("get_weather", 9.0), ("search", 1.0)], 0.8);
+        assert_eq!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()), ["get_weather"]);
+        assert_eq!(found("ping", "{}", &relevance, &NOTHING()), ["get_weather"]);
+        assert!(found("get_weather", r#"{"city":"Oslo"}"#, &relevance, &NOTHING()).is_empty());
+    }
+
+    #[test]
+    fn without_clear_evidence_nothing_is_said() {
+        let close = Relevance::by_words([("get_weather", 9.0), ("search", 8.0)], 0.8);
+        let vague = Relevance::by_words([("get_weather", 9.0)], 0.05);
+        for relevance in [close, vague, Relevance::default()] {
+            assert!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()).is_empty());
+        }
+        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &rules(Action::Feedback), &Context::default());
+        assert!(scan.result.is_ok(), "nobody said what is relevant");
+    }
+
+    #[test]
+    fn a_step_behind_the_better_tool_is_no_fault() {
+        let relevance = Relevance::by_words([("get_weather", 9.0)], 0.8);
+        let mut transcript = Transcript::default();
+        transcript.called(vec![past("get_weather", r#"{"city":"Oslo"}"#, "sunny")]);
+        assert!(found("ping", "{}", &relevance, &transcript).is_empty());
+    }
+
+    #[test]
+    fn it_is_off_unless_asked_for() {
+        let relevance = Relevance::by_words([("get_weather", 9.0)], 0.8);
+        let context = Context { relevance: Some(&relevance), ..Context::default() };
+        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
+        assert!(scan.result.is_ok() && scan.advice.is_empty());
+        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &rules(Action::Advise), &context);
+        assert!(scan.result.is_ok() && scan.advice[0].code == FaultCode::ToolNotRelevant);
+    }
+}

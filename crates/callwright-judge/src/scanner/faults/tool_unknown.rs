@@ -1,0 +1,44 @@
+//! E2 `tool_unknown`: no such tool, and nothing close.
+
+use serde::Serialize;
+
+use super::{Case, quoted};
+use callwright_common::json::Pointer;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The name that was called.
+    name: String,
+    /// The offered tools, nearest first.
+    nearest: Vec<String>,
+    /// How many are offered in all.
+    offered: usize,
+}
+
+pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
+    let facts = Facts {
+        name: quoted(&case.call.name),
+        nearest: case.nearest().iter().map(|&(name, _)| name.to_owned()).collect(),
+        offered: case.toolbook.tools().len(),
+    };
+    let message = format!("no tool `{}` is offered, and none is close to it", facts.name);
+    Some(case.diagnosis(FaultCode::ToolUnknown, Pointer::root(), message, &facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn an_unknown_tool_is_found_with_and_without_tools() {
+        let found = faults(TOOLS, "transfer_money", "{}");
+        assert_eq!(found[0].code, FaultCode::ToolUnknown);
+        assert_eq!(found[0].suggestion, None);
+        assert_eq!(found[0].facts["offered"], found[0].facts["nearest"].as_array().unwrap().len());
+        assert_eq!(codes("[]", "get_weather", "{}"), [FaultCode::ToolUnknown]);
+        assert_eq!(codes(TOOLS, "", "{}"), [FaultCode::ToolUnknown]);
+    }
+}

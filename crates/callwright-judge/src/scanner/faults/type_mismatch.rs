@@ -1,0 +1,77 @@
+//! E4.1 `type_mismatch`: the value's type is not the schema's.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Case, quoted};
+use crate::scanner::schema::{Rule, Violation, type_of};
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The value, as JSON, cut short.
+    value: String,
+    /// Its type.
+    actual: &'static str,
+    /// The types that it must have one of.
+    expected: Vec<&'static str>,
+    /// The values allowed, as JSON, where there is such a list.
+    options: Vec<String>,
+    /// What the parameter's author says about it.
+    description: String,
+}
+
+pub(super) fn check(
+    case: &Case<'_>,
+    tool: &CompiledTool,
+    arguments: &Value,
+    violation: &Violation,
+) -> Option<Diagnosis> {
+    let Rule::Type(expected) = &violation.rule else { return None };
+    let value = arguments.pointer(violation.path.as_str())?;
+    let actual = if value.is_f64() { "number" } else { type_of(value) };
+    let message =
+        format!("`{}` is of type {actual}, but must be {}", quoted(violation.path.as_str()), expected.join(" or "));
+    let described = tool.describe_argument(&violation.path).unwrap_or_default();
+    let facts = Facts {
+        value: quoted(&value.to_string()),
+        actual,
+        expected: expected.clone(),
+        options: described.options,
+        description: described.description,
+    };
+    Some(case.diagnosis(FaultCode::TypeMismatch, violation.path.clone(), message, &facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scanner::testing::{TOOLS, codes, faults};
+    use callwright_types::FaultCode;
+
+    #[test]
+    fn a_value_must_have_its_schemas_type() {
+        let found = faults(TOOLS, "get_weather", r#"{"city":["Oslo"],"num_days":"two"}"#);
+        assert_eq!(found.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(), ["/city", "/num_days"]);
+        assert!(found.iter().all(|found| found.code == FaultCode::TypeMismatch));
+        assert_eq!(found[1].facts["expected"][0], "integer");
+    }
+
+    #[test]
+    fn of_alternatives_that_all_differ_in_type_every_type_is_named() {
+        let found = faults(TOOLS, "search", r#"{"query":"x","limit":"many"}"#);
+        assert_eq!(found[0].code, FaultCode::TypeMismatch);
+        assert_eq!(found[0].facts["expected"], serde_json::json!(["integer", "null"]));
+        assert!(codes(TOOLS, "search", r#"{"query":"x","limit":null}"#).is_empty());
+    }
+
+    #[test]
+    fn a_whole_number_is_written_without_a_fraction_and_fits_a_number() {
+        assert_eq!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":2.0}"#), [FaultCode::TypeMismatch]);
+        assert_eq!(codes(TOOLS, "search", r#"{"query":"x","limit":2.0}"#), [FaultCode::TypeMismatch]);
+        assert!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":2}"#).is_empty());
+        assert!(codes(TOOLS, "search", r#"{"query":"x","weight":1}"#).is_empty());
+        assert!(codes(TOOLS, "search", r#"{"query":"x","weight":1.0}"#).is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! E4.4 `wrong_source`: the plan says that a value comes from another call's output, and it does not.
+//!
+//! What is expected is handed in ([`crate::scanner::Expectations`]): for an argument, the tool whose output feeds it and the
+//! values that the output has for it. Where it has none yet, that tool has to be called first, and no value can be right. A
+//! value that is spelled as a string, or with another case around it, is the same one; an argument that is not given is none.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Case, quoted};
+use crate::scanner::expectations::Expectation;
+use crate::scanner::same_value::is_same_reading;
+use crate::scanner::toolbook::CompiledTool;
+use callwright_types::{Diagnosis, FaultCode};
+
+/// What the template of this fault can say.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// The value, as JSON, cut short.
+    value: String,
+    /// The tool whose output the value comes from.
+    source: String,
+    /// Has that tool been called?
+    was_called: bool,
+    /// The values that its output has, as JSON.
+    options: Vec<String>,
+    /// What the parameter's author says about it.
+    description: String,
+}
+
+/// Values of an output that are listed.
+const MAX_OPTIONS: usize = 10;
+
+pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+    let expected = case.context.expectations.map(|expectations| expectations.expected.as_slice());
+    let of_tool = expected.unwrap_or_default().iter().filter(|expected| expected.tool == tool.name());
+    of_tool.filter_map(|expected| judge(case, tool, arguments, expected)).collect()
+}
+
+fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, expected: &Expectation) -> Option<Diagnosis> {
+    let value = arguments.pointer(expected.path.as_str())?;
+    if expected.values.iter().any(|known| is_same_reading(known, value)) {
+        return None;
+    }
+    let (place, source) = (quoted(expected.path.as_str()), quoted(&expected.source));
+    let was_called = !expected.values.is_empty();
+    let message = if was_called {
+        format!("`{place}` comes from the output of `{source}`, which does not say {}", quoted(&value.to_string()))
+    } else {
+        format!("`{place}` comes from the output of `{source}`, which has not been called yet")
+    };
+    let facts = Facts {
+        value: quoted(&value.to_string()),
+        source,
+        was_called,
+        options: expected.values.iter().take(MAX_OPTIONS).map(|known| quoted(&known.to_string())).collect(),
+        description: tool.describe_argument(&expected.path).unwrap_or_default().description,
+    };
+    let mut diagnosis = case.diagnosis(FaultCode::WrongSource, expected.path.clone(), message, &facts);
+    diagnosis.suggestion = match expected.values.as_slice() {
+        [Value::String(only)] => Some(only.clone()),
+        _ => None,
+    };
+    Some(diagnosis)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use crate::scanner::{Context, Expectation, Expectations, scan_in};
+    use callwright_common::json::Pointer;
+    use callwright_types::rules::ScanRules;
+    use callwright_types::{Diagnosis, FaultCode};
+
+    fn found(arguments: &str, values: &[Value]) -> Vec<Diagnosis> {
+        let expected = Expectation {
+            tool: "orders.cancel".to_owned(),
+            path: Pointer::from("/order_id"),
+            source: "search".to_owned(),
+            values: values.to_vec(),
+        };
+        let expectations = Expectations { expected: vec![expected] };
+        let context = Context { expectations: Some(&expectations), ..Context::default() };
+        let call = call("orders.cancel", arguments);
+        scan_in(&call, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_value_that_the_source_does_not_have_is_a_fault() {
+        let found = found(r#"{"order_id":7,"reason":"late"}"#, &[json!(8), json!(9)]);
+        assert_eq!((found[0].code, found[0].path.as_str()), (FaultCode::WrongSource, "/order_id"));
+        assert_eq!((&found[0].facts["options"], &found[0].facts["was_called"]), (&json!(["8", "9"]), &json!(true)));
+    }
+
+    #[test]
+    fn a_value_of_the_source_is_right_however_it_is_written_and_an_absent_one_is_no_fault_of_this_kind() {
+        for value in [json!(7), json!("7"), json!(7.0)] {
+            assert!(found(r#"{"order_id":7,"reason":"late"}"#, &[json!(1), value]).is_empty());
+        }
+        assert_eq!(found(r#"{"reason":"late"}"#, &[json!(7)])[0].code, FaultCode::ParameterMissing);
+    }
+
+    #[test]
+    fn no_value_is_right_before_its_source_was_called() {
+        let found = found(r#"{"order_id":7,"reason":"late"}"#, &[]);
+        assert!(found[0].message.contains("has not been called yet"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn other_tools_are_not_concerned() {
+        let expected = Expectation {
+            tool: "search".to_owned(),
+            path: Pointer::from("/order_id"),
+            source: "ping".to_owned(),
+            values: Vec::new(),
+        };
+        let expectations = Expectations { expected: vec![expected] };
+        let context = Context { expectations: Some(&expectations), ..Context::default() };
+        let call = call("orders.cancel", r#"{"order_id":7,"reason":"late"}"#);
+        assert!(scan_in(&call, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.is_ok());
+    }
+}

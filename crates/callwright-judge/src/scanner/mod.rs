@@ -1,0 +1,328 @@
+//! The fault table and its rules, one file per code; `CheckedCall`.
+//!
+//! Owns the judgement of calls against the tools offered. Must not do I/O or call a model: what it cannot compute is
+//! handed to it.
+//! A call that it did not pass cannot be executed: `CheckedCall` has no other constructor.
+
+mod answer;
+mod budget;
+mod checked_call;
+mod context;
+pub(crate) mod examination;
+mod expectations;
+mod faults;
+#[cfg(test)]
+pub(crate) mod generated;
+#[cfg(test)]
+mod hostile_tests;
+pub mod names;
+mod place;
+mod relevance;
+mod same_value;
+pub(crate) mod schema;
+mod settings;
+#[cfg(test)]
+mod shared_data_tests;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod toolbook;
+mod transcript;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub use answer::{CallFreeAnswer, scan_answer};
+pub use budget::{Budget, BudgetLimits};
+pub use checked_call::CheckedCall;
+pub use context::Context;
+pub use expectations::{Expectation, Expectations};
+pub use relevance::{FoundTool, Relevance};
+pub use schema::{Parameter, Validators};
+pub use settings::Settings;
+pub use toolbook::{CompiledTool, Toolbook};
+pub use transcript::{Conversation, PastCall, Round, Transcript};
+
+use callwright_common::json::Pointer;
+use callwright_types::rules::{Action, Report, ScanRules};
+use callwright_types::{Call, Diagnosis, FaultCode};
+use examination::{Examination, UnknownMember};
+use faults::{Case, Check, TABLE};
+use schema::{Rule, Violation};
+
+/// Diagnoses of one call that are reported; more do not help anybody to mend it.
+const MAX_DIAGNOSES: usize = 32;
+
+/// What a scan gives.
+#[derive(Debug)]
+pub struct Scan {
+    /// The call that may be passed on or executed, or the faults that hold it up: in the order of judgement, all of the
+    /// first faulty level or all that can be judged, as the rules say; never empty unless the budget is spent.
+    pub result: Result<CheckedCall, Vec<Diagnosis>>,
+    /// Faults that the rules say are noted only.
+    pub advice: Vec<Diagnosis>,
+}
+
+/// Judges the call at `index` of an answer against the tools offered, and nothing else.
+///
+/// # Errors
+/// The faults that hold the call up.
+pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -> Result<CheckedCall, Vec<Diagnosis>> {
+    scan_in(call, index, toolbook, rules, &Context::default()).result
+}
+
+/// Judges the call at `index` of an answer against the tools offered and what else is known.
+///
+/// Which fault something is does not depend on the rules; what is done about it does ([`Action`]): first the faults are
+/// found, then those that are switched off are forgotten and those that are only noted set aside.
+pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
+    if !context.step() {
+        return Scan { result: Err(Vec::new()), advice: Vec::new() };
+    }
+    let case = Case::new(call, index, toolbook, rules, context);
+    let tool = toolbook.get(&call.name);
+    if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
+        let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
+        return Scan { result: Ok(checked), advice: Vec::new() };
+    }
+    let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments).map(Value::Object);
+    let (case, found) = match (tool, &arguments) {
+        (Some(tool), Ok(arguments)) => {
+            let case = case.with_arguments(arguments);
+            let found = judge(&case, tool, arguments);
+            (case, found)
+        }
+        (tool, arguments) => {
+            let found = judge_unusable(&case, tool.is_some(), arguments.as_ref().err());
+            (case, found)
+        }
+    };
+    let (blocking, advice) = sort_by_action(&case, tool, found);
+    let result = if blocking.is_empty() && !context.is_spent() {
+        let tool = tool.map_or_else(|| Arc::new(CompiledTool::unknown(&call.name)), Arc::clone);
+        let arguments = if let Ok(Value::Object(arguments)) = arguments { Some(arguments) } else { None };
+        Ok(CheckedCall::new(call.clone(), tool, arguments))
+    } else {
+        Err(report(blocking, rules.report))
+    };
+    Scan { result, advice: report(advice, Report::All) }
+}
+
+/// The faults that hold the call up, and those that are only noted, as the rules say.
+fn sort_by_action(
+    case: &Case<'_>,
+    tool: Option<&Arc<CompiledTool>>,
+    found: Vec<Diagnosis>,
+) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
+    // What cannot be read cannot be executed: the proxy's own tools get no call that says nothing.
+    let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
+    let blocks = |diagnosis: &Diagnosis| {
+        case.rules.faults.of(diagnosis.code).blocks() || (diagnosis.code == FaultCode::NoCall && is_proxys)
+    };
+    let (blocking, mut advice): (Vec<_>, Vec<_>) = found.into_iter().partition(blocks);
+    advice.retain(|diagnosis| case.rules.faults.of(diagnosis.code) != Action::Off);
+    (blocking, advice)
+}
+
+/// The faults of a call that cannot be held against a schema: its arguments cannot be read, or its tool is not known.
+fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
+    let unread = error.and_then(|error| {
+        first(|check| match check {
+            Check::Arguments(check) => check(case, error),
+            _ => None,
+        })
+    });
+    let unknown = || {
+        first(|check| match check {
+            Check::ToolName(check) => check(case),
+            _ => None,
+        })
+    };
+    unread.into_iter().chain(if tool_is_known { None } else { unknown() }).collect()
+}
+
+/// The faults of arguments that were held against their tool's schema.
+fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+    let found = tool.examine(arguments, case.rules.unknown_parameters);
+    let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
+    let blocks = |diagnosis: &Diagnosis| case.rules.faults.of(diagnosis.code).blocks();
+    for fault in &TABLE {
+        let Check::Call(check) = fault.check else { continue };
+        // Only calls that are otherwise right are held against earlier ones.
+        let comes_last = fault.code.level() == FaultCode::RepeatedCall.level();
+        if case.rules.faults.of(fault.code) == Action::Off || (comes_last && diagnoses.iter().any(blocks)) {
+            continue;
+        }
+        if !case.context.step() {
+            break;
+        }
+        let known = diagnoses.len();
+        for diagnosis in check(case, tool, arguments) {
+            debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
+            // A value that breaks a rule of its schema is that fault alone.
+            if !diagnoses.iter().take(known).any(|other| is_at_value(other, &diagnosis)) {
+                diagnoses.push(diagnosis);
+            }
+        }
+    }
+    diagnoses
+}
+
+/// Is a fault already known at the very value of another one?
+fn is_at_value(known: &Diagnosis, diagnosis: &Diagnosis) -> bool {
+    known.path == diagnosis.path && !diagnosis.path.is_root()
+}
+
+fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examination<'_>) -> Vec<Diagnosis> {
+    let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
+    let judged: Vec<Option<Diagnosis>> =
+        members.iter().take(MAX_DIAGNOSES).map(|member| judge_member(case, tool, member)).collect();
+    violations.retain(|violation| !is_meant(case, &members, &judged, violation));
+    drop_followers(&mut violations);
+    let mut diagnoses: Vec<Diagnosis> = judged.into_iter().flatten().collect();
+    diagnoses.extend(reported(&violations).take_while(|_| case.context.step()).filter_map(|violation| {
+        first(|check| match check {
+            Check::Value(check) => check(case, tool, arguments, violation),
+            _ => None,
+        })
+    }));
+    diagnoses
+}
+
+/// The violations that are put into words: of each kind as many as are reported of a call, because each costs a look into the schema.
+fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
+    let mut taken = [0; 3];
+    violations.iter().filter(move |violation| {
+        let [missing, types, others] = &mut taken;
+        let count = match violation.rule {
+            Rule::Missing(_) => missing,
+            Rule::Type(_) => types,
+            _ => others,
+        };
+        *count += 1;
+        *count <= MAX_DIAGNOSES
+    })
+}
+
+fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+    if !case.context.step() {
+        return None;
+    }
+    first(|check| match check {
+        Check::Member(check) => check(case, tool, member),
+        _ => None,
+    })
+}
+
+/// Is there nothing that an unknown member could mean, here or in another tool (E3)?
+pub(crate) fn means_nothing(
+    call: &Call,
+    toolbook: &Toolbook,
+    rules: &ScanRules,
+    context: &Context<'_>,
+    (tool, arguments): (&CompiledTool, &Value),
+    member: &UnknownMember<'_>,
+) -> bool {
+    let case = Case::new(call, 0, toolbook, rules, context).with_arguments(arguments);
+    judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
+}
+
+/// Is the parameter that is missing the one that a member with an unknown name means? Then the name is the fault; but where
+/// wrong names are let through, the parameter is missing all the same.
+fn is_meant(
+    case: &Case<'_>,
+    members: &[UnknownMember<'_>],
+    judged: &[Option<Diagnosis>],
+    violation: &Violation,
+) -> bool {
+    let Rule::Missing(name) = &violation.rule else { return false };
+    let means = |diagnosis: &Diagnosis| {
+        diagnosis.suggestion.as_ref() == Some(name) && case.rules.faults.of(diagnosis.code).blocks()
+    };
+    members
+        .iter()
+        .zip(judged)
+        .any(|(member, judged)| member.object == violation.path && judged.as_ref().is_some_and(means))
+}
+
+/// A value of the wrong type breaks other rules for that reason alone: only the type is reported.
+fn drop_followers(violations: &mut Vec<Violation>) {
+    let mistyped: HashSet<Pointer> = violations
+        .iter()
+        .filter(|violation| matches!(violation.rule, Rule::Type(_)))
+        .map(|violation| violation.path.clone())
+        .collect();
+    violations.retain(|violation| match violation.rule {
+        Rule::Options(_) | Rule::Constraint(..) => !mistyped.contains(&violation.path),
+        _ => true,
+    });
+}
+
+/// The diagnosis of the first check in the table that gives one.
+fn first(run: impl Fn(&Check) -> Option<Diagnosis>) -> Option<Diagnosis> {
+    TABLE.iter().find_map(|fault| {
+        let diagnosis = run(&fault.check)?;
+        debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
+        Some(diagnosis)
+    })
+}
+
+fn report(mut diagnoses: Vec<Diagnosis>, report: Report) -> Vec<Diagnosis> {
+    diagnoses.sort_by_key(|diagnosis| diagnosis.code.level());
+    if report == Report::First
+        && let Some(level) = diagnoses.first().map(|diagnosis| diagnosis.code.level())
+    {
+        diagnoses.retain(|diagnosis| diagnosis.code.level() == level);
+    }
+    diagnoses.dedup_by(|one, other| (one.code, &one.path) == (other.code, &other.path));
+    diagnoses.truncate(MAX_DIAGNOSES);
+    diagnoses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::testing::{TOOLS, call, codes, faults_under, toolbook};
+
+    #[test]
+    fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
+        let codes: HashSet<FaultCode> = TABLE.iter().map(|fault| fault.code).collect();
+        assert_eq!(codes.len(), TABLE.len());
+        assert!(TABLE.windows(2).all(|pair| pair[0].code.level() <= pair[1].code.level()));
+    }
+
+    #[test]
+    fn the_first_faulty_level_or_every_one_is_reported() {
+        use FaultCode::{NoCall, ParameterUnknown, ToolUnknown, TypeMismatch};
+        let all = ScanRules { report: Report::All, ..ScanRules::default() };
+        let both = |name, arguments| -> [Vec<FaultCode>; 2] {
+            let found = faults_under(&all, TOOLS, name, arguments);
+            [codes(TOOLS, name, arguments), found.iter().map(|diagnosis| diagnosis.code).collect()]
+        };
+        let found = both("get_weather", r#"{"city":1,"zzz":2}"#);
+        assert_eq!(found, [vec![ParameterUnknown], vec![ParameterUnknown, TypeMismatch]]);
+        assert_eq!(both("transfer_money", "nonsense"), [vec![NoCall], vec![NoCall, ToolUnknown]]);
+    }
+
+    #[test]
+    fn a_checked_call_holds_what_was_scanned() {
+        let book = toolbook(TOOLS);
+        let call = call("get_weather", r#"{"city": "Oslo"}"#);
+        let checked = scan(&call, 0, &book, &ScanRules::default()).unwrap();
+        assert_eq!((checked.call(), checked.tool().name()), (&call, "get_weather"));
+        assert_eq!((checked.arguments()["city"].as_str(), checked.is_free_text()), (Some("Oslo"), false));
+    }
+
+    #[test]
+    fn free_text_passes_unjudged() {
+        let book = toolbook(r#"[{"name":"sql","parameters":null,"free_text":true}]"#);
+        let checked = scan(&call("sql", "SELECT 1"), 0, &book, &ScanRules::default()).unwrap();
+        assert!(checked.is_free_text() && checked.arguments().is_empty());
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_one_fault() {
+        assert_eq!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","unit":7}"#), [FaultCode::TypeMismatch]);
+    }
+}

@@ -1,0 +1,392 @@
+//! When are two names the same but for their writing, and how alike are they otherwise?
+
+use std::hash::{Hash, Hasher};
+
+use unicode_normalization::UnicodeNormalization;
+
+/// A name without its writing: compatibility-normalised (Unicode NFKC), lower case, letters and digits only
+/// (AutoFeedback section 3.2.2, for all scripts). Empty for a name that has neither.
+pub fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        return name
+            .bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(|byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
+    }
+    name.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Marks between a namespace and a name.
+const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
+
+/// The part of a tool's name behind its namespace: `login` of `user.login`, `user::login`, `user/login`, `mcp__user__login`.
+/// `None` for a name without a namespace.
+pub fn without_namespace(name: &str) -> Option<&str> {
+    let start = NAMESPACE_MARKS.iter().filter_map(|mark| name.rfind(mark).map(|at| at + mark.len())).max()?;
+    name.get(start..).filter(|rest| !rest.is_empty())
+}
+
+/// The parts of a tool's name behind each of its namespaces but the last: `user__login` of `mcp__user__login`.
+pub(crate) fn partly_qualified(name: &str) -> impl Iterator<Item = &str> {
+    let last = without_namespace(name).map_or(0, str::len);
+    let marks = NAMESPACE_MARKS.iter().flat_map(|mark| name.match_indices(mark));
+    marks.filter_map(|(at, mark)| name.get(at + mark.len()..)).filter(move |rest| rest.len() > last)
+}
+
+/// Scopes that prompts and chat templates put before every tool's name.
+const SCOPES: [&str; 8] =
+    ["functions.", "functions:", "function.", "default_api.", "default_api:", "tools.", "tool.", "mcp__"];
+
+/// A name without a scope that every tool has; `None` for one without such a scope.
+pub(crate) fn without_scope(name: &str) -> Option<&str> {
+    SCOPES.iter().find_map(|scope| name.strip_prefix(scope)).filter(|rest| !rest.is_empty())
+}
+
+/// A name without debris of a chat template: tokens (`x<|channel|>commentary`), tags (`x</arg_value>`) and the number of the
+/// call (`x:0`). `None` for a name without debris, or where nothing else is left.
+pub(crate) fn without_debris(name: &str) -> Option<&str> {
+    let mut rest = name.trim();
+    while let Some(length) = template_token(rest) {
+        rest = rest.get(length..)?.trim_start();
+    }
+    let is_token = |(at, _): &(usize, &str)| rest.get(*at..).and_then(template_token).is_some();
+    if let Some((at, _)) = rest.match_indices('<').find(is_token) {
+        // Behind the token, only words may follow: brackets and quotes would be arguments.
+        let behind = rest.get(at..)?;
+        if behind.contains(['(', '{', '[', '"', '\'', '=']) {
+            return None;
+        }
+        rest = rest.get(..at)?.trim_end();
+    }
+    if let Some((before, number)) = rest.rsplit_once(':')
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        rest = before;
+    }
+    (rest != name && !fold(rest).is_empty()).then_some(rest)
+}
+
+/// Bytes of the complete token (`<|end|>`, `<｜end｜>`) or tag (`<arg_key>`, `</arg_key>`) that `text` begins with.
+pub(crate) fn template_token(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('<')?;
+    let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
+    let word = inner.get(..end)?;
+    let plain = word.trim_matches(['/', '|', '｜']);
+    let is_word = |letter: char| letter.is_alphanumeric() || "_-:.▁".contains(letter);
+    (!plain.is_empty() && plain.chars().all(is_word)).then_some(end + 2)
+}
+
+/// Bytes of a token or tag.
+const MAX_TOKEN: usize = 64;
+
+/// A name, read once for many comparisons.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    folded: String,
+    /// Letters of the folded name.
+    length: usize,
+    /// Hashes of the words, sorted: two words of one hash are as good as the same.
+    words: Vec<u64>,
+    /// How often each letter occurs, by [`bucket`].
+    letters: [u8; BUCKETS],
+}
+
+/// Letters `a` to `z`, digits, and everything else together.
+const BUCKETS: usize = 26 + 10 + 1;
+
+fn bucket(letter: char) -> usize {
+    match letter {
+        'a'..='z' => letter as usize - 'a' as usize,
+        '0'..='9' => 26 + letter as usize - '0' as usize,
+        _ => BUCKETS - 1,
+    }
+}
+
+impl Name {
+    /// Reads a name; of a very long one the beginning.
+    pub(crate) fn read(name: &str) -> Self {
+        let name = clip(name);
+        let folded = fold(name);
+        let mut letters = [0_u8; BUCKETS];
+        for letter in folded.chars() {
+            if let Some(count) = letters.get_mut(bucket(letter)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut words: Vec<u64> = words(name).iter().map(hash).collect();
+        words.sort_unstable();
+        Self { length: folded.chars().count(), folded, words, letters }
+    }
+
+    /// How alike two names are, 0 to 1: the better of their spelling (optimal string alignment distance over the folded
+    /// names, normalised by the longer) and their words (Sørensen-Dice coefficient), so that both `get_wether` and
+    /// `weather_get` are close to `get_weather`.
+    fn similarity(&self, other: &Self) -> f64 {
+        let longer = self.length.max(other.length);
+        if longer == 0 {
+            return 0.0;
+        }
+        let distance = strsim::osa_distance(&self.folded, &other.folded);
+        share(longer - distance.min(longer), longer).max(self.dice(other))
+    }
+
+    /// What the similarity is at most: each edit changes one letter, so the letters that two names do not share cost one
+    /// each. Takes a fraction of the time. Names of lengths too different for a similarity of `floor` are not compared by letters.
+    fn bound(&self, other: &Self, floor: f64) -> f64 {
+        let longer = self.length.max(other.length);
+        let by_length = share(self.length.min(other.length), longer.max(1));
+        if by_length < floor {
+            return by_length.max(self.dice(other));
+        }
+        let common: usize =
+            self.letters.iter().zip(&other.letters).map(|(one, other)| usize::from(*one.min(other))).sum();
+        share(common.min(longer), longer.max(1)).max(self.dice(other))
+    }
+
+    fn dice(&self, other: &Self) -> f64 {
+        let all = self.words.len() + other.words.len();
+        let (mut one, mut two, mut shared) = (self.words.as_slice(), other.words.as_slice(), 0);
+        while let ([first, rest @ ..], [second, others @ ..]) = (one, two) {
+            if first == second {
+                shared += 1;
+            }
+            if first <= second {
+                one = rest;
+            }
+            if second <= first {
+                two = others;
+            }
+        }
+        if shared == 0 { 0.0 } else { share(2 * shared, all) }
+    }
+}
+
+fn hash(word: &String) -> u64 {
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "names are clipped to a few hundred letters")]
+    let share = part as f64 / whole as f64;
+    share
+}
+
+/// How alike two names are, 0 to 1.
+#[cfg(test)]
+pub(crate) fn similarity(one: &str, other: &str) -> f64 {
+    Name::read(one).similarity(&Name::read(other))
+}
+
+/// Names that others are compared with, read once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names(Vec<Name>);
+
+/// Names that are compared letter by letter for one that is looked up: those that can be most similar. Of real names a handful
+/// come that far.
+const MAX_COMPARED: usize = 32;
+
+impl Names {
+    /// Reads names.
+    pub(crate) fn read<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(names.into_iter().map(Name::read).collect())
+    }
+
+    /// The `limit` names most similar to `name` among those that are `wanted` by their position and at least `floor` similar, best
+    /// first, as positions with similarities; equally similar ones keep their order.
+    pub(crate) fn nearest(
+        &self,
+        name: &str,
+        limit: usize,
+        floor: f64,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, f64)> {
+        let name = Name::read(name);
+        let mut ranked = self.rank(&name, limit, floor, wanted, |other| name.similarity(other));
+        ranked.retain(|(_, similarity)| *similarity >= floor);
+        ranked
+    }
+
+    fn rank(
+        &self,
+        name: &Name,
+        limit: usize,
+        floor: f64,
+        wanted: impl Fn(usize) -> bool,
+        mut compare: impl FnMut(&Name) -> f64,
+    ) -> Vec<(usize, f64)> {
+        // Most names share too little with a made-up one to be compared letter by letter, or even to be sorted.
+        let numbered = self.0.iter().enumerate().map(|(index, other)| (index, other, name.bound(other, floor)));
+        let mut bounded: Vec<(usize, &Name, f64)> =
+            numbered.filter(|(index, _, bound)| *bound >= floor && wanted(*index)).collect();
+        bounded.sort_by(|one, other| other.2.total_cmp(&one.2).then(one.0.cmp(&other.0)));
+        let mut best: Vec<(usize, f64)> = Vec::with_capacity(limit + 1);
+        for (index, other, bound) in bounded.into_iter().take(MAX_COMPARED.max(limit)) {
+            if best.len() == limit && best.last().is_some_and(|(_, worst)| bound < *worst) {
+                break;
+            }
+            best.push((index, compare(other)));
+            best.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            best.truncate(limit);
+        }
+        best
+    }
+}
+
+/// Characters of a name that are compared: the distance takes quadratic time, and no real name is longer.
+const MAX_CHARS: usize = 128;
+
+fn clip(name: &str) -> &str {
+    name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
+}
+
+/// The words of a name, folded: split at separators, and where a capital follows a small letter or a digit.
+pub(crate) fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut previous: Option<char> = None;
+    for letter in name.chars() {
+        if letter.is_alphanumeric() {
+            let begins = previous.is_none_or(|previous| {
+                !previous.is_alphanumeric() || (letter.is_uppercase() && !previous.is_uppercase())
+            });
+            if begins {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.extend(letter.to_lowercase());
+            }
+        }
+        previous = Some(letter);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_does_not_distinguish_names() {
+        for name in ["userLogin", "user_login", "user.login", "USER-LOGIN", "User Login", "ｕｓｅｒ_login"] {
+            assert_eq!(fold(name), "userlogin");
+        }
+        assert_eq!(fold("天气_查询"), "天气查询");
+        assert_eq!(fold("__"), "");
+    }
+
+    #[test]
+    fn a_namespace_ends_at_its_last_mark() {
+        for name in ["user.login", "a.user::login", "functions/login", "mcp__user__login"] {
+            assert_eq!(without_namespace(name), Some("login"));
+        }
+        assert_eq!(without_namespace("user_login"), None);
+        assert_eq!(without_namespace("login."), None);
+    }
+
+    #[test]
+    fn a_name_is_qualified_by_each_of_its_namespaces() {
+        assert_eq!(partly_qualified("mcp__user__login").collect::<Vec<_>>(), ["user__login"]);
+        assert_eq!(partly_qualified("a.b:c/d").collect::<Vec<_>>(), ["b:c/d", "c/d"]);
+        assert_eq!(partly_qualified("user_login").count() + partly_qualified("user.login").count(), 0);
+        assert_eq!(without_scope("functions.user.login"), Some("user.login"));
+        assert_eq!((without_scope("user.login"), without_scope("functions.")), (None, None));
+    }
+
+    #[test]
+    fn debris_of_templates_is_recognised_and_nothing_else() {
+        for (name, clean) in [
+            ("login<|channel|>commentary", "login"),
+            ("login<|constrain|>json", "login"),
+            ("login</arg_value>", "login"),
+            ("login</arg_key><arg_value>", "login"),
+            ("<tool_call>login", "login"),
+            ("<｜tool▁call▁begin｜>login", "login"),
+            ("functions.login:0", "functions.login"),
+            ("login:12<|im_end|>", "login"),
+        ] {
+            assert_eq!(without_debris(name), Some(clean), "{name}");
+        }
+        for name in ["login", "login:", "user:login", "a<b", "login<arg_key", "<|end|>", "f</a>(x=1)", "a < b >", ""] {
+            assert_eq!(without_debris(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn spelling_and_order_of_words_make_names_alike() {
+        assert!(similarity("get_wether", "get_weather") > 0.85);
+        assert!((similarity("weatherGet", "get_weather") - 1.0).abs() < f64::EPSILON);
+        assert!(similarity("get_weather", "delete_user") < 0.5);
+        assert!(similarity("", "x") < 0.1);
+    }
+
+    fn nearest<'a>(name: &str, offered: &[&'a str], limit: usize) -> Vec<&'a str> {
+        let ranked = Names::read(offered.iter().copied()).nearest(name, limit, 0.0, |_| true);
+        ranked.into_iter().map(|(index, _)| offered[index]).collect()
+    }
+
+    #[test]
+    fn the_nearest_names_come_first() {
+        let offered = ["cancel_order", "get_weather", "fetch_forecast"];
+        assert_eq!(nearest("fetch_weather", &offered, 2), ["get_weather", "fetch_forecast"]);
+        assert_eq!(nearest(&"x".repeat(100_000), &offered, 1).len(), 1);
+        assert!(nearest("x", &[], 3).is_empty() && nearest("x", &offered, 0).is_empty());
+        let ranked = Names::read(offered).nearest("fetch_weather", 2, 0.0, |index| index != 1);
+        assert_eq!(ranked[0].0, 2);
+    }
+
+    #[test]
+    fn letters_that_are_not_shared_bound_the_similarity() {
+        let names = ["get_weather", "weatherGet", "getw", "天气", "天气预报_x", "", "a1b2", "tteeaagghhrrww"];
+        for one in names.map(Name::read) {
+            for other in names.map(Name::read) {
+                assert!(one.similarity(&other) <= one.bound(&other, 0.0) + 1e-9);
+                assert!(one.similarity(&other) < 0.5 || one.bound(&other, 0.5) + 1e-9 >= one.similarity(&other));
+                assert!((one.similarity(&other) - other.similarity(&one)).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn few_names_are_compared_letter_by_letter_however_many_there_are() {
+        let verbs = ["get", "set", "list", "create", "delete", "update", "find", "cancel"];
+        let offered: Vec<String> =
+            (0..400).map(|index| format!("{}_{}_{index}", verbs[index % 8], "entity".repeat(index % 3))).collect();
+        let hostile: Vec<String> = (0..400).map(|index| format!("{:09b}", index)).collect();
+        for names in [offered, hostile] {
+            let book = Names::read(names.iter().map(String::as_str));
+            let mut compared = 0;
+            for unknown in &names {
+                let name = Name::read(&format!("{unknown}x"));
+                book.rank(
+                    &name,
+                    2,
+                    0.0,
+                    |_| true,
+                    |other| {
+                        compared += 1;
+                        name.similarity(other)
+                    },
+                );
+            }
+            assert!(compared <= names.len() * MAX_COMPARED, "{compared}");
+        }
+    }
+
+    #[test]
+    fn the_bound_changes_no_result_where_few_names_can_be_meant() {
+        let offered = ["get_weather", "get_wether_map", "weather", "set_weather", "fetch_forecast", "cancel_order"];
+        let book = Names::read(offered);
+        for name in ["get_wheather", "weather_get", "cancelorders", "forecast", "zzz", ""] {
+            let mut all: Vec<(usize, f64)> =
+                offered.iter().enumerate().map(|(index, other)| (index, similarity(name, other))).collect();
+            all.sort_by(|one, other| other.1.total_cmp(&one.1));
+            all.truncate(3);
+            assert_eq!(book.nearest(name, 3, 0.0, |_| true), all, "{name}");
+            all.retain(|(_, similarity)| *similarity >= 0.6);
+            assert_eq!(book.nearest(name, 3, 0.6, |_| true), all, "{name}");
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Schemas as providers accept them, made into schemas that a validator accepts.
+//!
+//! Models are offered tools whose schemas no strict validator would take: `"type": "dict"`, `"nullable": true`, a tuple
+//! of item schemas, draft-4 bounds. Providers pass them on, so we read them as they are meant. What has no meaning at all
+//! (a bound that is no number, a pattern that is no regular expression, a reference to nowhere) is left out and noted:
+//! it judges nothing, and everything else still does.
+
+use std::collections::HashSet;
+
+use jsonschema::Draft;
+use serde_json::{Map, Number, Value};
+
+use super::keywords::{Form, form};
+use super::{build_options, value_type};
+use callwright_common::json::Pointer;
+use callwright_common::schema;
+
+/// Levels of schema inside schema that are read; what lies deeper accepts anything. Real schemas stay below 20; the bound
+/// keeps recursion off the end of the stack.
+const MAX_DEPTH: usize = 64;
+
+/// Regular expressions of one schema that are compiled: each may take up to [`super::REGEX_BYTES`] of memory.
+const MAX_PATTERNS: usize = 128;
+
+/// Notes kept about one schema.
+const MAX_NOTES: usize = 16;
+
+/// A schema that a validator of its draft accepts.
+#[derive(Debug)]
+pub(super) struct Normalised {
+    /// The schema.
+    pub(super) schema: Value,
+    /// Its draft: as `$schema` says, else 2020-12.
+    pub(super) draft: Draft,
+    /// What was left out and why, one line each.
+    pub(super) notes: Vec<String>,
+}
+
+/// Normalises the schema of a tool's argument object.
+pub(super) fn normalise(parameters: &Value) -> Normalised {
+    let mut reader = Reader { draft: draft_of(parameters), ..Reader::default() };
+    let mut schema = match parameters {
+        Value::Object(_) | Value::Bool(_) => reader.schema(parameters, &Pointer::root(), 0),
+        Value::Null => Value::Bool(true),
+        _ => {
+            reader.note(&Pointer::root(), "a schema is an object");
+            Value::Bool(true)
+        }
+    };
+    reader.follow_references(&mut schema);
+    value_type::admit_object(&mut schema);
+    Normalised { schema, draft: reader.draft, notes: reader.notes }
+}
+
+fn draft_of(schema: &Value) -> Draft {
+    let uri = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let name = uri.trim_end_matches('#').trim_end_matches("/schema");
+    [
+        ("draft-04", Draft::Draft4),
+        ("draft-06", Draft::Draft6),
+        ("draft-07", Draft::Draft7),
+        ("2019-09", Draft::Draft201909),
+    ]
+    .into_iter()
+    .find_map(|(suffix, draft)| name.ends_with(suffix).then_some(draft))
+    .unwrap_or(Draft::Draft202012)
+}
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    notes: Vec<String>,
+    patterns: usize,
+    references: Vec<String>,
+    /// Places that were read as schemas, by pointer.
+    read: HashSet<String>,
+}
+
+impl Reader {
+    fn note(&mut self, at: &Pointer, why: &str) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(format!("`{at}`: {why}"));
+        }
+    }
+
+    fn schema(&mut self, value: &Value, at: &Pointer, depth: usize) -> Value {
+        if depth >= MAX_DEPTH {
+            self.note(at, "nested too deeply; accepts anything");
+            return Value::Bool(true);
+        }
+        self.read.insert(at.as_str().to_owned());
+        let keywords = match value {
+            Value::Object(keywords) => keywords,
+            Value::Bool(_) => return value.clone(),
+            _ => {
+                self.note(at, "not a schema; accepts anything");
+                return Value::Bool(true);
+            }
+        };
+        let mut kept = Map::with_capacity(keywords.len());
+        for (keyword, value) in keywords {
+            match self.keyword(keyword, value, &at.child(keyword), depth) {
+                Some(value) => drop(kept.insert(keyword.clone(), value)),
+                None if form(keyword) != Some(Form::Identity) => {
+                    self.note(&at.child(keyword), "not of this keyword's form; left out");
+                }
+                None => {}
+            }
+        }
+        self.modernise(&mut kept);
+        value_type::settle(&mut kept);
+        drop_impossible_names(&mut kept);
+        Value::Object(kept)
+    }
+
+    /// A keyword's value in the keyword's form; `None` where it has another.
+    fn keyword(&mut self, keyword: &str, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
+        let Some(form) = form(keyword) else { return Some(value.clone()) };
+        match form {
+            Form::Identity => None,
+            Form::Schema => Some(self.schema(value, at, depth + 1)),
+            Form::SchemaOrList if value.is_array() => self.list(value, at, depth),
+            Form::SchemaOrList => Some(self.schema(value, at, depth + 1)),
+            Form::SchemaList => self.list(value, at, depth),
+            Form::SchemaMap => self.map(value, at, |reader, value, at| Some(reader.schema(value, at, depth + 1))),
+            Form::SchemaPatterns => self.map(value, at, |reader, value, at| {
+                let usable = reader.is_pattern(&at.last()?);
+                usable.then(|| reader.schema(value, at, depth + 1))
+            }),
+            Form::Dependencies => self
+                .map(value, at, |reader, value, at| names(value).or_else(|| Some(reader.schema(value, at, depth + 1)))),
+            Form::NamesMap => self.map(value, at, |_, value, _| names(value)),
+            Form::Names => names(value),
+            Form::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
+            Form::Number => number(value).map(Value::Number),
+            Form::PositiveNumber => {
+                number(value).filter(|number| number.as_f64().is_some_and(|number| number > 0.0)).map(Value::Number)
+            }
+            Form::ExclusiveBound => value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number)),
+            Form::Count => count(value).map(Value::from),
+            Form::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
+            Form::Reference => self.reference(value.as_str()?),
+            Form::Text => value.as_str().map(Value::from),
+            Form::Flag => value.as_bool().map(Value::from),
+            Form::Examples => value.is_array().then(|| value.clone()),
+            Form::Type => Some(value.clone()),
+        }
+    }
+
+    fn list(&mut self, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
+        let items = value.as_array().filter(|items| !items.is_empty())?;
+        let read = items.iter().enumerate().map(|(index, item)| self.schema(item, &at.item(index), depth + 1));
+        Some(Value::Array(read.collect()))
+    }
+
+    fn map(
+        &mut self,
+        value: &Value,
+        at: &Pointer,
+        mut read: impl FnMut(&mut Self, &Value, &Pointer) -> Option<Value>,
+    ) -> Option<Value> {
+        let mut kept = Map::new();
+        for (name, value) in value.as_object()? {
+            let at = at.child(name);
+            match read(self, value, &at) {
+                Some(value) => drop(kept.insert(name.clone(), value)),
+                None => self.note(&at, "cannot be used; left out"),
+            }
+        }
+        Some(Value::Object(kept))
+    }
+
+    /// Does the linear-time engine take this pattern? (It has no look-around and no back-references.)
+    fn is_pattern(&mut self, pattern: &str) -> bool {
+        self.patterns += 1;
+        self.patterns <= MAX_PATTERNS
+            && build_options(self.draft).build(&serde_json::json!({ "pattern": pattern })).is_ok()
+    }
+
+    fn reference(&mut self, text: &str) -> Option<Value> {
+        self.references.push(schema::pointer(text)?);
+        Some(Value::from(text))
+    }
+
+    /// Reads the targets of references that lie outside every schema read so far (`#/components/...`), and leaves out
+    /// references to nowhere.
+    fn follow_references(&mut self, schema: &mut Value) {
+        let mut dangling = HashSet::new();
+        while let Some(target) = self.references.pop() {
+            if self.read.contains(&target) {
+                continue;
+            }
+            match schema.pointer(&target).cloned() {
+                Some(found) => {
+                    let read = self.schema(&found, &Pointer::from(target.as_str()), 0);
+                    if let Some(place) = schema.pointer_mut(&target) {
+                        *place = read;
+                    }
+                }
+                None => {
+                    self.note(&Pointer::from(target.as_str()), "referred to, but not there; accepts anything");
+                    self.read.insert(target.clone());
+                    dangling.insert(target);
+                }
+            }
+        }
+        if !dangling.is_empty() {
+            remove_references(schema, &dangling);
+        }
+    }
+
+    /// Brings draft-4 bounds and positional items into the form of a later draft, unless the schema says it is of one
+    /// that had them.
+    fn modernise(&self, keywords: &mut Map<String, Value>) {
+        let is_draft4 = self.draft == Draft::Draft4;
+        for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+            match keywords.get(exclusive) {
+                Some(Value::Bool(true)) if !is_draft4 => match keywords.shift_remove(bound) {
+                    Some(limit) => drop(keywords.insert(exclusive.to_owned(), limit)),
+                    None => drop(keywords.shift_remove(exclusive)),
+                },
+                Some(Value::Bool(false)) if !is_draft4 => drop(keywords.shift_remove(exclusive)),
+                Some(Value::Number(_)) if is_draft4 => drop(keywords.shift_remove(exclusive)),
+                _ => {}
+            }
+        }
+        if self.draft == Draft::Draft202012 && keywords.get("items").is_some_and(Value::is_array) {
+            if let Some(items) = keywords.shift_remove("items") {
+                keywords.entry("prefixItems").or_insert(items);
+            }
+            if let Some(rest) = keywords.shift_remove("additionalItems") {
+                keywords.insert("items".to_owned(), rest);
+            }
+        }
+    }
+}
+
+/// Leaves out every `$ref` to one of `targets`, wherever it stands.
+fn remove_references(value: &mut Value, targets: &HashSet<String>) {
+    match value {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if reference.and_then(schema::pointer).is_some_and(|target| targets.contains(&target)) {
+                members.shift_remove("$ref");
+            }
+            members.values_mut().for_each(|member| remove_references(member, targets));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_references(item, targets)),
+        _ => {}
+    }
+}
+
+/// A name that is required and cannot be given makes every call wrong; its author meant something else.
+fn drop_impossible_names(keywords: &mut Map<String, Value>) {
+    let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false))
+        && !keywords.contains_key("patternProperties");
+    let properties = keywords.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    if let Some(Value::Array(names)) = keywords.get_mut("required").filter(|_| closed) {
+        names.retain(|name| name.as_str().is_some_and(|name| properties.contains_key(name)));
+    }
+}
+
+fn names(value: &Value) -> Option<Value> {
+    let mut seen = HashSet::new();
+    let names: Vec<Value> = match value {
+        Value::Array(names) => names.iter().filter(|name| name.is_string()).cloned().collect(),
+        Value::String(_) => vec![value.clone()],
+        _ => return None,
+    };
+    Some(names.into_iter().filter(|name| seen.insert(name.to_string())).collect())
+}
+
+/// A number, or the number that a string spells.
+fn number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn count(value: &Value) -> Option<u64> {
+    let number = number(value)?;
+    number.as_u64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float))?;
+        format!("{float}").parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn normal(schema: Value) -> Value {
+        normalise(&schema).schema
+    }
+
+    #[test]
+    fn types_of_other_languages_and_implied_types_become_json_schemas() {
+        let schema = normal(json!({ "type": "dict", "properties": {
+            "a": { "type": "float" }, "b": { "type": "tuple", "items": { "type": "str" } }, "c": { "type": "any" },
+            "d": { "properties": {} }, "e": { "type": ["INT", "null"] }, "f": { "items": { "type": "bool" } } } }));
+        assert_eq!(
+            schema,
+            json!({ "properties": {
+                "a": { "type": "number" }, "b": { "items": { "type": "string" }, "type": "array" }, "c": {},
+                "d": { "properties": {}, "type": "object" }, "e": { "type": ["integer", "null"] },
+                "f": { "items": { "type": "boolean" }, "type": "array" } }, "type": "object" })
+        );
+    }
+
+    #[test]
+    fn nullable_admits_null_however_the_type_is_said() {
+        let schema = normal(json!({ "properties": {
+            "a": { "type": "string", "nullable": true, "enum": ["x"] },
+            "b": { "anyOf": [{ "type": "string" }], "nullable": true },
+            "c": { "$ref": "#/$defs/c", "nullable": true },
+            "d": { "type": "string", "nullable": false } }, "$defs": { "c": { "type": "string" } } }));
+        let no_value = json!({ "type": "null" });
+        assert_eq!(schema["properties"]["a"], json!({ "enum": ["x", null], "type": ["string", "null"] }));
+        assert_eq!(schema["properties"]["b"]["anyOf"][1], no_value);
+        assert_eq!(schema["properties"]["c"], json!({ "anyOf": [{ "$ref": "#/$defs/c" }, no_value] }));
+        assert_eq!(schema["properties"]["d"], json!({ "type": "string" }));
+    }
+
+    #[test]
+    fn bounds_of_draft_4_become_bounds_of_later_drafts_unless_the_schema_is_of_draft_4() {
+        let old = json!({ "properties": { "a": { "minimum": 0, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": false } } });
+        assert_eq!(normal(old.clone())["properties"]["a"], json!({ "exclusiveMinimum": 0, "maximum": 9 }));
+        let mut declared = old;
+        declared["$schema"] = json!("http://json-schema.org/draft-04/schema#");
+        let normalised = normalise(&declared);
+        assert_eq!(normalised.draft, Draft::Draft4);
+        assert_eq!(normalised.schema["properties"]["a"]["exclusiveMinimum"], true);
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_read_leniently() {
+        let schema = normal(json!({ "properties": {
+            "a": { "type": "integer", "enum": ["1", "2"] },
+            "b": { "type": "array", "items": { "type": "string" }, "enum": ["x", "y"] } },
+            "required": ["a", "gone"], "additionalProperties": false }));
+        assert_eq!(schema["properties"]["a"], json!({ "enum": ["1", "2"] }));
+        assert_eq!(schema["properties"]["b"], json!({ "items": { "type": "string" }, "type": "array" }));
+        assert_eq!(schema["required"], json!(["a"]));
+    }
+
+    #[test]
+    fn keywords_out_of_form_are_left_out_and_noted() {
+        let normalised = normalise(&json!({ "$id": "::", "$schema": "nonsense", "properties": {
+            "a": { "type": 5, "minimum": "3", "minLength": -1, "pattern": "(?<=x)y", "description": ["x"], "required": true },
+            "b": "string", "c": { "anyOf": [] }, "d": { "enum": [], "multipleOf": 0, "uniqueItems": "yes" } } }));
+        let properties = &normalised.schema["properties"];
+        assert_eq!(properties["a"], json!({ "minimum": 3 }));
+        assert_eq!((&properties["b"], &properties["c"], &properties["d"]), (&json!(true), &json!({}), &json!({})));
+        assert!(
+            normalised.notes.iter().any(|note| note.starts_with("`/properties/a/pattern`")),
+            "{:?}",
+            normalised.notes
+        );
+    }
+
+    #[test]
+    fn targets_of_references_are_normalised_wherever_they_stand_and_references_to_nowhere_left_out() {
+        let schema = normal(json!({ "properties": {
+            "a": { "$ref": "#/components/A%20b" }, "b": { "$ref": "#/gone" }, "c": { "$ref": "https://example.org/x" } },
+            "components": { "A b": { "type": "dict", "properties": { "x": { "$ref": "#/components/C" } } }, "C": { "type": "int" } } }));
+        assert_eq!(schema["components"]["A b"]["type"], "object");
+        assert_eq!(schema["components"]["C"], json!({ "type": "integer" }));
+        assert_eq!((&schema["properties"]["b"], &schema["properties"]["c"]), (&json!({}), &json!({})));
+    }
+
+    #[test]
+    fn depth_is_bounded_and_arguments_are_always_an_object() {
+        let deep = (0..500).fold(json!({ "type": "string" }), |inner, _| json!({ "items": inner }));
+        let normalised = normalise(&json!({ "properties": { "a": deep } }));
+        assert!(normalised.notes[0].contains("nested too deeply"));
+        assert_eq!(normal(json!({ "type": "string" })), json!({}));
+        assert_eq!((normal(json!(null)), normal(json!([1]))), (json!(true), json!(true)));
+    }
+}

@@ -1,0 +1,335 @@
+//! Which names a value of a schema may have, and where it must be a whole number.
+//!
+//! JSON Schema lets an object have any further members unless it says otherwise, so a validator does not notice a misspelt
+//! optional parameter. The shape does: it is the table of the names known at each place, over all branches of the schema.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::OnceLock;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::scanner::names::{self, Names};
+use callwright_common::json::Pointer;
+use callwright_common::schema::{Applies, Source, View, expand, subschemas};
+
+/// Places of one schema that are known by name; what lies beyond is not looked at.
+const MAX_NODES: usize = 20_000;
+
+/// Index of a [`Node`].
+pub(crate) type NodeId = usize;
+
+/// The places of a schema where names or whole numbers matter. The first is the argument object.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    nodes: Vec<Node>,
+}
+
+/// May an object have members that its schema does not name?
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Openness {
+    /// The schema forbids it.
+    Closed,
+    /// The schema names members and does not say.
+    Unstated,
+    /// The schema allows it, or names none.
+    #[default]
+    Open,
+}
+
+/// What is known about the values at one place.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    /// The members that the schema names, in its order.
+    pub(crate) members: IndexMap<String, Member>,
+    /// Members that every value here must have.
+    pub(crate) required: Vec<String>,
+    /// May it have further members?
+    pub(crate) openness: Openness,
+    /// The items of an array here.
+    pub(crate) items: Option<NodeId>,
+    /// The members that the schema does not name.
+    pub(crate) others: Option<NodeId>,
+    /// Must a number here be a whole one?
+    pub(crate) whole: bool,
+    folded: OnceLock<HashMap<String, Vec<usize>>>,
+    names: OnceLock<Names>,
+}
+
+/// A member that the schema names.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// JSON Pointer of its schema; the first where several describe it.
+    pub(crate) schema: Option<String>,
+    /// What is known about its value.
+    pub(crate) node: Option<NodeId>,
+}
+
+impl Shape {
+    /// Reads the shape off a normalised schema.
+    pub(super) fn read(schema: &Value) -> Self {
+        let root = Source { pointer: String::new(), schema };
+        let mut builder = Builder { root: schema, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
+        let views = expand(schema, &[root]);
+        builder.allocate(Vec::new(), views);
+        while let Some((id, views)) = builder.queue.pop_front() {
+            builder.fill(id, &views);
+        }
+        Self { nodes: builder.nodes }
+    }
+
+    /// The argument object; `None` never happens for a shape that [`Shape::read`] made.
+    pub(crate) fn root(&self) -> Option<&Node> {
+        self.nodes.first()
+    }
+
+    /// A place, by its index.
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    /// The place of the value at `path` inside the arguments.
+    pub(crate) fn at(&self, path: &Pointer) -> Option<&Node> {
+        self.follow(&path.tokens())
+    }
+
+    /// The member that the value at `path` inside the arguments is.
+    pub(crate) fn member(&self, path: &Pointer) -> Option<&Member> {
+        let tokens = path.tokens();
+        let (last, parents) = tokens.split_last()?;
+        self.follow(parents)?.members.get(last)
+    }
+
+    fn follow(&self, tokens: &[String]) -> Option<&Node> {
+        let mut node = self.root()?;
+        for token in tokens {
+            let next = match node.members.get(token) {
+                Some(member) => member.node,
+                None if token.parse::<usize>().is_ok() => node.items.or(node.others),
+                None => node.others,
+            };
+            node = self.node(next?)?;
+        }
+        Some(node)
+    }
+}
+
+impl Node {
+    /// The `limit` members most similar to `name` in theirs, of those that are `wanted` and at least `floor` similar, best first.
+    pub(crate) fn nearest(
+        &self,
+        name: &str,
+        limit: usize,
+        floor: f64,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(&str, f64)> {
+        let names = self.names.get_or_init(|| Names::read(self.members.keys().map(String::as_str)));
+        let known = |index: usize| self.members.get_index(index).map(|(name, _)| name.as_str());
+        let ranked = names.nearest(name, limit, floor, |index| known(index).is_some_and(&wanted));
+        ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
+    }
+
+    /// The one known member whose name is the same but for case, separators and debris of a chat template, or all of them where there are several.
+    pub(crate) fn literal<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let folded = self.folded.get_or_init(|| {
+            let mut table: HashMap<String, Vec<usize>> = HashMap::new();
+            for (index, name) in self.members.keys().enumerate() {
+                table.entry(names::fold(name)).or_default().push(index);
+            }
+            table
+        });
+        let same = |name: &str| {
+            let key = names::fold(name);
+            if key.is_empty() { None } else { folded.get(&key) }
+        };
+        let found = same(name).or_else(|| same(names::without_debris(name)?));
+        found.into_iter().flatten().filter_map(|index| self.members.get_index(*index)).map(|(name, _)| name.as_str())
+    }
+}
+
+struct Builder<'a> {
+    root: &'a Value,
+    nodes: Vec<Node>,
+    /// Places already allocated, by the schemas that describe them.
+    known: HashMap<Vec<*const Value>, NodeId>,
+    queue: VecDeque<(NodeId, Vec<View<'a>>)>,
+}
+
+impl<'a> Builder<'a> {
+    fn allocate(&mut self, key: Vec<*const Value>, views: Vec<View<'a>>) -> NodeId {
+        let id = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.known.insert(key, id);
+        self.queue.push_back((id, views));
+        id
+    }
+
+    /// The place that `sources` describe; `None` where neither names nor whole numbers matter there.
+    fn place(&mut self, sources: &[Source<'a>]) -> Option<NodeId> {
+        let mut key: Vec<_> = sources.iter().map(|source| std::ptr::from_ref(source.schema)).collect();
+        key.sort_unstable();
+        key.dedup();
+        if let Some(id) = self.known.get(&key) {
+            return Some(*id);
+        }
+        let views = expand(self.root, sources);
+        let matters = is_whole(&views)
+            || views.iter().any(|view| {
+                ["properties", "items"].iter().any(|keyword| view.keywords.contains_key(*keyword))
+                    || view.keywords.get("additionalProperties").is_some_and(Value::is_object)
+            });
+        (matters && self.nodes.len() < MAX_NODES).then(|| self.allocate(key, views))
+    }
+
+    fn fill(&mut self, id: NodeId, views: &[View<'a>]) {
+        let mut sources: IndexMap<&'a str, Vec<Source<'a>>> = IndexMap::new();
+        let (mut items, mut others, mut required) = (Vec::new(), Vec::new(), Vec::new());
+        for view in views {
+            for inside in subschemas(view.keywords) {
+                match (inside.applies, inside.keyword) {
+                    (Applies::Member(name), _) => sources.entry(name).or_default().push(view.source_of(&inside)),
+                    (Applies::OtherItems, "items") if inside.schema.is_object() => items.push(view.source_of(&inside)),
+                    (Applies::OtherMembers, "additionalProperties") if inside.schema.is_object() => {
+                        others.push(view.source_of(&inside));
+                    }
+                    _ => {}
+                }
+            }
+            let names = view.keywords.get("required").and_then(Value::as_array);
+            for name in names.into_iter().flatten().filter_map(Value::as_str) {
+                sources.entry(name).or_default();
+                if view.certain && !required.iter().any(|known| known == name) {
+                    required.push(name.to_owned());
+                }
+            }
+        }
+        // Items by position are described one by one: nothing is said about all of them.
+        if views.iter().any(|view| view.keywords.contains_key("prefixItems")) {
+            items.clear();
+        }
+        let mut members = IndexMap::with_capacity(sources.len());
+        for (name, sources) in sources {
+            let schema = sources.first().map(|source| source.pointer.clone());
+            let node = if sources.is_empty() { None } else { self.place(&sources) };
+            members.insert(name.to_owned(), Member { schema, node });
+        }
+        let items = if items.is_empty() { None } else { self.place(&items) };
+        let others = if others.is_empty() { None } else { self.place(&others) };
+        let openness = openness(views);
+        let whole = is_whole(views);
+        if let Some(node) = self.nodes.get_mut(id) {
+            *node = Node { members, required, openness, items, others, whole, ..Node::default() };
+        }
+    }
+}
+
+fn openness(views: &[View<'_>]) -> Openness {
+    let said = |view: &View<'_>, accepts: fn(&Value) -> bool| {
+        ["additionalProperties", "unevaluatedProperties"]
+            .iter()
+            .any(|keyword| view.keywords.get(*keyword).is_some_and(accepts))
+    };
+    let names = |view: &View<'_>| view.keywords.contains_key("properties");
+    if views.iter().any(|view| view.certain && said(view, |value| value == &Value::Bool(false))) {
+        Openness::Closed
+    } else if views
+        .iter()
+        .any(|view| said(view, |value| value != &Value::Bool(false)) || view.keywords.contains_key("patternProperties"))
+        || !names_all(views, names)
+    {
+        Openness::Open
+    } else {
+        Openness::Unstated
+    }
+}
+
+/// Do the schemas name the members of an object: one that certainly applies, or else every branch that admits objects?
+fn names_all(views: &[View<'_>], names: impl Fn(&View<'_>) -> bool) -> bool {
+    if views.iter().any(|view| view.certain && names(view)) {
+        return true;
+    }
+    let is_branch = |view: &&View<'_>| {
+        let is_object = view.keywords.get("type").is_none_or(|types| types == "object");
+        let leads_on = ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| view.keywords.contains_key(*keyword));
+        !view.certain && is_object && !leads_on
+    };
+    let mut branches = views.iter().filter(is_branch).peekable();
+    branches.peek().is_some() && branches.all(names)
+}
+
+/// Is every number that the schemas allow a whole one?
+fn is_whole(views: &[View<'_>]) -> bool {
+    let types = |view: &View<'_>| match view.keywords.get("type") {
+        Some(Value::String(name)) => Some(vec![name.clone()]),
+        Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        _ => None,
+    };
+    let whole =
+        |types: &[String]| types.iter().any(|name| name == "integer") && !types.iter().any(|name| name == "number");
+    if views.iter().any(|view| view.certain && types(view).is_some_and(|types| whole(&types))) {
+        return true;
+    }
+    let leads_on =
+        |view: &View<'_>| ["$ref", "anyOf", "oneOf"].iter().any(|keyword| view.keywords.contains_key(*keyword));
+    let branches: Vec<_> = views.iter().filter(|view| !view.certain && !leads_on(view)).map(types).collect();
+    branches.iter().all(Option::is_some) && whole(&branches.into_iter().flatten().flatten().collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn names(node: &Node) -> Vec<&str> {
+        node.members.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn names_are_gathered_over_references_and_branches() {
+        let shape = Shape::read(&json!({ "allOf": [{ "$ref": "#/$defs/base" }], "required": ["c"],
+            "oneOf": [{ "properties": { "a": {} }, "required": ["a"] }, { "properties": { "b": {} } }],
+            "$defs": { "base": { "properties": { "id": {} }, "required": ["id"] } } }));
+        let root = shape.root().unwrap();
+        assert_eq!(names(root), ["c", "id", "a", "b"]);
+        assert_eq!(root.required, ["c", "id"], "what only a branch requires is not always required");
+        assert_eq!(root.openness, Openness::Unstated);
+        assert_eq!(root.members["a"].schema.as_deref(), Some("/oneOf/0/properties/a"));
+    }
+
+    #[test]
+    fn an_object_is_open_where_its_schema_says_so_or_names_nothing() {
+        let openness = |schema: Value| Shape::read(&schema).root().unwrap().openness;
+        assert_eq!(openness(json!({})), Openness::Open);
+        assert_eq!(openness(json!({ "properties": {} })), Openness::Unstated);
+        assert_eq!(openness(json!({ "properties": {}, "additionalProperties": { "type": "string" } })), Openness::Open);
+        assert_eq!(openness(json!({ "properties": {}, "patternProperties": { "^x": true } })), Openness::Open);
+        assert_eq!(openness(json!({ "properties": {}, "additionalProperties": false })), Openness::Closed);
+        assert_eq!(openness(json!({ "anyOf": [{ "properties": { "a": {} } }, { "type": "object" }] })), Openness::Open);
+        assert_eq!(
+            openness(json!({ "anyOf": [{ "properties": { "a": {} } }, { "type": "null" }] })),
+            Openness::Unstated
+        );
+    }
+
+    #[test]
+    fn recursive_schemas_have_a_finite_shape() {
+        let shape = Shape::read(&json!({ "properties": { "value": { "type": "integer" },
+            "children": { "type": "array", "items": { "$ref": "#" } } } }));
+        let deep = shape.at(&Pointer::from("/children/0/children/7")).unwrap();
+        assert_eq!(names(deep), ["value", "children"]);
+        assert!(shape.at(&Pointer::from("/children/3/value")).unwrap().whole);
+        assert!(shape.at(&Pointer::from("/nowhere")).is_none());
+    }
+
+    #[test]
+    fn a_number_must_be_whole_only_where_nothing_else_is_allowed() {
+        let shape = Shape::read(&json!({ "properties": {
+            "a": { "type": ["integer", "null"] }, "b": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+            "c": { "type": ["integer", "number"] }, "d": { "anyOf": [{ "type": "integer" }, {}] },
+            "e": { "type": "number" }, "f": { "type": "array", "items": { "type": "integer" } } } }));
+        let whole = |path: &str| shape.at(&Pointer::from(path)).is_some_and(|node| node.whole);
+        assert!(whole("/a") && whole("/b") && whole("/f/0"));
+        assert!(!whole("/c") && !whole("/d") && !whole("/e"));
+    }
+}

@@ -1,0 +1,189 @@
+//! What a validator found, in our own words.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+use callwright_common::json::Pointer;
+
+/// Violations of one call that are looked at; more do not help anybody to mend it.
+const MAX_VIOLATIONS: usize = 512;
+
+/// A rule of the schema that a value breaks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Violation {
+    /// The value that breaks it; for a missing or unknown member the object.
+    pub(crate) path: Pointer,
+    /// JSON Pointer of the schema that has the rule, where that is known.
+    pub(crate) schema: Option<String>,
+    /// The rule.
+    pub(crate) rule: Rule,
+}
+
+/// The rules, as far as they are told apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rule {
+    /// The value must be of one of these types.
+    Type(Vec<&'static str>),
+    /// The object must have this member.
+    Missing(String),
+    /// The object must not have this member.
+    Unknown(String),
+    /// The value must be one of these: `enum` and `const`.
+    Options(Arc<Value>),
+    /// Any other rule: its keyword, and what the value must be or do.
+    Constraint(&'static str, String),
+    /// The value must fit one of several schemas and fits none: what it breaks of each.
+    Branches(Vec<Vec<Violation>>),
+}
+
+impl Violation {
+    /// For a value that does not fit, where saying why would take too long.
+    pub(super) fn unexplained() -> Self {
+        let says = "must fit the tool's schema".to_owned();
+        Self { path: Pointer::root(), schema: None, rule: Rule::Constraint("$ref", says) }
+    }
+
+    /// This violation, or those of the branch that the value comes closest to: of the branches whose type it has, the one of
+    /// which it breaks the fewest rules. What all branches say alike is said once: all their types, or all their options.
+    pub(crate) fn explain(self) -> Vec<Violation> {
+        let Self { path, schema, rule: Rule::Branches(branches) } = self else { return vec![self] };
+        let mut types: Vec<&'static str> = Vec::new();
+        let mut meant: Vec<Vec<Violation>> = Vec::new();
+        for branch in branches {
+            let branch: Vec<Violation> = branch.into_iter().flat_map(Violation::explain).collect();
+            match type_at(&branch, &path) {
+                Some(expected) => types.extend(expected),
+                None => meant.push(branch),
+            }
+        }
+        let rule = if meant.is_empty() {
+            let mut seen = HashSet::new();
+            types.retain(|name| seen.insert(*name));
+            Rule::Type(types)
+        } else {
+            match meant.iter().map(|branch| only_options(branch, &path)).collect::<Option<Vec<_>>>() {
+                Some(options) => Rule::Options(Arc::new(options.concat().into())),
+                None => return meant.into_iter().min_by_key(Vec::len).unwrap_or_default(),
+            }
+        };
+        vec![Self { path, schema, rule }]
+    }
+}
+
+fn type_at(branch: &[Violation], path: &Pointer) -> Option<Vec<&'static str>> {
+    branch.iter().find_map(|violation| match &violation.rule {
+        Rule::Type(expected) if violation.path == *path => Some(expected.clone()),
+        _ => None,
+    })
+}
+
+fn only_options<'a>(branch: &'a [Violation], path: &Pointer) -> Option<&'a [Value]> {
+    match branch {
+        [Violation { path: at, rule: Rule::Options(options), .. }] if at == path => {
+            options.as_array().map(Vec::as_slice)
+        }
+        _ => None,
+    }
+}
+
+/// Every violation that `validator` finds in `value`.
+pub(super) fn collect(validator: &Validator, value: &Value) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for error in validator.iter_errors(value) {
+        if found.len() >= MAX_VIOLATIONS {
+            break;
+        }
+        found.extend(read(&error));
+    }
+    found
+}
+
+fn read(error: &ValidationError<'_>) -> Vec<Violation> {
+    let path = Pointer::from(error.instance_path().as_str());
+    let keyword = error.schema_path().as_str();
+    let at = match error.kind() {
+        Kind::FalseSchema => keyword,
+        _ => keyword.rsplit_once('/').map_or("", |(schema, _)| schema),
+    };
+    let one = |rule| vec![Violation { path: path.clone(), schema: Some(at.to_owned()), rule }];
+    match error.kind() {
+        Kind::Type { kind } => one(Rule::Type(types(kind))),
+        Kind::Required { property } => one(Rule::Missing(property.as_str().unwrap_or_default().to_owned())),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            unexpected.iter().take(MAX_VIOLATIONS).flat_map(|name| one(Rule::Unknown(name.clone()))).collect()
+        }
+        Kind::Enum { options } => one(Rule::Options(Arc::clone(options))),
+        Kind::Constant { expected_value } => {
+            one(Rule::Options(Arc::new(Value::Array(vec![(**expected_value).clone()]))))
+        }
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            let branches: Vec<Vec<Violation>> =
+                context.iter().map(|errors| errors.iter().flat_map(|error| read(error)).collect()).collect();
+            if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(Rule::Branches(branches)) }
+        }
+        // A scalar that fits several alternatives (a date is a string too) shows an imprecise schema, not a wrong call.
+        Kind::OneOfMultipleValid { .. } if !error.instance().is_object() && !error.instance().is_array() => Vec::new(),
+        kind => constraint(kind).map_or_else(Vec::new, |(keyword, says)| one(Rule::Constraint(keyword, says))),
+    }
+}
+
+fn types(kind: &TypeKind) -> Vec<&'static str> {
+    match kind {
+        TypeKind::Single(one) => vec![one.as_str()],
+        TypeKind::Multiple(several) => several.iter().map(jsonschema::JsonType::as_str).collect(),
+    }
+}
+
+/// The keyword and what the value must be or do; `None` for a rule that could not be checked.
+fn constraint(kind: &Kind) -> Option<(&'static str, String)> {
+    let says = match kind {
+        Kind::AdditionalItems { limit } => ("items", format!("must have at most {limit} items")),
+        Kind::Contains => ("contains", "must have an item of the form that the schema asks for".to_owned()),
+        Kind::ContentEncoding { content_encoding } => {
+            ("contentEncoding", format!("must be encoded as {content_encoding}"))
+        }
+        Kind::ContentMediaType { content_media_type } => ("contentMediaType", format!("must be {content_media_type}")),
+        Kind::ExclusiveMaximum { limit } => ("exclusiveMaximum", format!("must be below {limit}")),
+        Kind::ExclusiveMinimum { limit } => ("exclusiveMinimum", format!("must be above {limit}")),
+        Kind::FalseSchema => ("not", "must not be given".to_owned()),
+        Kind::Format { format } => ("format", format_rule(format)),
+        Kind::FromUtf8 { .. } => ("contentEncoding", "must hold UTF-8 text".to_owned()),
+        Kind::MaxItems { limit } => ("maxItems", format!("must have at most {limit} items")),
+        Kind::Maximum { limit } => ("maximum", format!("must be at most {limit}")),
+        Kind::MaxLength { limit } => ("maxLength", format!("must have at most {limit} characters")),
+        Kind::MaxProperties { limit } => ("maxProperties", format!("must have at most {limit} members")),
+        Kind::MinItems { limit } => ("minItems", format!("must have at least {limit} items")),
+        Kind::Minimum { limit } => ("minimum", format!("must be at least {limit}")),
+        Kind::MinLength { limit } => ("minLength", format!("must have at least {limit} characters")),
+        Kind::MinProperties { limit } => ("minProperties", format!("must have at least {limit} members")),
+        Kind::MultipleOf { multiple_of } => ("multipleOf", format!("must be a multiple of {multiple_of}")),
+        Kind::Not { .. } => ("not", "must not be of the form that the schema excludes".to_owned()),
+        Kind::OneOfMultipleValid { .. } => ("oneOf", "must fit exactly one of the alternatives".to_owned()),
+        Kind::Pattern { pattern } => ("pattern", format!("must match the regular expression {pattern}")),
+        Kind::PropertyNames { .. } => {
+            ("propertyNames", "must have only member names that the schema allows".to_owned())
+        }
+        Kind::UnevaluatedItems { .. } => ("unevaluatedItems", "must have no further items".to_owned()),
+        Kind::UniqueItems => ("uniqueItems", "must have no item twice".to_owned()),
+        _ => return None,
+    };
+    Some(says)
+}
+
+fn format_rule(format: &str) -> String {
+    let form = match format {
+        "date-time" => "a date and time as in 2025-01-31T08:30:00Z (RFC 3339)",
+        "date" => "a date as in 2025-01-31 (RFC 3339)",
+        "time" => "a time with offset as in 08:30:00Z (RFC 3339)",
+        "duration" => "a duration as in P1DT12H (ISO 8601)",
+        "email" | "idn-email" => "an e-mail address",
+        "uri" | "iri" => "an absolute URI",
+        "uuid" => "a UUID as in 123e4567-e89b-12d3-a456-426614174000",
+        other => return format!("must be of the format {other}"),
+    };
+    format!("must be {form}")
+}

@@ -1,0 +1,248 @@
+//! How much work a schema can make of one value.
+//!
+//! References let a short schema stand for an enormous one: thirty definitions that each refer twice to the next are a
+//! billion branches for a single string, and a validator that is to say *why* a value fits none of them visits all. The
+//! bounds here are worked out from the schema before it is ever used.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use callwright_common::schema::{Applies, resolve, subschemas};
+
+/// Steps from schema to schema for one value, beyond which a schema is not used: each is a stack frame or two. Real
+/// schemas stay below 20.
+const MAX_STEPS: usize = 64;
+
+/// Schemas visited for one value without going into it, beyond which a schema is not used.
+const MAX_VISITS: u64 = 20_000;
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unusable {
+    /// Its references lead back to where they began without going into the value (JSON Schema 2020-12 core, section 9.4.1).
+    #[error("its references form a cycle that goes nowhere")]
+    Cycle,
+    /// One value would take too many steps.
+    #[error("its references are nested too deeply")]
+    TooDeep,
+    /// One value would take too many visits.
+    #[error("its references multiply too often")]
+    TooMuch,
+}
+
+/// The graph of a schema's subschemas.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// For each subschema those that judge the same value, and those that judge a part of it; in an order in which the
+    /// former always come first.
+    nodes: Vec<(Vec<usize>, Vec<usize>)>,
+    /// The most steps from schema to schema for one and the same value.
+    steps: usize,
+}
+
+impl Work {
+    /// Reads the graph; `None` for a schema without references, which makes no more work than its own size.
+    pub(super) fn read(schema: &Value) -> Result<Option<Self>, Unusable> {
+        let graph = Graph::read(schema);
+        if !graph.has_references {
+            return Ok(None);
+        }
+        let (order, steps) = graph.order()?;
+        let mut place = vec![0; order.len()];
+        for (index, node) in order.iter().enumerate() {
+            if let Some(place) = place.get_mut(*node) {
+                *place = index;
+            }
+        }
+        let move_all = |edges: &[usize]| edges.iter().filter_map(|node| place.get(*node).copied()).collect();
+        let nodes = order
+            .iter()
+            .filter_map(|node| graph.edges.get(*node))
+            .map(|edges| (move_all(&edges.same), move_all(&edges.part)))
+            .collect();
+        let work = Self { nodes, steps };
+        if work.visits(0).into_iter().max().unwrap_or(0) > MAX_VISITS { Err(Unusable::TooMuch) } else { Ok(Some(work)) }
+    }
+
+    /// An upper bound of the schemas that are on the stack at once while a value nested `depth` levels deep is judged.
+    pub(super) fn stack(&self, depth: usize) -> usize {
+        (self.steps + 1) * (depth + 1)
+    }
+
+    /// An upper bound of the subschemas that are visited at any one place of a value nested `depth` levels deep, when
+    /// every branch is followed to its end.
+    pub(super) fn bound(&self, depth: usize) -> u64 {
+        self.visits(depth).into_iter().max().unwrap_or(0)
+    }
+
+    fn visits(&self, depth: usize) -> Vec<u64> {
+        let mut above = vec![0; self.nodes.len()];
+        for _ in 0..=depth {
+            let mut level: Vec<u64> = Vec::with_capacity(self.nodes.len());
+            for (same, part) in &self.nodes {
+                let here: u64 =
+                    same.iter().filter_map(|node| level.get(*node)).fold(1, |sum, add| sum.saturating_add(*add));
+                let below = part.iter().filter_map(|node| above.get(*node)).max().copied().unwrap_or(0);
+                level.push(here.saturating_add(below));
+            }
+            above = level;
+        }
+        above
+    }
+}
+
+#[derive(Default)]
+struct Edges {
+    same: Vec<usize>,
+    part: Vec<usize>,
+}
+
+struct Graph {
+    edges: Vec<Edges>,
+    has_references: bool,
+}
+
+impl Graph {
+    fn read(root: &Value) -> Self {
+        let mut known: HashMap<*const Value, usize> = HashMap::from([(std::ptr::from_ref(root), 0)]);
+        let mut queue = vec![root];
+        let mut graph = Self { edges: Vec::new(), has_references: false };
+        let mut next = 0;
+        while let Some(schema) = queue.get(next).copied() {
+            next += 1;
+            let mut edges = Edges::default();
+            each_subschema(root, schema, &mut |relation, subschema| {
+                graph.has_references |= relation == Relation::Reference;
+                let id = *known.entry(std::ptr::from_ref(subschema)).or_insert_with(|| {
+                    queue.push(subschema);
+                    queue.len() - 1
+                });
+                match relation {
+                    Relation::Part => edges.part.push(id),
+                    Relation::Same | Relation::Reference => edges.same.push(id),
+                }
+            });
+            graph.edges.push(edges);
+        }
+        graph
+    }
+
+    /// The subschemas in an order in which each comes behind all that judge the same value.
+    /// And the most steps that any takes.
+    fn order(&self) -> Result<(Vec<usize>, usize), Unusable> {
+        let mut order = Vec::with_capacity(self.edges.len());
+        let mut states = vec![State::New; self.edges.len()];
+        let mut longest = 0;
+        for node in 0..self.edges.len() {
+            longest = longest.max(self.visit(node, 0, &mut states, &mut order)?);
+        }
+        Ok((order, longest))
+    }
+
+    fn visit(
+        &self,
+        node: usize,
+        steps: usize,
+        states: &mut [State],
+        order: &mut Vec<usize>,
+    ) -> Result<usize, Unusable> {
+        let (Some(edges), Some(state)) = (self.edges.get(node), states.get_mut(node)) else { return Ok(0) };
+        match *state {
+            State::Done(length) if steps + length > MAX_STEPS => return Err(Unusable::TooDeep),
+            State::Done(length) => return Ok(length),
+            State::Open => return Err(Unusable::Cycle),
+            State::New if steps > MAX_STEPS => return Err(Unusable::TooDeep),
+            State::New => *state = State::Open,
+        }
+        let mut longest = 0;
+        for next in &edges.same {
+            longest = longest.max(self.visit(*next, steps + 1, states, order)? + 1);
+        }
+        if let Some(state) = states.get_mut(node) {
+            *state = State::Done(longest);
+        }
+        order.push(node);
+        Ok(longest)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    New,
+    Open,
+    /// With the longest way on from here.
+    Done(usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Same,
+    Part,
+    Reference,
+}
+
+fn each_subschema<'a>(root: &'a Value, schema: &'a Value, visit: &mut impl FnMut(Relation, &'a Value)) {
+    let Some(keywords) = schema.as_object() else { return };
+    for inside in subschemas(keywords) {
+        match inside.applies {
+            // What a string encodes is not judged.
+            Applies::Content => {}
+            applies if applies.is_same_value() => visit(Relation::Same, inside.schema),
+            _ => visit(Relation::Part, inside.schema),
+        }
+    }
+    if let Some((_, target)) = keywords.get("$ref").and_then(Value::as_str).and_then(|text| resolve(root, text)) {
+        visit(Relation::Reference, target);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn doubling(levels: usize, wrap: impl Fn(Value) -> Value) -> Value {
+        let next = |level: usize| wrap(json!({ "$ref": format!("#/$defs/{level}") }));
+        let definitions: serde_json::Map<_, _> = (0..levels)
+            .map(|level| (level.to_string(), json!({ "anyOf": [next(level + 1), next(level + 1)] })))
+            .chain([(levels.to_string(), json!({ "type": "string" }))])
+            .collect();
+        json!({ "properties": { "a": { "$ref": "#/$defs/0" } }, "$defs": definitions })
+    }
+
+    #[test]
+    fn a_schema_without_references_needs_no_bound() {
+        assert!(Work::read(&json!({ "properties": { "a": { "type": "string" } } })).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_recursive_schema_is_usable_and_its_work_grows_with_the_depth() {
+        let tree = json!({ "properties": { "left": { "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] } } });
+        let work = Work::read(&tree).unwrap().unwrap();
+        assert!(work.bound(2) < 50);
+        assert!(work.bound(40) > 1_000_000_000);
+        assert_eq!(work.bound(200), u64::MAX);
+    }
+
+    #[test]
+    fn references_that_go_nowhere_make_a_schema_unusable() {
+        let cycle = json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "allOf": [{ "$ref": "#/$defs/a" }] } },
+                            "properties": { "x": { "$ref": "#/$defs/a" } } });
+        assert_eq!(Work::read(&cycle).unwrap_err(), Unusable::Cycle);
+        assert_eq!(Work::read(&json!({ "$ref": "#" })).unwrap_err(), Unusable::Cycle);
+    }
+
+    #[test]
+    fn references_that_multiply_or_nest_too_often_make_a_schema_unusable() {
+        assert!(Work::read(&doubling(5, |schema| schema)).is_ok());
+        assert_eq!(Work::read(&doubling(20, |schema| schema)).unwrap_err(), Unusable::TooMuch);
+        let long = doubling(80, |schema| json!({ "properties": { "x": schema } }));
+        assert!(Work::read(&long).is_ok(), "going into the value is no step");
+        let chain: serde_json::Map<_, _> =
+            (0..200).map(|level| (level.to_string(), json!({ "$ref": format!("#/d/{}", level + 1) }))).collect();
+        let chain = json!({ "$ref": "#/d/0", "d": chain });
+        assert_eq!(Work::read(&chain).unwrap_err(), Unusable::TooDeep);
+    }
+}

@@ -1,0 +1,161 @@
+//! Which similarity in meaning is enough to suggest a name (`scan.semantic_similarity`): names reworded by synonyms, whose spelling suggests
+//! nothing, must find what was meant, and names of other tools must find nothing.
+
+use std::sync::Arc;
+
+use super::super::names::{Names, fold, words};
+use super::synonyms::synonyms;
+use super::{OFFERED, folder, tools};
+use callwright_search::embedding::{Embedder, Settings, built_in, open_folder};
+use callwright_search::retrieval::TextVectors;
+use callwright_types::Similarity;
+use callwright_types::rules::ScanRules;
+
+/// Shares below which the default threshold has become worse.
+const LEAST_PRECISION: f64 = 0.92;
+const LEAST_RECALL_OF_TOOLS: f64 = 0.5;
+const LEAST_RECALL_OF_PARAMETERS: f64 = 0.2;
+
+/// Lead of the best candidate over the second one, as [`crate::scanner`] requires it.
+const LEADS: [f64; 2] = [0.0, 0.1];
+
+/// A name whose spelling suggests nothing.
+struct Trial {
+    meant: Option<String>,
+    /// The closest candidate in meaning, its similarity, and that of the second one.
+    best: Option<(String, f64)>,
+    second: f64,
+    /// Which half it belongs to: thresholds are chosen on the first and hold on the second.
+    held_out: bool,
+}
+
+/// The name with one or more of its words replaced by synonyms; `None` where none has any.
+fn reworded(name: &str, random: &mut fastrand::Rng) -> Option<String> {
+    let mut words = words(name);
+    let replaceable: Vec<usize> = (0..words.len()).filter(|at| !synonyms(&words[*at]).is_empty()).collect();
+    let surely = *replaceable.get(random.usize(..replaceable.len().max(1)))?;
+    for at in replaceable {
+        if at == surely || random.f64() < 0.6 {
+            let others = synonyms(&words[at]);
+            words[at] = others[random.usize(..others.len())].to_owned();
+        }
+    }
+    Some(words.join("_"))
+}
+
+fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors, held_out: bool) -> Option<Trial> {
+    if known.iter().any(|known| fold(known) == fold(name)) {
+        return None;
+    }
+    let spelling = Names::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
+    let leads = spelling.get(1).is_none_or(|second| second.1 < spelling[0].1);
+    if leads && spelling[0].1 >= ScanRules::default().similarity {
+        return None;
+    }
+    let similarity = |other: &&str| Some(((*other).to_owned(), vectors.similarity(name, other)?));
+    let mut ranked: Vec<(String, f64)> = known.iter().filter_map(similarity).collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let second = ranked.get(1).map_or(f64::NEG_INFINITY, |second| second.1);
+    Some(Trial { meant: meant.map(str::to_owned), best: ranked.into_iter().next(), second, held_out })
+}
+
+/// Precision, were there as many names that mean nothing as names that mean something, and recall.
+fn measure<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, threshold: f64, lead: f64) -> (f64, f64) {
+    let is_suggested =
+        |trial: &Trial| trial.best.as_ref().is_some_and(|(_, best)| *best >= threshold && best - trial.second >= lead);
+    let is_right = |trial: &Trial| trial.best.as_ref().map(|(name, _)| name) == trial.meant.as_ref();
+    let meant = trials.clone().filter(|trial| trial.meant.is_some()).count() as f64;
+    let foreign = trials.clone().filter(|trial| trial.meant.is_none()).count() as f64;
+    let suggested = || trials.clone().filter(|trial| is_suggested(trial));
+    let right = suggested().filter(|trial| is_right(trial)).count() as f64;
+    let wrong_of_meant = suggested().filter(|trial| trial.meant.is_some() && !is_right(trial)).count() as f64;
+    let wrong_of_foreign = suggested().filter(|trial| trial.meant.is_none()).count() as f64;
+    let wrong = wrong_of_meant + wrong_of_foreign * meant / foreign.max(1.0);
+    (right / (right + wrong).max(1.0), right / meant.max(1.0))
+}
+
+fn trials_of_tools(tools: &[(String, Vec<String>)], vectors: &TextVectors, random: &mut fastrand::Rng) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (number, offered) in tools.chunks(OFFERED).enumerate() {
+        let known: Vec<&str> = offered.iter().map(|(name, _)| name.as_str()).collect();
+        for name in &known {
+            let held_out = number % 2 == 1;
+            let wrong = reworded(name, random);
+            trials.extend(wrong.and_then(|wrong| trial(&wrong, Some(name), &known, vectors, held_out)));
+            let other = &tools[random.usize(..tools.len())].0;
+            trials.extend(trial(other, None, &known, vectors, held_out));
+        }
+    }
+    trials
+}
+
+fn trials_of_parameters(
+    tools: &[(String, Vec<String>)],
+    vectors: &TextVectors,
+    random: &mut fastrand::Rng,
+) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let with_parameters: Vec<&Vec<String>> = tools.iter().map(|(_, parameters)| parameters).collect();
+    for (number, parameters) in with_parameters.iter().enumerate() {
+        let known: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        let held_out = number % 2 == 1;
+        for name in &known {
+            let wrong = reworded(name, random);
+            trials.extend(wrong.and_then(|wrong| trial(&wrong, Some(name), &known, vectors, held_out)));
+        }
+        let others = with_parameters[random.usize(..with_parameters.len())];
+        let other = others.get(random.usize(..others.len().max(1))).filter(|_| !known.is_empty());
+        trials.extend(other.and_then(|other| trial(other, None, &known, vectors, held_out)));
+    }
+    trials
+}
+
+/// The built-in table, or the local model in the folder that `CALLWRIGHT_TEST_MODEL` names.
+fn vectors(runtime: &tokio::runtime::Runtime) -> TextVectors {
+    let model = std::env::var_os("CALLWRIGHT_TEST_MODEL");
+    let library = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();
+    let local = model.map(|folder| open_folder(folder.as_ref(), &library).unwrap());
+    let embedder: Arc<dyn Embedder> = local.unwrap_or_else(|| built_in(&Settings::default()).unwrap());
+    println!("vectors of {}", embedder.id());
+    TextVectors::waiting(embedder, runtime.handle().clone())
+}
+
+#[test]
+fn the_default_threshold_in_meaning_suggests_what_is_meant_and_little_else() {
+    let mut all = tools("bfcl.tools.jsonl");
+    all.extend(tools("apibank.tools.jsonl"));
+    if all.is_empty() {
+        println!("skipped: no calls in {}", folder().display());
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let vectors = vectors(&runtime);
+    let mut random = fastrand::Rng::with_seed(11);
+    random.shuffle(&mut all);
+    let sets = [
+        ("tools", trials_of_tools(&all, &vectors, &mut random), LEAST_RECALL_OF_TOOLS),
+        ("parameters", trials_of_parameters(&all, &vectors, &mut random), LEAST_RECALL_OF_PARAMETERS),
+    ];
+    for (kind, trials, least_recall) in &sets {
+        let meant = trials.iter().filter(|trial| trial.meant.is_some()).count();
+        println!("{kind}: {meant} reworded names, {} that mean nothing", trials.len() - meant);
+        for held_out in [false, true] {
+            let half = trials.iter().filter(|trial| trial.held_out == held_out);
+            for lead in LEADS {
+                println!("  {}, lead {lead}:", if held_out { "held out" } else { "chosen on" });
+                for step in 8..18 {
+                    let threshold = f64::from(step) / 20.0;
+                    let (precision, recall) = measure(half.clone(), threshold, lead);
+                    println!(
+                        "    {threshold:.2}: precision {:.1} %, recall {:.1} %",
+                        100.0 * precision,
+                        100.0 * recall
+                    );
+                }
+            }
+        }
+        let held_out = trials.iter().filter(|trial| trial.held_out);
+        let (precision, recall) = measure(held_out, ScanRules::default().semantic_similarity, LEADS[1]);
+        assert!(precision >= LEAST_PRECISION && recall >= *least_recall, "{kind}: {precision} {recall}");
+    }
+}

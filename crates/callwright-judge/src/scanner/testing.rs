@@ -1,0 +1,93 @@
+//! Tools to judge calls by in the unit tests of this room and of those above it.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{PastCall, Toolbook, Validators, scan};
+use callwright_types::rules::ScanRules;
+use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool};
+
+/// Tools with something of everything.
+pub const TOOLS: &str = r##"[
+  {"name": "get_weather", "description": "Weather forecast for a city.", "parameters": {"type": "object",
+    "properties": {
+      "city": {"type": "string", "minLength": 1, "description": "Name of the city."},
+      "num_days": {"type": "integer", "minimum": 1, "maximum": 14},
+      "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+      "detailed": {"type": "boolean"},
+      "from": {"type": "string", "format": "date"},
+      "code": {"type": "string", "pattern": "^[A-Z]{2}$"},
+      "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
+      "levels": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["city"]}},
+  {"name": "orders.cancel", "description": "Cancels an order.", "parameters": {"type": "object",
+    "properties": {"order_id": {"type": "integer"}, "reason": {"type": "string", "default": "none given"}},
+    "required": ["order_id", "reason"]}},
+  {"name": "search", "parameters": {"type": "object", "additionalProperties": true,
+    "properties": {"query": {"type": "string"}, "weight": {"type": "number"},
+      "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    "required": ["query"]}},
+  {"name": "make_note", "parameters": {"type": "object", "properties": {
+      "place": {"$ref": "#/$defs/place"}, "stops": {"type": "array", "items": {"$ref": "#/$defs/place"}}},
+    "required": ["place"],
+    "$defs": {"place": {"type": "object", "properties": {"city": {"type": "string"}, "zip": {"type": "string"}},
+      "required": ["city"]}}}},
+  {"name": "makeNote", "parameters": {"type": "object", "properties": {}}},
+  {"name": "log", "parameters": {"type": "object"}},
+  {"name": "ping", "parameters": {"type": "object", "properties": {}}},
+  {"name": "anything", "parameters": null}
+]"##;
+
+/// The tools of a list of `{"name", "description", "parameters"}`.
+pub fn toolbook(tools: &str) -> Toolbook {
+    let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
+    let tool = |tool: &Value| Tool {
+        name: tool["name"].as_str().unwrap().to_owned(),
+        description: tool["description"].as_str().unwrap_or_default().to_owned(),
+        parameters: Arc::new(tool["parameters"].clone()),
+        free_text: tool["free_text"] == true,
+        reads: None,
+        owner: Owner::Client,
+    };
+    Toolbook::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
+}
+
+/// A client's tool with these parameters.
+pub fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
+    Arc::new(Tool {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: Arc::new(parameters.clone()),
+        free_text: false,
+        reads: None,
+        owner: Owner::Client,
+    })
+}
+
+/// A call.
+pub fn call(name: &str, arguments: &str) -> Call {
+    Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+/// A call that was made before, and what it returned.
+pub fn past(name: &str, arguments: &str, result: &str) -> PastCall {
+    let [name, arguments] = [name, arguments].map(str::to_owned);
+    PastCall { id: String::new(), name, arguments, result: Some(result.to_owned()) }
+}
+
+/// What a scan by `rules` finds.
+pub fn faults_under(rules: &ScanRules, tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
+    scan(&call(name, arguments), 0, &toolbook(tools), rules).err().unwrap_or_default()
+}
+
+/// What a scan by the default rules finds.
+pub fn faults(tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
+    faults_under(&ScanRules::default(), tools, name, arguments)
+}
+
+/// The codes of what a scan by the default rules finds.
+pub fn codes(tools: &str, name: &str, arguments: &str) -> Vec<FaultCode> {
+    faults(tools, name, arguments).into_iter().map(|diagnosis| diagnosis.code).collect()
+}

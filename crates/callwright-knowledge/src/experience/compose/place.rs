@@ -1,0 +1,95 @@
+//! A place inside arguments, as the schema names it.
+
+use serde_json::Value;
+
+use super::schema::{expand, property};
+use callwright_common::json::Pointer;
+
+/// What stands for an item of a list, and for a member whose name the schema leaves open.
+const ITEM: &str = "[]";
+const FREE: &str = "*";
+
+/// A place inside a tool's arguments. Its name has none of the words that whoever made the call chose.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Place<'a> {
+    /// The names on the way to it, such as `guests[].name`; empty for the arguments as a whole.
+    pub(super) name: String,
+    /// The name of the last member on the way, which the schema has.
+    pub(super) parameter: Option<&'a str>,
+    /// The schemas of it.
+    pub(super) schemas: Vec<&'a Value>,
+    /// Does the schema know the whole way?
+    pub(super) is_known: bool,
+}
+
+impl<'a> Place<'a> {
+    /// The place at a pointer, as far as the schema knows the way.
+    pub(super) fn of(root: &'a Value, pointer: &Pointer) -> Self {
+        let mut place = Self { name: String::new(), parameter: None, schemas: expand(root, root), is_known: true };
+        for token in pointer.tokens() {
+            if !place.step(root, &token) {
+                place.is_known = false;
+                break;
+            }
+        }
+        place
+    }
+
+    /// One step down; says whether the schema knows it.
+    fn step(&mut self, root: &'a Value, token: &str) -> bool {
+        let known = self.schemas.iter().filter_map(|schema| property(schema, token));
+        let known: Vec<(&'a str, &'a Value)> = known.collect();
+        if let Some((name, _)) = known.first() {
+            if !self.name.is_empty() {
+                self.name.push('.');
+            }
+            self.name.push_str(name);
+            self.parameter = Some(name);
+            self.schemas = known.iter().flat_map(|(_, schema)| expand(root, schema)).collect();
+            return true;
+        }
+        let is_index = token.bytes().all(|byte| byte.is_ascii_digit());
+        let of = |keyword: &str| self.schemas.iter().filter_map(|schema| schema.get(keyword)).collect::<Vec<_>>();
+        let (below, mark) = match is_index {
+            true => ([of("items"), of("prefixItems")].concat(), ITEM),
+            false => (of("additionalProperties").into_iter().filter(|schema| schema.is_object()).collect(), FREE),
+        };
+        if below.is_empty() {
+            return false;
+        }
+        self.name.push_str(if mark == FREE && !self.name.is_empty() { ".*" } else { mark });
+        let below = below.into_iter().flat_map(|schema| match schema {
+            Value::Array(schemas) => schemas.iter().collect(),
+            schema => vec![schema],
+        });
+        self.schemas = below.flat_map(|schema| expand(root, schema)).collect();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_place_has_the_schema_s_names_alone() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"guests": {"type": "array", "items": {"$ref": "#/$defs/guest"}},
+                "tags": {"type": "object", "additionalProperties": {"type": "string"}}},
+            "$defs": {"guest": {"allOf": [{"properties": {"name": {"type": "string"}}}]}},
+        });
+        let at = |pointer: &str| {
+            let place = Place::of(&schema, &pointer.into());
+            (place.name, place.parameter.map(str::to_owned), place.is_known)
+        };
+        let known = |name: &str, parameter: &str| (name.to_owned(), Some(parameter.to_owned()), true);
+        assert_eq!(at("/guests/0/name"), known("guests[].name", "name"));
+        assert_eq!(at("/tags/secret"), known("tags.*", "tags"));
+        assert_eq!(at(""), (String::new(), None, true));
+        assert_eq!(at("/guests/0/secret"), ("guests[]".to_owned(), Some("guests".to_owned()), false));
+        assert_eq!(at("/secret/0"), (String::new(), None, false));
+    }
+}

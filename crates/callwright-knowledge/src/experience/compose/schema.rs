@@ -1,0 +1,166 @@
+//! What a JSON Schema says of a place: names, kinds and values.
+
+use serde_json::Value;
+
+use callwright_common::schema::resolve;
+
+/// Schemas that one is made of at most, and how deep they are nested: an author may have them refer to each other.
+const MAX_SCHEMAS: usize = 64;
+const MAX_DEPTH: usize = 8;
+
+/// Values that are listed, and characters of one.
+const MAX_VALUES: usize = 12;
+const MAX_VALUE_CHARS: usize = 60;
+
+/// Characters of a pattern that are told.
+const MAX_PATTERN_CHARS: usize = 80;
+
+/// The schema, and those that it is put together from: what it refers to, and its alternatives.
+pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    let (mut found, mut open) = (Vec::new(), vec![(schema, 0)]);
+    while let Some((schema, depth)) = open.pop() {
+        if found.len() >= MAX_SCHEMAS {
+            break;
+        }
+        found.push(schema);
+        if depth >= MAX_DEPTH {
+            continue;
+        }
+        let referred = schema.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
+        let referred = referred.map(|(_, target)| target);
+        let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+        open.extend(referred.into_iter().chain(parts.flatten()).map(|schema| (schema, depth + 1)));
+    }
+    found
+}
+
+/// A member that a schema names: the name as the schema has it.
+pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<(&'a str, &'a Value)> {
+    schema.get("properties")?.as_object()?.get_key_value(name).map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// The names of all members that a tool's schema has at the top, in its order.
+pub(super) fn parameters(root: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for schema in expand(root, root) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let new = properties.into_iter().flat_map(|properties| properties.keys());
+        for name in new {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// A value as the schema has it, written as JSON; `None` where the schema does not have it.
+pub(super) fn own_value(schemas: &[&Value], value: &Value) -> Option<String> {
+    let mut own = schemas.iter().flat_map(|schema| own_values(schema));
+    // The schema's own text is taken, although both are equal.
+    own.find(|own| *own == value).and_then(written)
+}
+
+fn own_values(schema: &Value) -> impl Iterator<Item = &Value> {
+    let single = ["const", "default"].into_iter().filter_map(|keyword| schema.get(keyword));
+    single.chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten())
+}
+
+/// A value that is short enough to be told.
+fn written(value: &Value) -> Option<String> {
+    let text = value.to_string();
+    (text.chars().count() <= MAX_VALUE_CHARS).then(|| format!("`{text}`"))
+}
+
+/// What a value has to be like, in words; `None` where the schema says nothing.
+pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
+    let first = |keyword: &str| schemas.iter().find_map(|schema| schema.get(keyword));
+    let mut parts = Vec::new();
+    if let Some(types) = first("type").and_then(types) {
+        parts.push(format!("of type {types}"));
+    }
+    if let Some(Value::Array(values)) = first("enum") {
+        let told: Vec<String> = values.iter().filter_map(written).take(MAX_VALUES).collect();
+        let rest = if told.len() < values.len() { ", ..." } else { "" };
+        if !told.is_empty() {
+            parts.push(format!("one of {}{rest}", told.join(", ")));
+        }
+    }
+    if let Some(format) = first("format").and_then(Value::as_str).filter(|format| format.len() <= MAX_VALUE_CHARS) {
+        parts.push(format!("in the format {format}"));
+    }
+    let bounds = [
+        ("minimum", "at least "),
+        ("exclusiveMinimum", "above "),
+        ("maximum", "at most "),
+        ("exclusiveMaximum", "below "),
+        ("multipleOf", "a multiple of "),
+        ("minLength", "of at least this many characters: "),
+        ("maxLength", "of at most this many characters: "),
+        ("minItems", "of at least this many items: "),
+        ("maxItems", "of at most this many items: "),
+    ];
+    parts.extend(bounds.into_iter().filter_map(|(keyword, words)| {
+        first(keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
+    }));
+    if let Some(pattern) = first("pattern").and_then(Value::as_str).filter(|text| text.len() <= MAX_PATTERN_CHARS) {
+        parts.push(format!("matching `{pattern}`"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The names of types, of those that there are.
+fn types(types: &Value) -> Option<String> {
+    const KNOWN: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+    let known = |value: &Value| KNOWN.into_iter().find(|known| value.as_str() == Some(known));
+    let names: Vec<&str> = match types {
+        Value::Array(several) => several.iter().filter_map(known).collect(),
+        single => known(single).into_iter().collect(),
+    };
+    (!names.is_empty()).then(|| names.join(" or "))
+}
+
+/// What the schemas' author says of the place.
+pub(super) fn description<'a>(schemas: &[&'a Value]) -> Option<&'a str> {
+    schemas.iter().find_map(|schema| schema.get("description")?.as_str()).filter(|text| !text.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_value_has_to_be_like_is_told_in_words() {
+        let told = |schema: Value| rule(&[&schema]).unwrap_or_default();
+        assert_eq!(
+            told(json!({"type": "integer", "minimum": 1, "maximum": 9})),
+            "of type integer, at least 1, at most 9"
+        );
+        assert_eq!(
+            told(json!({"type": ["string", "null"], "format": "date"})),
+            "of type string or null, in the format date"
+        );
+        assert_eq!(told(json!({"enum": ["a", 1]})), "one of `\"a\"`, `1`");
+        assert_eq!(told(json!({"type": "anything", "pattern": 1})), "");
+        let many: Vec<usize> = (0..20).collect();
+        assert!(told(json!({"enum": many})).ends_with("`11`, ..."));
+    }
+
+    #[test]
+    fn a_value_is_the_schema_s_own_or_it_is_not_told() {
+        let schema = json!({"enum": ["metric", "x".repeat(100)], "default": 5});
+        assert_eq!(own_value(&[&schema], &json!("metric")).as_deref(), Some("`\"metric\"`"));
+        assert_eq!(own_value(&[&schema], &json!(5)).as_deref(), Some("`5`"));
+        assert_eq!(own_value(&[&schema], &json!("secret")), None);
+        assert_eq!(own_value(&[&schema], &json!("x".repeat(100))), None);
+    }
+
+    #[test]
+    fn schemas_that_refer_to_each_other_end() {
+        let schema = json!({"$ref": "#", "anyOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {}}});
+        assert!(expand(&schema, &schema).len() <= MAX_SCHEMAS);
+        assert_eq!(parameters(&schema), ["a"]);
+    }
+}

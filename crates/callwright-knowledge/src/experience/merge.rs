@@ -1,0 +1,331 @@
+//! Lessons that say the same become one, and lessons that contradict each other are told from them.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use regex::Regex;
+
+use super::Settings;
+use callwright_search::retrieval::{Term, content_terms, tokens};
+use callwright_types::ids::lesson_id;
+use callwright_types::memory::{Author, ClientFacts, Wording};
+use callwright_types::{Evidence, Lesson, LessonDraft, Polarity, Scope, Tally};
+
+/// Events that a lesson names. Of more, the first (how it was learned) and the latest are kept.
+const MAX_EVIDENCE: usize = 256;
+
+/// Names in backquotes or double quotes.
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("`([^`]+)`|\"([^\"]+)\"").ok());
+
+/// What became of a draft that was verified.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Learned {
+    /// It is a lesson of its own.
+    New(Lesson),
+    /// A lesson that said so before, with this event among what it rests on.
+    Confirmed(Lesson),
+    /// That event was counted already, or the draft is none that may be learned; nothing changes.
+    Known,
+}
+
+/// Learns a draft that `evidence` verifies. `present` are the lessons that it may say again: [`Notebook::like`](super::Notebook::like) tells
+/// them. One that is retired stays so: what does harm is not learned anew. A draft that may hold texts of a client's own tools is not learned.
+pub fn learn<'a>(
+    draft: LessonDraft,
+    evidence: Evidence,
+    (scope, author): (&Scope, Author),
+    present: impl IntoIterator<Item = &'a Lesson>,
+    (at, settings): (Timestamp, &Settings),
+) -> Learned {
+    if !draft.is_isolated() {
+        return Learned::Known;
+    }
+    let new = Lesson {
+        id: lesson_id(at),
+        scope: scope.clone(),
+        toolset: draft.toolset,
+        tools: draft.tools,
+        polarity: draft.polarity,
+        key: draft.key,
+        value: draft.value,
+        author,
+        composed: None,
+        client: draft.client,
+        evidence: vec![evidence],
+        tally: Tally::default(),
+        retired: None,
+        created_at: at,
+        updated_at: at,
+    };
+    let says = Saying::of(&new);
+    let same =
+        present.into_iter().find(|lesson| lesson.scope == new.scope && says.is_near(&Saying::of(lesson), settings));
+    match same {
+        None => Learned::New(new),
+        Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => Learned::Known,
+        // The one that is known stays that one, also where both were learned in the same millisecond.
+        Some(lesson) => {
+            let (id, created_at) = (lesson.id.clone(), lesson.created_at);
+            Learned::Confirmed(Lesson { id, created_at, updated_at: at, ..merged(lesson, &new) })
+        }
+    }
+}
+
+/// One lesson of two that say the same: the id of the older, each event once, and what the one says that rests on more. What became of turns
+/// is not added up, for a turn may have been shown both: the counts of the one that was watched longer stay.
+pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
+    let (older, newer) =
+        if (other.created_at, &other.id) < (one.created_at, &one.id) { (other, one) } else { (one, other) };
+    let teller = if newer.evidence.len() > older.evidence.len() { newer } else { older };
+    let mut evidence = older.evidence.clone();
+    for event in &newer.evidence {
+        if !evidence.iter().any(|known| known.is_same_event(event)) {
+            evidence.push(event.clone());
+        }
+    }
+    evidence.sort_by_key(|event| event.at);
+    if let Some(surplus) = evidence.len().checked_sub(MAX_EVIDENCE) {
+        evidence.drain(1..=surplus);
+    }
+    let turns = |lesson: &Lesson| lesson.tally.uses + lesson.tally.withheld;
+    Lesson {
+        key: teller.key.clone(),
+        value: teller.value.clone(),
+        author: teller.author,
+        composed: teller.composed.clone(),
+        evidence,
+        tally: if turns(newer) > turns(older) { newer.tally } else { older.tally },
+        retired: older.retired.clone().or_else(|| newer.retired.clone()),
+        updated_at: older.updated_at.max(newer.updated_at),
+        ..older.clone()
+    }
+}
+
+/// Do two lessons say the same about the same tools?
+pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
+    one.scope == other.scope && Saying::of(one).is_near(&Saying::of(other), settings)
+}
+
+/// Do two lessons say the opposite: one from a success, one from a failure, of the same thing? Both are kept.
+pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
+    let (one_says, other_says) = (Saying::of(one), Saying::of(other));
+    let tool = |says: &Saying<'_>| says.client.map(|facts| facts.tool.clone());
+    one.scope == other.scope
+        && one.polarity != other.polarity
+        && (one_says.toolset, one_says.tools) == (other_says.toolset, other_says.tools)
+        && tool(&one_says) == tool(&other_says)
+        && alike(one_says.key, other_says.key) >= settings.near_duplicate
+}
+
+/// When what a lesson rests on happened last.
+pub fn latest(lesson: &Lesson) -> Option<Timestamp> {
+    lesson.evidence.iter().map(|event| event.at).max()
+}
+
+/// The ids of the lessons that are too many in a scope: those that rest on the least, and of these the oldest. Retired ones go last, for
+/// they keep what does harm from being learned anew.
+pub fn surplus<'a>(lessons: impl IntoIterator<Item = &'a Lesson>, settings: &Settings) -> Vec<String> {
+    let mut lessons: Vec<&Lesson> = lessons.into_iter().collect();
+    let Some(surplus) = lessons.len().checked_sub(settings.lessons_per_scope).filter(|surplus| *surplus > 0) else {
+        return Vec::new();
+    };
+    lessons.sort_by_key(|lesson| (lesson.retired.is_some(), lesson.evidence.len(), latest(lesson), &lesson.id));
+    lessons.into_iter().take(surplus).map(|lesson| lesson.id.clone()).collect()
+}
+
+fn has_event(lesson: &Lesson, event: &Evidence) -> bool {
+    lesson.evidence.iter().any(|known| known.is_same_event(event))
+}
+
+/// What two lessons are compared by.
+#[derive(Debug, Clone, Copy)]
+struct Saying<'a> {
+    toolset: Option<&'a str>,
+    tools: &'a [String],
+    polarity: Polarity,
+    key: &'a str,
+    value: &'a str,
+    client: Option<&'a ClientFacts>,
+}
+
+impl<'a> Saying<'a> {
+    fn of(lesson: &'a Lesson) -> Self {
+        let Lesson { toolset, tools, polarity, key, value, client, .. } = lesson;
+        // A draft is composed: it is like what was composed before, however a model words that.
+        let (key, value) = lesson.composed.as_ref().map_or((key, value), |Wording { key, value }| (key, value));
+        Self { toolset: toolset.as_deref(), tools, polarity: *polarity, key, value, client: client.as_ref() }
+    }
+
+    /// Both say nearly the same, and what they name is the same: "the 3rd letter" and "the 4th letter", or two parameters of one tool, are alike in
+    /// all words but one, and that is what matters.
+    fn is_near(&self, other: &Self, settings: &Settings) -> bool {
+        if self.client.is_some() || other.client.is_some() {
+            return (self.client, self.polarity) == (other.client, other.polarity);
+        }
+        (self.toolset, self.tools, self.polarity) == (other.toolset, other.tools, other.polarity)
+            && named(self.key) == named(other.key)
+            && named(self.value) == named(other.value)
+            && alike(self.key, other.key) >= settings.near_duplicate
+            && alike(self.value, other.value) >= settings.near_duplicate
+    }
+}
+
+/// Does a text name nothing but what another one names?
+pub(super) fn names_no_more(text: &str, than: &str) -> bool {
+    named(text).is_subset(&named(than))
+}
+
+/// What a text names: words with digits, and what stands in quotes.
+fn named(text: &str) -> BTreeSet<String> {
+    let with_digits = tokens(text).into_iter().filter(|token| token.bytes().any(|byte| byte.is_ascii_digit()));
+    let quoted = QUOTED.iter().flat_map(|quoted| quoted.captures_iter(text));
+    let quoted = quoted.filter_map(|found| found.get(1).or(found.get(2))).map(|found| found.as_str().to_lowercase());
+    with_digits.chain(quoted).collect()
+}
+
+/// The cosine of two texts' sets of content words; 1 where neither has any.
+fn alike(one: &str, other: &str) -> f32 {
+    let terms = |text: &str| content_terms(text).into_iter().collect::<BTreeSet<Term>>();
+    let (one, other) = (terms(one), terms(other));
+    if one.is_empty() && other.is_empty() {
+        return 1.0;
+    }
+    let shared = one.intersection(&other).count() as f32;
+    shared / ((one.len() * other.len()) as f32).sqrt().max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_types::EvidenceKind;
+    use callwright_types::memory::{Backing, Retirement};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn event(trace: &str, second: i64) -> Evidence {
+        Evidence {
+            kind: EvidenceKind::Mended,
+            trace: Some(trace.to_owned()),
+            session: None,
+            source: None,
+            at: at(second),
+        }
+    }
+
+    fn draft(key: &str, value: &str) -> LessonDraft {
+        LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: Some("hotel".to_owned()),
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: key.to_owned(),
+            value: value.to_owned(),
+            client: None,
+            backing: Backing::Seen,
+        }
+    }
+
+    fn learned(draft: LessonDraft, event: Evidence, present: &[Lesson]) -> Learned {
+        let when = event.at;
+        learn(draft, event, (&Scope::of_group("g"), Author::Composed), present, (when, &Settings::default()))
+    }
+
+    fn lesson(key: &str, value: &str, event: Evidence) -> Lesson {
+        let Learned::New(lesson) = learned(draft(key, value), event, &[]) else { panic!() };
+        lesson
+    }
+
+    const KEY: &str = "book, missing parameter, books a hotel room";
+    const VALUE: &str = "`book` cannot be called without `day` (first night).";
+
+    #[test]
+    fn what_is_said_again_confirms_the_lesson_once_for_each_event() {
+        let first = lesson(KEY, VALUE, event("a", 1));
+        let again = draft("book, missing parameter, books one hotel room", VALUE);
+        let Learned::Confirmed(second) = learned(again.clone(), event("b", 2), std::slice::from_ref(&first)) else {
+            panic!()
+        };
+        assert_eq!(
+            (&second.id, &second.key, second.evidence.len()),
+            (&first.id, &first.key, 2),
+            "the first wording stays"
+        );
+        assert_eq!(second.updated_at, at(2));
+        assert_eq!(learned(again, event("b", 3), &[second]), Learned::Known);
+    }
+
+    #[test]
+    fn lessons_that_name_different_things_stay_apart() {
+        let first = lesson(KEY, VALUE, event("a", 1));
+        for (key, value) in [
+            (KEY, "`book` cannot be called without `board` (first night)."),
+            ("book, missing parameter, lists cheap flights", VALUE),
+            ("book, missing parameter, books a hotel room 2", VALUE),
+        ] {
+            assert!(
+                matches!(learned(draft(key, value), event("b", 2), std::slice::from_ref(&first)), Learned::New(_)),
+                "{key} {value}"
+            );
+        }
+        let other = LessonDraft { tools: vec!["list".to_owned()], ..draft(KEY, VALUE) };
+        assert!(matches!(
+            learned(other, event("b", 2), &[Lesson { scope: Scope::of_key("x"), ..first.clone() }, first]),
+            Learned::New(_)
+        ));
+    }
+
+    #[test]
+    fn the_wording_that_rests_on_more_wins_and_the_older_id_stays() {
+        let older = lesson(KEY, VALUE, event("a", 1));
+        let mut newer = Lesson { value: "better".to_owned(), ..lesson(KEY, VALUE, event("b", 2)) };
+        newer.evidence.push(event("a", 1));
+        newer.tally.uses = 3;
+        for merged in [merged(&older, &newer), merged(&newer, &older)] {
+            assert_eq!((merged.id.as_str(), merged.value.as_str()), (older.id.as_str(), "better"));
+            assert_eq!((merged.evidence.as_slice(), merged.tally.uses), (&[event("a", 1), event("b", 2)][..], 3));
+        }
+    }
+
+    #[test]
+    fn what_was_retired_is_not_learned_anew() {
+        let retired = Some(Retirement { at: at(2), reason: "harm".to_owned() });
+        let lesson = Lesson { retired, ..lesson(KEY, VALUE, event("a", 1)) };
+        let Learned::Confirmed(again) = learned(draft(KEY, VALUE), event("b", 3), &[lesson]) else { panic!() };
+        assert!(again.retired.is_some());
+    }
+
+    #[test]
+    fn a_success_and_a_failure_of_one_thing_are_both_kept() {
+        let settings = Settings::default();
+        let failed = lesson(KEY, VALUE, event("a", 1));
+        let good = Lesson { polarity: Polarity::Positive, ..lesson(KEY, "`book` was right.", event("b", 2)) };
+        assert!(is_conflict(&failed, &good, &settings) && !is_near_duplicate(&failed, &good, &settings));
+        assert!(!is_conflict(&failed, &failed, &settings) && is_near_duplicate(&failed, &failed, &settings));
+    }
+
+    #[test]
+    fn the_list_of_events_is_bounded_and_keeps_the_first() {
+        let mut lesson = lesson(KEY, VALUE, event("first", 0));
+        for number in 1..=300 {
+            let Learned::Confirmed(next) = learned(draft(KEY, VALUE), event(&number.to_string(), number), &[lesson])
+            else {
+                panic!()
+            };
+            lesson = next;
+        }
+        assert_eq!(lesson.evidence.len(), MAX_EVIDENCE);
+        assert_eq!((&lesson.evidence[0], &lesson.evidence[MAX_EVIDENCE - 1]), (&event("first", 0), &event("300", 300)));
+    }
+
+    #[test]
+    fn of_too_many_lessons_those_that_rest_on_least_go() {
+        let settings = Settings { lessons_per_scope: 2, ..Settings::default() };
+        let lessons =
+            [lesson("a", "a", event("a", 3)), lesson("b", "b", event("b", 1)), lesson("c", "c", event("c", 2))];
+        assert_eq!(surplus(&lessons, &settings), [lessons[1].id.clone()]);
+        assert!(surplus(&lessons[..2], &settings).is_empty());
+    }
+}

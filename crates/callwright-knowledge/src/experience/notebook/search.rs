@@ -1,0 +1,190 @@
+//! Finding lessons: by the rare words of a request first, and with a bound on what one request costs.
+//!
+//! Words are walked through from the rarest to the commonest, and each lesson that has one is a candidate. Once a bound of steps is reached,
+//! what is commoner still adds to the score of candidates and makes no new ones (Moffat and Zobel, "Self-indexing inverted files for fast
+//! text retrieval", TOIS 14, 1996, the strategy `continue`). Only words that tens of thousands of lessons share are concerned, and they say next to
+//! nothing; among lessons that have nothing but them, those with the shortest keys are found.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::entry::purpose_term;
+use super::query::{RecallQuery, Recollection, ToolInPlay};
+use super::segment::Segment;
+use super::shelf::Shelf;
+use super::walk::{Walk, said};
+use crate::experience::Settings;
+use crate::experience::merge::{is_conflict, latest};
+use callwright_search::embedding::{QuantisedQuery, Vector};
+use callwright_search::retrieval::{Term, Weights, content_terms, rarity};
+use callwright_types::memory::ClientFacts;
+
+/// Words of a request that are looked up at most, the rarest.
+const MAX_TERMS: usize = 64;
+
+/// Lessons and groups of lessons that are looked at on the way to the candidates.
+const MAX_STEPS: usize = 20_000;
+
+/// Candidates that are scored exactly, with all words and with meaning.
+const FINALISTS: usize = 128;
+
+/// Words of a key beyond which its length does not count any more.
+const LONGEST_KEY: usize = 255;
+
+/// The best lessons of a scope for a request.
+pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
+    let search = Search::new(shelf, query, settings);
+    let mut scored: Vec<Recollection> = Vec::new();
+    for Candidate { part, position, .. } in search.candidates(query) {
+        scored.extend(search.exact(part, position as usize, query.tools));
+    }
+    scored.sort_by(order);
+    scored.truncate(query.most);
+    newest_first(&mut scored, settings);
+    scored
+}
+
+/// Where two of the lessons contradict each other, the one that was confirmed last comes first.
+fn newest_first(found: &mut [Recollection], settings: &Settings) {
+    for first in 0..found.len() {
+        for second in first + 1..found.len() {
+            let (Some(one), Some(other)) = (found.get(first), found.get(second)) else { continue };
+            let is_older = latest(&one.lesson) < latest(&other.lesson);
+            if is_older && is_conflict(&one.lesson, &other.lesson, settings) {
+                found.swap(first, second);
+            }
+        }
+    }
+}
+
+/// Best first; of equally good ones the one that was confirmed last.
+fn order(one: &Recollection, other: &Recollection) -> Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    by_score
+        .then_with(|| latest(&other.lesson).cmp(&latest(&one.lesson)))
+        .then_with(|| one.lesson.id.cmp(&other.lesson.id))
+}
+
+/// Has every lesson a vector that can be compared with this one?
+fn is_comparable(shelf: &Shelf, vector: &Vector) -> bool {
+    let dimensions = Some(vector.components().len());
+    let fits = |segment: &Segment| segment.entries().is_empty() || segment.dimensions() == dimensions;
+    shelf.parts().iter().all(|(segment, _)| fits(segment))
+}
+
+/// One request on its way through a shelf.
+struct Search<'a> {
+    shelf: &'a Shelf,
+    settings: &'a Settings,
+    /// The request's words that keys have, the rarest first, and how rare each is.
+    terms: Vec<(Term, f32)>,
+    /// The same in the order of the terms.
+    sorted: Vec<(Term, f32)>,
+    /// How rare a word is that a single key has.
+    rarest: f32,
+    /// What one occurrence of a word says in a key of a number of words.
+    saturation: Vec<f32>,
+    vector: Option<QuantisedQuery>,
+}
+
+/// A lesson that has one of the words.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    score: f32,
+    part: usize,
+    position: u32,
+}
+
+impl<'a> Search<'a> {
+    fn new(shelf: &'a Shelf, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
+        let lessons = shelf.statistics().lessons;
+        let text = beginning(query.text, settings.query_chars);
+        let mut wanted = content_terms(text);
+        let purposes: Vec<Term> = query.tools.iter().filter_map(|tool| asked_for(tool, &wanted)).collect();
+        wanted.extend(purposes);
+        let known = wanted.into_iter().map(|term| (term, shelf.lessons_with(term)));
+        let mut known: Vec<(Term, usize)> = known.filter(|(_, with)| *with > 0).collect();
+        known.sort_by_key(|(term, with)| (*with, *term));
+        known.truncate(MAX_TERMS);
+        let terms: Vec<(Term, f32)> = known.into_iter().map(|(term, with)| (term, rarity(lessons, with))).collect();
+        let mut sorted = terms.clone();
+        sorted.sort_unstable_by_key(|(term, _)| *term);
+        let vector = query.vector.filter(|vector| is_comparable(shelf, vector)).map(QuantisedQuery::of);
+        let saturation = saturation(shelf);
+        Self { shelf, settings, terms, sorted, rarest: rarity(lessons, 1), saturation, vector }
+    }
+
+    /// The lessons that have most of what is rare in the request.
+    fn candidates(&self, query: &RecallQuery<'_>) -> Vec<Candidate> {
+        let parts = self.shelf.parts();
+        let mut walks = parts.map(|(segment, gone)| Walk::new(segment, gone, query.tools));
+        let mut steps = MAX_STEPS;
+        for (term, rarity) in &self.terms {
+            for walk in &mut walks {
+                walk.add(*term, *rarity, &self.saturation, &mut steps);
+            }
+            if steps == 0 {
+                break;
+            }
+        }
+        let mut candidates = Vec::new();
+        for (part, walk) in walks.iter().enumerate() {
+            let score = |position: &u32| walk.scores.get(*position as usize).copied().unwrap_or_default();
+            let found = walk.touched.iter();
+            candidates.extend(found.map(|position| Candidate { score: score(position), part, position: *position }));
+        }
+        let finalists = FINALISTS.max(query.most);
+        if finalists < candidates.len() {
+            candidates.select_nth_unstable_by(finalists, |one, other| {
+                other.score.total_cmp(&one.score).then((one.part, one.position).cmp(&(other.part, other.position)))
+            });
+            candidates.truncate(finalists);
+        }
+        candidates
+    }
+
+    /// A candidate with its whole score; `None` where too little of its key is in the request, or it speaks of a client's own tool that is
+    /// not in play.
+    fn exact(&self, part: usize, position: usize, tools: &[ToolInPlay<'_>]) -> Option<Recollection> {
+        let (segment, _) = self.shelf.parts().into_iter().nth(part)?;
+        let entry = segment.entries().get(position)?;
+        let mut needed = entry.lesson.client.iter().flat_map(ClientFacts::tools);
+        if !needed.all(|needed| tools.iter().any(|tool| tool.is_client(needed))) {
+            return None;
+        }
+        let (mut words, mut matched) = (0.0_f32, 0_usize);
+        for term in &entry.terms {
+            if let Ok(at) = self.sorted.binary_search_by_key(term, |(term, _)| *term) {
+                matched += 1;
+                words += self.sorted.get(at).map_or(0.0, |(_, rarity)| *rarity);
+            }
+        }
+        let matched = matched as f32 / entry.terms.len().max(1) as f32;
+        if matched < self.settings.least_match {
+            return None;
+        }
+        let words = words * said(&self.saturation, entry.terms.len()) / self.rarest;
+        let meaning = self.vector.as_ref().and_then(|vector| segment.cosine(vector, position)).unwrap_or_default();
+        let score = self.settings.word_weight * words + self.settings.vector_weight * meaning.max(0.0);
+        Some(Recollection { lesson: Arc::clone(&entry.lesson), score, matched })
+    }
+}
+
+/// What stands for the purpose of a client's own tool, where a request of these terms has a word of it.
+fn asked_for(tool: &ToolInPlay<'_>, request: &[Term]) -> Option<Term> {
+    let fingerprint = tool.fingerprint?;
+    let purpose = content_terms(tool.purpose);
+    purpose.iter().any(|term| request.contains(term)).then(|| purpose_term(fingerprint))
+}
+
+/// The beginning of a text.
+fn beginning(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// What one occurrence of a word says in keys of 0, 1, 2 ... words.
+fn saturation(shelf: &Shelf) -> Vec<f32> {
+    let (weights, statistics) = (Weights::default(), shelf.statistics());
+    let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);
+    (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.restraint(terms as f32 / mean))).collect()
+}

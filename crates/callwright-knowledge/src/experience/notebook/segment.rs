@@ -1,0 +1,201 @@
+//! Lessons of one scope that are indexed together.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::query::{Subject, SubjectKey, ToolInPlay};
+use callwright_search::embedding::{QuantisedQuery, QuantisedVectors};
+use callwright_search::retrieval::Term;
+
+/// Some lessons, by the words of their keys. Lessons about the same tools are one *shard*, so that those about tools that are not in play are
+/// passed over together.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    /// In the order of their ids.
+    entries: Vec<Arc<Entry>>,
+    places: HashMap<String, u32>,
+    shards: Vec<Shard>,
+    /// The shards that are about a tool, by the tool; those about none by the number of no tool.
+    by_tool: HashMap<u64, Vec<u32>>,
+    /// The names of clients' own tools that lessons are about.
+    client_names: HashSet<String>,
+    /// Each once, in order.
+    terms: Vec<Term>,
+    /// Where each term's groups end.
+    ends: Vec<u32>,
+    groups: Vec<Group>,
+    lists: Vec<u32>,
+    /// How many terms each lesson's key has.
+    lengths: Vec<u16>,
+    rows: Option<QuantisedVectors>,
+}
+
+/// Lessons about the same tools: the positions of all of them, retired ones too.
+#[derive(Debug, Default)]
+struct Shard {
+    positions: Vec<u32>,
+}
+
+/// Of the lessons that have a term, those of one shard: the shortest key first, for it says most of the term.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    pub(super) shard: u32,
+    begin: u32,
+    end: u32,
+}
+
+/// What stands for no tool among the hashes of tools.
+const NO_TOOL: u64 = 0;
+
+impl Segment {
+    /// Indexes lessons, each of another id.
+    pub(super) fn of(mut entries: Vec<Arc<Entry>>) -> Self {
+        entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
+        let mut segment = Self::default();
+        let mut shard_of = Vec::with_capacity(entries.len());
+        let mut shards: HashMap<SubjectKey<'_>, u32> = HashMap::new();
+        for (position, entry) in (0_u32..).zip(&entries) {
+            let lesson = &entry.lesson;
+            segment.places.insert(lesson.id.clone(), position);
+            let next = segment.shards.len() as u32;
+            let subject = Subject::from(&**lesson);
+            let shard = *shards.entry(subject.key()).or_insert(next);
+            if shard == next {
+                segment.shards.push(Shard::default());
+                segment.note_tools(shard, &subject);
+                segment.client_names.extend(lesson.client.iter().map(|facts| facts.tool.name.to_string()));
+            }
+            segment.shards.get_mut(shard as usize).into_iter().for_each(|shard| shard.positions.push(position));
+            shard_of.push(shard);
+        }
+        drop(shards);
+        segment.note_terms(&entries, &shard_of);
+        segment.lengths = entries.iter().map(|entry| u16::try_from(entry.terms.len()).unwrap_or(u16::MAX)).collect();
+        segment.rows = rows(&entries);
+        segment.entries = entries;
+        segment
+    }
+
+    fn note_tools(&mut self, shard: u32, subject: &Subject<'_>) {
+        let mut tools: Vec<u64> = subject.tools().into_iter().map(hash).collect();
+        if tools.is_empty() {
+            tools.push(NO_TOOL);
+        }
+        tools.dedup();
+        tools.into_iter().for_each(|tool| self.by_tool.entry(tool).or_default().push(shard));
+    }
+
+    fn note_terms(&mut self, entries: &[Arc<Entry>], shard_of: &[u32]) {
+        let found = entries.iter().zip(shard_of).zip(0_u32..).filter(|((entry, _), _)| entry.is_found());
+        let mut found: Vec<(Term, u32, usize, u32)> = found
+            .flat_map(|((entry, shard), position)| {
+                entry.terms.iter().map(move |term| (*term, *shard, entry.terms.len(), position))
+            })
+            .collect();
+        found.sort_unstable();
+        for (term, shard, _, position) in found {
+            let begins_term = self.terms.last() != Some(&term);
+            if begins_term {
+                self.terms.push(term);
+                self.ends.push(self.groups.len() as u32);
+            }
+            let at = self.lists.len() as u32;
+            if begins_term || self.groups.last().is_none_or(|group| group.shard != shard) {
+                self.groups.push(Group { shard, begin: at, end: at });
+            }
+            self.lists.push(position);
+            self.groups.last_mut().into_iter().for_each(|group| group.end = at + 1);
+            let end = self.groups.len() as u32;
+            self.ends.last_mut().into_iter().for_each(|last| *last = end);
+        }
+    }
+
+    pub(super) fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// How many terms the key of a lesson has.
+    pub(super) fn terms_of(&self, position: usize) -> Option<usize> {
+        self.lengths.get(position).map(|terms| usize::from(*terms))
+    }
+
+    pub(super) fn place(&self, id: &str) -> Option<u32> {
+        self.places.get(id).copied()
+    }
+
+    /// The positions of all lessons about exactly these tools.
+    pub(super) fn about(&self, subject: &Subject<'_>) -> &[u32] {
+        let first = subject.tools().first().map_or(NO_TOOL, |tool| hash(*tool));
+        let shards = self.by_tool.get(&first).into_iter().flatten();
+        let mut shards = shards.filter_map(|shard| self.shards.get(*shard as usize));
+        let is_same = |shard: &&Shard| {
+            let one = shard.positions.first().and_then(|position| self.entries.get(*position as usize));
+            one.is_some_and(|entry| Subject::from(&*entry.lesson).is_same(subject))
+        };
+        shards.find(is_same).map(|shard| shard.positions.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether there are lessons about a client's own tool of this name.
+    pub(super) fn knows_client_tool(&self, name: &str) -> bool {
+        self.client_names.contains(name)
+    }
+
+    /// The shards about one of these tools, or about none, in order.
+    pub(super) fn shards_for(&self, tools: &[ToolInPlay<'_>]) -> Vec<u32> {
+        let keys = std::iter::once(NO_TOOL).chain(tools.iter().map(|tool| hash(*tool)));
+        let mut shards: Vec<u32> = keys.filter_map(|key| self.by_tool.get(&key)).flatten().copied().collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    /// The lessons with a term, a group for each shard, in the order of the shards.
+    pub(super) fn groups(&self, term: Term) -> &[Group] {
+        let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
+        let end = |slot: usize| self.ends.get(slot).map_or(0, |end| *end as usize);
+        self.groups.get(slot.checked_sub(1).map_or(0, end)..end(slot)).unwrap_or_default()
+    }
+
+    /// In how many keys a term stands. Its groups' lists stand one behind the other, so that none of them is looked through.
+    pub(super) fn lessons_with(&self, term: Term) -> usize {
+        let groups = self.groups(term);
+        let (first, last) = (groups.first(), groups.last());
+        first.zip(last).map_or(0, |(first, last)| (last.end - first.begin) as usize)
+    }
+
+    /// The positions of a group's lessons.
+    pub(super) fn positions(&self, group: Group) -> &[u32] {
+        self.lists.get(group.begin as usize..group.end as usize).unwrap_or_default()
+    }
+
+    /// The cosine of a lesson's vector and a query's; `None` where they cannot be compared.
+    pub(super) fn cosine(&self, query: &QuantisedQuery, position: usize) -> Option<f32> {
+        self.rows.as_ref()?.cosines_within(query, position..position + 1).first().copied()
+    }
+
+    /// Components of the lessons' vectors; none where some have no vector.
+    pub(super) fn dimensions(&self) -> Option<usize> {
+        let first = self.entries.first()?.vector.as_ref()?;
+        self.rows.is_some().then(|| first.components().len())
+    }
+}
+
+/// The vectors, where every lesson has one of the same embedder: a score of words and meaning would put those that have one before the others.
+fn rows(entries: &[Arc<Entry>]) -> Option<QuantisedVectors> {
+    let dimensions = entries.first()?.vector.as_ref()?.components().len();
+    let mut rows = QuantisedVectors::with_capacity(dimensions, entries.len());
+    for entry in entries {
+        let vector = entry.vector.as_ref().filter(|vector| vector.components().len() == dimensions)?;
+        rows.push(vector);
+    }
+    Some(rows)
+}
+
+/// A tool as a number. That two tools have the same one costs at worst that a lesson is found which is about neither.
+fn hash(tool: ToolInPlay<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (tool.toolset, tool.name, tool.fingerprint).hash(&mut hasher);
+    hasher.finish().max(NO_TOOL + 1)
+}

@@ -1,0 +1,75 @@
+//! A request on its way through the lessons of one segment.
+
+use super::query::ToolInPlay;
+use super::segment::{Group, Segment};
+use callwright_search::retrieval::Term;
+
+/// What a request gives the lessons of one segment that are about tools in play.
+pub(super) struct Walk<'a> {
+    segment: &'a Segment,
+    /// Which lessons are no more.
+    gone: &'a [bool],
+    /// The shards that are about tools in play, in order.
+    shards: Vec<u32>,
+    /// Of each lesson, so far.
+    pub(super) scores: Vec<f32>,
+    /// The lessons that have a score, in the order in which they were found.
+    pub(super) touched: Vec<u32>,
+}
+
+/// What one occurrence of a word says in a key of so many words.
+pub(super) fn said(saturation: &[f32], terms: usize) -> f32 {
+    saturation.get(terms).or(saturation.last()).copied().unwrap_or_default()
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(segment: &'a Segment, gone: &'a [bool], tools: &[ToolInPlay<'_>]) -> Self {
+        let (shards, scores) = (segment.shards_for(tools), vec![0.0; segment.entries().len()]);
+        Self { segment, gone, shards, scores, touched: Vec::new() }
+    }
+
+    /// Adds what a term gives to the lessons that have it, until there are no more steps.
+    pub(super) fn add(&mut self, term: Term, rarity: f32, saturation: &[f32], steps: &mut usize) {
+        let groups = self.segment.groups(term);
+        // Both are in the order of the shards; the fewer are looked up among the more.
+        let looks_up_shards = self.shards.len() < groups.len();
+        for at in 0..self.shards.len().min(groups.len()) {
+            if *steps == 0 {
+                return;
+            }
+            *steps -= 1;
+            let group = if looks_up_shards { self.group_of_shard(at, groups) } else { self.active(groups.get(at)) };
+            if let Some(group) = group {
+                self.add_group(group, rarity, saturation, steps);
+            }
+        }
+    }
+
+    fn group_of_shard(&self, at: usize, groups: &[Group]) -> Option<Group> {
+        let shard = self.shards.get(at)?;
+        let at = groups.binary_search_by_key(shard, |group| group.shard).ok()?;
+        groups.get(at).copied()
+    }
+
+    fn active(&self, group: Option<&Group>) -> Option<Group> {
+        group.filter(|group| self.shards.binary_search(&group.shard).is_ok()).copied()
+    }
+
+    fn add_group(&mut self, group: Group, rarity: f32, saturation: &[f32], steps: &mut usize) {
+        for position in self.segment.positions(group) {
+            if *steps == 0 {
+                return;
+            }
+            *steps -= 1;
+            let at = *position as usize;
+            if self.gone.get(at).copied().unwrap_or_default() {
+                continue;
+            }
+            let (Some(score), Some(terms)) = (self.scores.get_mut(at), self.segment.terms_of(at)) else { continue };
+            if *score == 0.0 {
+                self.touched.push(*position);
+            }
+            *score += rarity * said(saturation, terms);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a model answered → its commands.
+
+use crate::experience::Settings;
+use crate::experience::text::{shortened, tidy};
+use callwright_common::json::bare;
+
+/// Bytes of an answer that are read; a note is a thousandth of it.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Notes of one answer that are kept.
+const MAX_NOTES: usize = 8;
+
+/// Characters of an answer to a question that are kept.
+const MAX_ANSWER_CHARS: usize = 4_000;
+
+/// What a model said, by its commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Key and value of each note, in order.
+    pub notes: Vec<(String, String)>,
+    /// The answer to the question: what follows `ANSWER`, or, where nothing does, the last line that is no command.
+    pub answer: Option<String>,
+    /// Did it say that it is done?
+    pub done: bool,
+}
+
+/// Reads an answer. Models put commands into lists, bold letters and fences, and forget brackets and colons: whatever can be told is taken, and
+/// what cannot be is passed over.
+pub fn read(text: &str, settings: &Settings) -> Said {
+    let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
+    let text = bare(text.get(..end.unwrap_or_default()).unwrap_or_default());
+    let (mut said, mut open, mut last) = (Said::default(), Open::Nothing, None);
+    for line in text.lines() {
+        match Command::of(line) {
+            Some(command) => {
+                open.close(&mut said, settings);
+                said.done |= matches!(command, Command::Done);
+                open = command.opened();
+            }
+            // A note goes on until the next command or an empty line; an answer and `DONE` are one line.
+            None if line.trim().is_empty() => {
+                open.close(&mut said, settings);
+                open = Open::Nothing;
+            }
+            None => match &mut open {
+                Open::Thought => {}
+                Open::Note(_, value) => {
+                    value.push(' ');
+                    value.push_str(line);
+                }
+                Open::Answer(answer) if answer.trim().is_empty() => answer.push_str(line),
+                Open::Answer(_) | Open::Nothing => last = Some(line),
+            },
+        }
+    }
+    open.close(&mut said, settings);
+    if said.answer.is_none() {
+        said.answer = last.map(answered).filter(|answer| !answer.is_empty());
+    }
+    said
+}
+
+/// What has begun and may go on with the next line.
+enum Open {
+    Nothing,
+    Thought,
+    Note(String, String),
+    Answer(String),
+}
+
+impl Open {
+    fn close(&mut self, said: &mut Said, settings: &Settings) {
+        match std::mem::replace(self, Self::Nothing) {
+            Self::Note(key, value) if said.notes.len() < MAX_NOTES => {
+                let key = shortened(&tidy(&key), settings.key_chars).to_owned();
+                let value = shortened(&plain(&tidy(&value)), settings.value_chars).to_owned();
+                if !key.is_empty() && !value.is_empty() && !said.notes.contains(&(key.clone(), value.clone())) {
+                    said.notes.push((key, value));
+                }
+            }
+            Self::Answer(answer) => said.answer = Some(answered(&answer)).filter(|answer| !answer.is_empty()),
+            Self::Note(..) | Self::Thought | Self::Nothing => {}
+        }
+    }
+}
+
+/// A line that begins with a command.
+enum Command<'a> {
+    Think,
+    Note(&'a str),
+    Answer(&'a str),
+    Done,
+}
+
+impl<'a> Command<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || "*>-#`_".contains(letter));
+        let line = numbered(line).unwrap_or(line);
+        let (word, rest) =
+            line.split_at_checked(line.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(line.len()))?;
+        let rest = rest.trim_start_matches(['*', '_', '`', ' ']);
+        let follows = rest.starts_with(['[', ':']);
+        match word.to_ascii_uppercase().as_str() {
+            "THINK" | "THOUGHT" if follows => Some(Self::Think),
+            "NOTE" if rest.starts_with('[') => Some(Self::Note(rest)),
+            "ANSWER" if follows => Some(Self::Answer(rest)),
+            // A sentence may begin with the word.
+            "DONE" if rest.chars().all(|letter| !letter.is_alphanumeric()) => Some(Self::Done),
+            _ => None,
+        }
+    }
+
+    fn opened(self) -> Open {
+        match self {
+            Self::Think => Open::Thought,
+            Self::Done => Open::Nothing,
+            Self::Answer(rest) => {
+                let bracketed = rest.strip_prefix('[').map(|rest| rest.trim_end().trim_end_matches(']'));
+                Open::Answer(bracketed.unwrap_or(rest).trim_start_matches(':').to_owned())
+            }
+            Self::Note(rest) => {
+                let (key, value) = rest.trim_start_matches('[').split_once(']').unwrap_or_default();
+                Open::Note(key.to_owned(), value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned())
+            }
+        }
+    }
+}
+
+/// The line behind a number of a list.
+fn numbered(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let rest = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len())?;
+    Some(rest.trim_start_matches(['*', '_', '`', ' ']))
+}
+
+fn answered(text: &str) -> String {
+    shortened(&plain(&tidy(text)), MAX_ANSWER_CHARS).to_owned()
+}
+
+/// Without marks of emphasis and quotes around it.
+fn plain(text: &str) -> String {
+    text.trim_matches(['*', '_', '`', '"', '\u{201c}', '\u{201d}', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(text: &str) -> Said {
+        read(text, &Settings::default())
+    }
+
+    fn notes(text: &str) -> Vec<(String, String)> {
+        said(text).notes
+    }
+
+    fn note(key: &str, value: &str) -> (String, String) {
+        (key.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn commands_are_read_as_models_write_them() {
+        for text in [
+            "NOTE[a, b]: one two",
+            "THINK[so]\nNOTE[a, b]: one two\nDONE",
+            "**NOTE[a, b]:** one two",
+            "- note [a, b] one\n  two",
+            "1. NOTE[a, b]: \"one two\"",
+            "```\nNOTE[a, b]: one two\n```",
+            "<think>NOTE[x]: y</think>NOTE[a, b]: one two",
+            "NOTE[a, b]:\none two\n\nThat is all.",
+        ] {
+            assert_eq!(notes(text), [note("a, b", "one two")], "{text}");
+        }
+        assert_eq!(notes("NOTE[a]: b\nNOTE[a]: b\nNOTE[c]: d"), [note("a", "b"), note("c", "d")]);
+        assert!(said("THINK[x]\nDone.").done && said("DONE").done && !said("Done with it, I go on").done);
+    }
+
+    #[test]
+    fn what_is_no_command_is_none() {
+        for text in
+            ["", "NOTE: b", "NOTE[a", "NOTE[]: b", "NOTE[a]:", "note that [a]: b", "THINK[NOTE[a]: b]", "I NOTE[a]: b"]
+        {
+            assert_eq!(notes(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_what_follows_its_command_or_the_last_line() {
+        let answer = |text: &str| said(text).answer;
+        for text in [
+            "ANSWER: pfe",
+            "THINK[p, f and e]\nANSWER: pfe\nNOTE[x]: y",
+            "**Answer:** `pfe`",
+            "ANSWER[pfe]",
+            "ANSWER:\npfe",
+            "I splice the letters.\n\"pfe\"",
+            "ANSWER: x\nANSWER: pfe",
+        ] {
+            assert_eq!(answer(text).as_deref(), Some("pfe"), "{text}");
+        }
+        assert_eq!(answer("THINK[pfe]"), None);
+        assert_eq!(answer(""), None);
+    }
+
+    #[test]
+    fn hostile_answers_are_bounded() {
+        let settings = Settings::default();
+        let many: String = (0..1000).map(|number| format!("NOTE[k{number}]: v\n")).collect();
+        assert_eq!(notes(&many).len(), MAX_NOTES);
+        let long = notes(&format!("NOTE[{0}]: {0}", "word ".repeat(100_000)));
+        assert!(long.iter().all(|(key, value)| key.len() <= settings.key_chars && value.len() <= settings.value_chars));
+        assert_eq!(notes("NOTE[a\u{202e}b]: c\u{0}d"), [note("ab", "cd")]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_answer_breaks_the_reading(text in "(NOTE|ANSWER|THINK|\\[|\\]|:|\\n|\\*|[a-z äß日]){0,40}") {
+            let said = said(&text);
+            prop_assert!(said.notes.iter().all(|(key, value)| !key.is_empty() && !value.is_empty()));
+        }
+    }
+}

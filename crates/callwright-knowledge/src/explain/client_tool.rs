@@ -1,0 +1,153 @@
+//! Explanations for tools that the client executes: what came back is a text, and the client's own schema is documentation too.
+
+use serde_json::{Map, Value};
+
+use super::Explainer;
+use super::index::Index;
+use super::query::query_of_message;
+use callwright_types::{DocText, Explanation};
+
+/// A tool that the client executes, as its request offers it.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientTool<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// What the request says about it: the tool's description, and those of its parameters as `name: description`.
+    pub texts: &'a [DocText],
+    /// The toolsets whose documentation may be told to this client; `None`: all.
+    pub toolsets: Option<&'a [String]>,
+}
+
+/// What is known about a failure of a client's tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolExplanation {
+    /// What the documentation says.
+    pub explanation: Explanation,
+    /// Would it say the same if it were asked again? Not where the model of meaning could not be asked this time.
+    pub is_final: bool,
+}
+
+impl Explainer {
+    /// What is known about the failure that a `tool` message reports. It is looked for in the tool's own texts, and in the documentation
+    /// that the operator tied to a tool of this name: toolsets that have an operation of that name, or bear it themselves, and may
+    /// be told. Empty where nothing reaches the floor. Whether the message reports a failure is for the caller to know.
+    pub async fn explain_tool(
+        &self,
+        tool: &ClientTool<'_>,
+        arguments: &Map<String, Value>,
+        message: &str,
+    ) -> ToolExplanation {
+        let query = query_of_message(message, arguments);
+        let mut own = Index::builder(self.settings());
+        own.add_operation(tool.name, tool.texts);
+        let own = own.build();
+        let (mut found, mut failed) = self.found(&own, tool.name, &query).await;
+        for index in self.indexes_of_tool(tool.name, tool.toolsets) {
+            let (more, failed_here) = self.found(index, tool.name, &query).await;
+            found.extend(more);
+            failed |= failed_here;
+        }
+        ToolExplanation { explanation: self.shown(found), is_final: !failed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use serde_json::json;
+
+    use super::*;
+    use crate::explain::{OperationDocs, Settings};
+    use callwright_search::embedding::{EmbedError, Embedder, Vector};
+
+    fn text(text: &str) -> DocText {
+        DocText { text: text.into(), source: "here".into() }
+    }
+
+    fn explained(tied_to: &str, message: &str) -> Vec<String> {
+        explained_to(None, tied_to, message)
+    }
+
+    fn explained_to(toolsets: Option<&[String]>, tied_to: &str, message: &str) -> Vec<String> {
+        let docs = OperationDocs {
+            toolset: "flights".into(),
+            tool: tied_to.into(),
+            texts: vec![text("`E_SEAT`: the seat is taken; ask for another row.")],
+        };
+        let explainer = Explainer::build(vec![docs], &Settings::default());
+        let texts =
+            [text("Books a flight."), text("seat: Row and letter, such as 12A."), text("date: Day of departure.")];
+        let arguments = json!({"seat": "12A", "date": "today"});
+        let tool = ClientTool { name: "book", texts: &texts, toolsets };
+        let explained = explainer.explain_tool(&tool, arguments.as_object().unwrap(), message).now_or_never().unwrap();
+        assert!(explained.is_final);
+        explained.explanation.passages.into_iter().map(|passage| passage.text).collect()
+    }
+
+    #[test]
+    fn the_clients_own_schema_explains_the_parameter_that_the_message_names() {
+        assert_eq!(explained("other", "Error: invalid value for `date`"), ["date: Day of departure."]);
+    }
+
+    #[test]
+    fn documentation_that_is_tied_to_the_tools_name_explains_its_code() {
+        let told = "`E_SEAT`: the seat is taken; ask for another row.";
+        assert_eq!(explained("book", r#"{"error":{"code":"E_SEAT"}}"#)[0], told);
+        assert!(!explained("other", r#"{"error":{"code":"E_SEAT"}}"#).contains(&told.to_owned()));
+    }
+
+    #[test]
+    fn documentation_of_a_toolset_that_is_none_of_the_clients_is_not_told() {
+        let message = r#"{"error":{"code":"E_SEAT"}}"#;
+        assert_eq!(explained_to(Some(&["flights".to_owned()]), "book", message).len(), 1);
+        assert!(explained_to(Some(&["hotels".to_owned()]), "book", message).is_empty());
+    }
+
+    /// It knew documentation when that was loaded, and is away now.
+    #[derive(Debug)]
+    struct Away;
+
+    impl Embedder for Away {
+        fn id(&self) -> &'static str {
+            "away"
+        }
+
+        fn dimensions(&self) -> usize {
+            1
+        }
+
+        fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+            Box::pin(std::future::ready(Ok(vec![Vector::zero(1); texts.len()])))
+        }
+
+        fn embed_query(&self, _: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
+            Box::pin(std::future::ready(Err(EmbedError { model: "away".into(), reason: "gone".into() })))
+        }
+    }
+
+    #[test]
+    fn what_was_found_while_the_model_of_meaning_was_away_is_not_final() {
+        let docs = OperationDocs {
+            toolset: "flights".into(),
+            tool: "book".into(),
+            texts: vec![text("`E_SEAT`: the seat is taken; ask for another row.")],
+        };
+        let embedder: Arc<dyn Embedder> = Arc::new(Away);
+        let settings = Settings::default();
+        let built = Explainer::with_meanings(vec![docs], Vec::new(), &settings, &embedder);
+        let (explainer, _) = built.now_or_never().unwrap();
+        let tool = ClientTool { name: "book", texts: &[], toolsets: None };
+        let is_final =
+            |message: &str| explainer.explain_tool(&tool, &Map::new(), message).now_or_never().unwrap().is_final;
+        assert!(!is_final("Error: the row is occupied"));
+        assert!(is_final(r#"{"error":{"code":"E_SEAT"}}"#), "meaning is not asked for where a code is defined");
+    }
+
+    #[test]
+    fn what_nothing_is_known_about_is_not_explained() {
+        assert!(explained("book", "Error: the moon is full").is_empty());
+    }
+}

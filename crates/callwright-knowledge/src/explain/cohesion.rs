@@ -1,0 +1,55 @@
+//! How much neighbouring sentences have in common.
+
+use std::collections::HashMap;
+
+use callwright_search::retrieval::{is_stop_word, tokens};
+
+/// Sentences on each side of a gap whose words are compared: one alone has too few.
+pub(super) const WINDOW: usize = 3;
+
+/// The cohesion of a row of sentences at the gaps between them: the cosine of the counts of words before and behind, as TextTiling
+/// compares blocks (Hearst 1997, section 4.2).
+#[derive(Debug)]
+pub(super) struct Cohesion {
+    words: Vec<Vec<String>>,
+}
+
+impl Cohesion {
+    pub(super) fn of<'a>(sentences: impl Iterator<Item = &'a str>) -> Self {
+        let telling = |text: &str| tokens(text).into_iter().filter(|word| !is_stop_word(word)).collect();
+        Self { words: sentences.map(telling).collect() }
+    }
+
+    /// The cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.
+    pub(super) fn at(&self, at: usize) -> f32 {
+        let (before, behind) = self.words.split_at(at.min(self.words.len()));
+        let before = counts(before.iter().rev().take(WINDOW));
+        let behind = counts(behind.iter().take(WINDOW));
+        let product: f32 = before.iter().filter_map(|(word, count)| Some(count * behind.get(word)?)).sum();
+        let length = |counts: &HashMap<&str, f32>| counts.values().map(|count| count * count).sum::<f32>().sqrt();
+        let lengths = length(&before) * length(&behind);
+        if lengths > 0.0 { product / lengths } else { 0.0 }
+    }
+}
+
+fn counts<'a>(sentences: impl Iterator<Item = &'a Vec<String>>) -> HashMap<&'a str, f32> {
+    let mut counts = HashMap::new();
+    for word in sentences.flatten() {
+        *counts.entry(word.as_str()).or_default() += 1.0;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cohesion_is_least_where_the_subject_changes() {
+        let sentences =
+            ["The door opens.", "The door closes the locker.", "A van leaves the depot.", "The van has parcels."];
+        let cohesion = Cohesion::of(sentences.into_iter());
+        assert!(cohesion.at(2) < cohesion.at(1) && cohesion.at(2) < cohesion.at(3));
+        assert!(cohesion.at(0) < f32::EPSILON && cohesion.at(9) < f32::EPSILON);
+    }
+}

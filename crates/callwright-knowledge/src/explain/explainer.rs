@@ -1,0 +1,369 @@
+//! The index of all operations' documentation, and its answer to a failed outcome.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Settings;
+use super::codes::normal_form;
+use super::documents::Section;
+use super::failures::{FailureKind, Judged, Read, is_failure, shortfall, suspected_code};
+use super::index::{Builder, Entry, Index};
+use super::meanings::Closeness;
+use super::query::{Query, query};
+use super::ranking::{Claim, Ranking};
+use super::sentence_vectors::SentenceVectors;
+use super::verdict_words::calls_it_an_error;
+use callwright_search::embedding::{EmbedError, Embedder};
+use callwright_types::promise::Promise;
+use callwright_types::rules::FailureRule;
+use callwright_types::{DocText, Explanation, OperationRef, Outcome, Passage};
+
+/// The documentation of one operation, before it is split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationDocs {
+    /// The toolset's name.
+    pub toolset: String,
+    /// The tool's name within the toolset.
+    pub tool: String,
+    /// What the document says about the operation.
+    pub texts: Vec<DocText>,
+}
+
+/// Finds the passages of documentation that explain failed outcomes.
+#[derive(Debug)]
+pub struct Explainer {
+    /// How rare a word is, is a matter of the whole API, so each toolset has an index of its own.
+    toolsets: BTreeMap<String, Index>,
+    settings: Settings,
+}
+
+impl Explainer {
+    /// Splits and indexes the documentation of all operations.
+    pub fn build(docs: Vec<OperationDocs>, settings: &Settings) -> Self {
+        Self::with_sections(docs, Vec::new(), settings)
+    }
+
+    /// As [`Self::build`], with further documentation of toolsets, each section with the toolset's name.
+    pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
+        let builders = builders(docs, sections, settings);
+        let toolsets = builders.into_iter().map(|(name, builder)| (name, builder.build())).collect();
+        Self { toolsets, settings: settings.clone() }
+    }
+
+    /// As [`Self::with_sections`], with an embedder. Sentences that do not fit into one passage are parted where their meaning changes, and
+    /// passages are found that say in other words what a failure says. Vectors are asked for once; every failure that no code explains
+    /// costs the vector of one more text.
+    ///
+    /// The second is why some vectors were not had: what they are missing for, and all that would have been asked for behind them, goes
+    /// by words alone.
+    pub async fn with_meanings(
+        docs: Vec<OperationDocs>,
+        sections: Vec<(String, Section)>,
+        settings: &Settings,
+        embedder: &Arc<dyn Embedder>,
+    ) -> (Self, Option<EmbedError>) {
+        let mut toolsets = BTreeMap::new();
+        let mut failed = None;
+        for (name, builder) in builders(docs, sections, settings) {
+            let index = match failed {
+                None => {
+                    let (index, error) = with_meanings(builder, settings, embedder).await;
+                    failed = error;
+                    index
+                }
+                // Whoever has just failed is not asked again: it may take its time to fail.
+                Some(_) => builder.build(),
+            };
+            toolsets.insert(name, index);
+        }
+        (Self { toolsets, settings: settings.clone() }, failed)
+    }
+
+    /// How many passages there are.
+    pub fn passages(&self) -> usize {
+        self.toolsets.values().map(Index::len).sum()
+    }
+
+    /// What the documentation says about a failed outcome: passages that define or name a code or parameter of the body, that describe
+    /// the status, or that share enough words with the message. Those of the operation come first, then those of the toolset; of other
+    /// operations only what defines the body's code. Empty where nothing reaches the floor, the toolset is not known, or no API answered.
+    pub async fn explain(
+        &self,
+        operation: &OperationRef,
+        outcome: &Outcome,
+        arguments: &Map<String, Value>,
+    ) -> Explanation {
+        let Some(index) = self.toolsets.get(&operation.toolset) else { return Explanation::default() };
+        let query = query(outcome, arguments);
+        self.shown(self.found(index, &operation.tool, &query).await.0)
+    }
+
+    /// Did an outcome fail? `is_failure` knows without documentation; a body that is a bare code failed if the operation's
+    /// documentation, or else that of its toolset, calls that code an error; and so did an answer that has nothing of what `promises`,
+    /// the operation's, promise.
+    pub fn failure(
+        &self,
+        operation: &OperationRef,
+        outcome: &Outcome,
+        promises: &[Promise],
+        rules: &[FailureRule],
+    ) -> Option<FailureKind> {
+        let tool = format!("{}/{}", operation.toolset, operation.tool);
+        let read = Read::of(outcome);
+        match is_failure(&read, &tool, rules) {
+            Judged::Failed(kind) => Some(kind),
+            Judged::Fine => None,
+            Judged::Silent => self.documented_code(operation, &read).map(FailureKind::NamedCode).or_else(|| {
+                let Outcome::Answered(answer) = outcome else { return None };
+                shortfall(answer, promises).map(FailureKind::NotAsPromised)
+            }),
+        }
+    }
+
+    /// The bare code that the outcome's body is, where the documentation calls it an error.
+    fn documented_code(&self, operation: &OperationRef, outcome: &Read<'_>) -> Option<String> {
+        suspected_code(outcome)
+            .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
+    }
+
+    fn names_an_error(&self, operation: &OperationRef, code: &str) -> bool {
+        let Some(index) = self.toolsets.get(&operation.toolset) else { return false };
+        let Some(own) = index.places().operation(&operation.tool) else { return false };
+        let said: Vec<(bool, bool)> = index
+            .named(code)
+            .filter(|named| named.defines)
+            .filter_map(|named| Some((own.contains(&named.passage), index.passage(named.passage)?)))
+            .map(|(own, entry)| (own, calls_it_an_error(entry, code)))
+            .collect();
+        let by_own = said.iter().any(|(own, _)| *own);
+        !said.is_empty() && said.into_iter().filter(|(own, _)| *own == by_own).all(|(_, error)| error)
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The documentation of toolsets with this name or an operation of it, of those that may be looked into.
+    pub(super) fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> impl Iterator<Item = &Index> {
+        let tied = move |(name, index): &(&String, &Index)| {
+            toolsets.is_none_or(|toolsets| toolsets.contains(name))
+                && (*name == tool || index.places().operation(tool).is_some())
+        };
+        self.toolsets.iter().filter(tied).map(|(_, index)| index)
+    }
+
+    /// What may be claimed, best first, and whether meaning was asked for in vain. It is asked for only where no passage defines a code of
+    /// the failure: it cannot say more then.
+    pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> (Vec<Found<'a>>, bool) {
+        let ranking = Ranking::of(index, tool, query);
+        let (closeness, failed) = match index.meanings().filter(|_| !ranking.is_code_defined()) {
+            None => (Closeness::default(), false),
+            Some(meanings) => match meanings.closeness(&query.said).await {
+                Ok(closeness) => (closeness, false),
+                Err(error) => {
+                    tracing::warn!(%error, "a failure is explained by words alone");
+                    (Closeness::default(), true)
+                }
+            },
+        };
+        let claims = ranking.rank(&closeness, &self.settings);
+        let found = claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? }));
+        (found.collect(), failed)
+    }
+
+    /// The best passages that each add something.
+    pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
+        found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
+        let best = found.first().map(|best| best.claim);
+        let mut passages: Vec<Passage> = Vec::new();
+        for Found { claim, entry } in found {
+            if passages.len() == self.settings.passages {
+                break;
+            }
+            let repeats = |better: &Passage| better.text.contains(&entry.text) || entry.text.contains(&better.text);
+            if best.is_some_and(|best| adds(&claim, &best)) && !passages.iter().any(repeats) {
+                let (text, source) = (entry.text.clone(), entry.source.clone());
+                passages.push(Passage { text, source, score: claim.confidence });
+            }
+        }
+        Explanation { passages }
+    }
+}
+
+/// Reads the documentation of each toolset.
+fn builders(
+    docs: Vec<OperationDocs>,
+    sections: Vec<(String, Section)>,
+    settings: &Settings,
+) -> BTreeMap<String, Builder<'_>> {
+    let mut builders = BTreeMap::new();
+    for OperationDocs { toolset, tool, texts } in docs {
+        let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
+        builder.add_operation(&tool, &texts);
+    }
+    for (toolset, section) in sections {
+        builders.entry(toolset).or_insert_with(|| Index::builder(settings)).add_section(section);
+    }
+    builders
+}
+
+async fn with_meanings(
+    builder: Builder<'_>,
+    settings: &Settings,
+    embedder: &Arc<dyn Embedder>,
+) -> (Index, Option<EmbedError>) {
+    match SentenceVectors::of(builder.wanted_sentences(), embedder).await {
+        Ok(vectors) => {
+            let mut index = builder.build_by(&vectors);
+            let understood = index.understand(embedder, settings.max_embedded_texts).await;
+            (index, understood.err())
+        }
+        Err(error) => (builder.build(), Some(error)),
+    }
+}
+
+/// Weight below that of the best passage at which another meaning of the same code is not worth a look.
+const WORTH_A_LOOK: f32 = 2.5;
+
+/// Does a passage add something to the best one? Where that says what the code means, only other meanings of it do that are about as
+/// likely, further parts of the same entry, and what is about a parameter that the failure names.
+fn adds(claim: &Claim, best: &Claim) -> bool {
+    if !best.defines_code {
+        return true;
+    }
+    claim.names_parameter || claim.defines_code && claim.weight > best.weight - WORTH_A_LOOK
+}
+
+/// A passage that may be claimed.
+pub(super) struct Found<'a> {
+    claim: Claim,
+    entry: &'a Entry,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use callwright_types::outcome::ApiAnswer;
+
+    /// Without an embedder nothing is waited for.
+    fn now(explanation: impl Future<Output = Explanation>) -> Explanation {
+        explanation.now_or_never().unwrap()
+    }
+
+    const CODES: &str = "Answers hold only the code.\n\n| info_code | Meaning |\n|---|---|\n\
+        | 20000 | Illegal parameters: the longitude precedes the latitude. |\n\
+        | 20001 | A required parameter is missing. |\n| 10000 | Success. |\n";
+
+    fn docs(tool: &str, texts: &[(&str, &str)]) -> OperationDocs {
+        let texts =
+            texts.iter().map(|(source, text)| DocText { text: (*text).into(), source: (*source).into() }).collect();
+        OperationDocs { toolset: "maps".into(), tool: tool.into(), texts }
+    }
+
+    fn explainer() -> Explainer {
+        let route = docs(
+            "route",
+            &[
+                (
+                    "d#/description",
+                    "Returns routes, the quickest first. Such as `{\"info_code\": \"20000\"}` are errors.",
+                ),
+                ("d#/parameters/0", "origin (query, required): Point at which the route starts."),
+                ("d#/parameters/1", "mode (query): Means of travel."),
+                ("d#/responses/400/description", CODES),
+                ("d#/responses/404/description", "No street is near the point."),
+                ("d#/responses/500/description", "Internal Server Error"),
+                ("d#/responses/200/description", "The routes that start at the origin."),
+            ],
+        );
+        let geocode = docs(
+            "geocode",
+            &[("d#/x", "Finds places by name."), ("d#/y", "`E_QUOTA`: the quota of the day is used up.")],
+        );
+        Explainer::build(vec![route, geocode], &Settings::default())
+    }
+
+    fn operation(tool: &str) -> OperationRef {
+        OperationRef { toolset: "maps".into(), tool: tool.into() }
+    }
+
+    fn answered(status: u16, body: &str) -> Outcome {
+        Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
+    }
+
+    fn explained(tool: &str, status: u16, body: &str) -> Vec<String> {
+        let arguments = json!({"origin": "34.6,135.5", "mode": "driving"});
+        let explanation =
+            now(explainer().explain(&operation(tool), &answered(status, body), arguments.as_object().unwrap()));
+        explanation.passages.into_iter().map(|passage| passage.text).collect()
+    }
+
+    #[test]
+    fn a_bare_code_is_explained_by_the_row_that_defines_it() {
+        for status in [200, 400] {
+            let passages = explained("route", status, r#"{"info_code":"20000"}"#);
+            assert!(passages[0].contains("the longitude precedes the latitude"), "{status}: {passages:?}");
+            assert!(passages[0].starts_with("info_code 20000: "), "the header is shown: {passages:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_the_body_names_is_described() {
+        let passages = explained("route", 422, r#"{"errors":[{"field":"mode","message":"is unknown"}]}"#);
+        assert_eq!(passages, ["mode (query): Means of travel."]);
+    }
+
+    #[test]
+    fn the_response_of_the_status_is_told() {
+        assert_eq!(explained("route", 404, ""), ["No street is near the point."]);
+    }
+
+    #[test]
+    fn nothing_is_claimed_below_the_floor() {
+        assert!(explained("route", 500, "").is_empty(), "the description only repeats the status");
+        assert!(explained("route", 418, r#"{"message":"I am a teapot of the day"}"#).is_empty());
+        let elsewhere = OperationRef { toolset: "flights".into(), tool: "route".into() };
+        let outcome = answered(400, r#"{"info_code":"20000"}"#);
+        assert!(!now(explainer().explain(&elsewhere, &outcome, &Map::new())).is_hit());
+    }
+
+    #[test]
+    fn a_code_of_the_toolset_explains_where_the_operation_is_silent() {
+        assert_eq!(explained("route", 403, r#"{"error":"E_QUOTA"}"#), ["`E_QUOTA`: the quota of the day is used up."]);
+    }
+
+    #[test]
+    fn passages_are_few_short_and_not_repeated() {
+        let texts: Vec<_> = (0..9)
+            .map(|_| ("d", "The widget frobnicates badly."))
+            .chain([("d", "The widget is frobnicates.")])
+            .collect();
+        let settings = Settings { passages: 2, passage_chars: 20, ..Settings::default() };
+        let explainer = Explainer::build(vec![docs("w", &texts)], &settings);
+        let found = now(explainer.explain(&operation("w"), &answered(400, "E_X widget frobnicates"), &Map::new()));
+        assert!(found.passages.len() <= 2 && found.passages.iter().all(|passage| passage.text.chars().count() <= 20));
+        assert!(found.passages.windows(2).all(|pair| pair[0].text != pair[1].text && pair[0].score >= pair[1].score));
+    }
+
+    #[test]
+    fn a_bare_code_fails_only_where_the_documentation_says_so() {
+        let explainer = explainer();
+        let failure = |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]);
+        assert_eq!(failure(r#"{"info_code":"20000"}"#), Some(FailureKind::NamedCode("20000".into())));
+        assert_eq!(failure(r#"{"info_code":"10000"}"#), None, "documented as success");
+        assert_eq!(failure(r#"{"info_code":"77777"}"#), None, "not documented");
+        assert_eq!(failure(r#"{"info_code":"20000","routes":[]}"#), None, "beside a result");
+    }
+
+    #[test]
+    fn what_no_api_answered_is_not_explained() {
+        let outcome = Outcome::Unknown { reason: "20000".into() };
+        assert!(!now(explainer().explain(&operation("route"), &outcome, &Map::new())).is_hit());
+    }
+}

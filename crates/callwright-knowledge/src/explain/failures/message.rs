@@ -1,0 +1,111 @@
+//! Does a message of a client's tool report a failure?
+
+use super::Judged;
+use super::body::{Finding, body_failure};
+use super::reading::{json, labelled};
+use super::ruled::{Subject, ruling};
+use super::telling::{Told, told_by_body, told_by_text};
+use super::text::text_failure;
+use callwright_types::rules::{FailureRule, RuledOutcome};
+
+/// A tool's message, as the client sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolMessage<'a> {
+    /// The tool's name; empty where it is not known.
+    pub tool: &'a str,
+    /// The message's text.
+    pub text: &'a str,
+}
+
+/// What a failure was recognised by, from the surest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grounds {
+    /// A rule of policy says so.
+    Policy,
+    /// The message has the form of an error: an error body, a traceback, an HTTP status line.
+    Form,
+    /// The message says so in words.
+    Words,
+}
+
+/// A failure that a tool's message reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recognised {
+    /// The rule that recognised it, as traces and metrics name it: `policy`, or one of the built-in rules.
+    pub rule: &'static str,
+    /// What it was recognised by.
+    pub grounds: Grounds,
+    /// The HTTP status that the message tells.
+    pub status: Option<u16>,
+    /// The code that it tells.
+    pub code: Option<String>,
+    /// What it says in words, cut to a few hundred characters.
+    pub reason: Option<String>,
+}
+
+/// Finds out whether a tool's message reports a failure. Linear in the text, and bounded.
+pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Recognised> {
+    let json = json(message.text);
+    let subject = Subject { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
+    let found = match ruling(rules, &subject) {
+        Some((_, RuledOutcome::Fine)) => return Judged::Fine,
+        Some((_, RuledOutcome::Failed)) => Some(("policy", Grounds::Policy)),
+        None => json.as_ref().map_or_else(|| in_words(message.text), body_failure),
+    };
+    let Some((rule, grounds)) = found else { return Judged::Silent };
+    let told = match &json {
+        Some(body) => told_by_body(body),
+        None => match labelled(message.text) {
+            Some((label, body)) => {
+                let by_body = told_by_body(&body);
+                let by_label = told_by_text(label, true);
+                Told {
+                    status: by_label.status.or(by_body.status),
+                    code: by_body.code,
+                    reason: by_body.reason.or(by_label.reason),
+                }
+            }
+            None => {
+                told_by_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
+            }
+        },
+    };
+    Judged::Failed(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
+}
+
+/// A text that is no JSON: words, or JSON behind a label that reports no failure itself.
+fn in_words(text: &str) -> Option<Finding> {
+    match labelled(text) {
+        Some((label, value)) => {
+            let by_label = text_failure(label).filter(|(_, grounds)| *grounds == Grounds::Form);
+            by_label
+                .or_else(|| body_failure(&value))
+                .or_else(|| is_status(label).then_some(("status_line", Grounds::Form)))
+        }
+        None => text_failure(text),
+    }
+}
+
+/// "422 -", "HTTP 404:": a label that is nothing but a status of failure.
+fn is_status(label: &str) -> bool {
+    let label = label.trim().trim_start_matches("HTTP").trim_matches([' ', '-', ':', ',']);
+    label.parse::<u16>().is_ok_and(|status| (400..600).contains(&status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_policy_says_holds_first() {
+        let rules: Vec<FailureRule> = serde_json::from_str(
+            r#"[{"tools":["search"],"text":"^nothing","outcome":"failed"},{"at":"/error","present":true,"outcome":"fine"}]"#,
+        )
+        .unwrap();
+        let grounds = |tool, text| recognise(&ToolMessage { tool, text }, &rules).failure().map(|found| found.grounds);
+        assert_eq!(grounds("search", "nothing found"), Some(Grounds::Policy));
+        assert_eq!(grounds("list", "nothing found"), None);
+        assert_eq!(grounds("list", r#"{"error":{"code":"x"}}"#), None);
+        assert_eq!(grounds("list", r#"{"ok":false,"message":"x"}"#), Some(Grounds::Form));
+    }
+}

@@ -1,0 +1,116 @@
+//! Does an answer keep what the document promises? Only what is plainly nothing fails: no content, an empty object or list where the schema
+//! forbids it, a page for people or broken text instead of JSON. An answer that differs from its schema otherwise is one all the same.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::markup::is_page;
+use crate::explain::body_words::folded;
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
+
+/// The rules of this file: an empty result, a page instead of JSON, and what is no JSON although it says so.
+pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
+
+/// A rule and what came.
+type Lack = (&'static str, &'static str);
+
+/// In what the answer does not keep the promise that holds for its status.
+pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
+    // What was cut, or goes on on other pages, is not the whole answer.
+    if answer.truncated || !answer.paging.later.is_empty() {
+        return None;
+    }
+    let promise = promises.iter().find(|promise| promise.statuses.contains(&answer.status))?;
+    let (rule, came) = lack(answer, promise)?;
+    Some(Shortfall { rule, came, promised: promise.told() })
+}
+
+fn lack(answer: &ApiAnswer, promise: &Promise) -> Option<Lack> {
+    let [empty, page, broken] = PROMISE_RULES;
+    let body = answer.body.trim_ascii();
+    let value = promise.value.as_ref();
+    if body.is_empty() {
+        let needs_content = |value: &PromisedValue| {
+            !value.nullable && (value.demands_content() || matches!(value.shape, PromisedShape::Array { .. }))
+        };
+        return (promise.only_json && value.is_some_and(needs_content)).then_some((empty, "no content"));
+    }
+    if promise.only_json && body.first() == Some(&b'<') && is_page(body) {
+        return Some((page, "a page of HTML instead of JSON"));
+    }
+    match serde_json::from_slice::<Value>(body) {
+        Ok(body) => missing(&body, value?).map(|came| (empty, came)),
+        Err(_) => {
+            let is_broken = promise.only_json && says_json(answer) && value?.demands_content() && is_no_json(body);
+            is_broken.then_some((broken, "something that is not JSON"))
+        }
+    }
+}
+
+fn says_json(answer: &ApiAnswer) -> bool {
+    let essence = answer.header("content-type").and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+}
+
+/// Neither JSON, nor several JSON texts in a row, nor what only parsers are strict about (`NaN`, a guard against scripts before it).
+fn is_no_json(body: &[u8]) -> bool {
+    let first = serde_json::Deserializer::from_slice(body).into_iter::<IgnoredAny>().next();
+    let begins_as_json = matches!(body.first(), Some(b'{' | b'[' | b')'));
+    matches!(first, Some(Err(error)) if error.is_eof() || !begins_as_json)
+}
+
+/// What came in place of a value with content, where that is nothing.
+fn missing(value: &Value, promised: &PromisedValue) -> Option<&'static str> {
+    if !promised.demands_content() {
+        return None;
+    }
+    match (value, &promised.shape) {
+        (Value::Null, _) => (!promised.nullable).then_some("`null`"),
+        (Value::Array(items), PromisedShape::Array { least }) => match items.len() {
+            0 => Some("an empty list"),
+            length => u64::try_from(length).is_ok_and(|length| length < *least).then_some("too short a list"),
+        },
+        (Value::Array(items), PromisedShape::Object { .. }) => items.is_empty().then_some("an empty list"),
+        (Value::Object(members), PromisedShape::Array { .. }) => members.is_empty().then_some("an empty object"),
+        (Value::Object(members), PromisedShape::Object { required, least, wrapped }) => {
+            let wrapped = wrapped.as_ref().map(|(name, held)| (name.as_str(), held.as_ref()));
+            missing_members(members, (required, *least), wrapped)
+        }
+        _ => None,
+    }
+}
+
+fn missing_members(
+    members: &Map<String, Value>,
+    (required, least): (&[String], u64),
+    wrapped: Option<(&str, &PromisedValue)>,
+) -> Option<&'static str> {
+    if members.is_empty() {
+        return Some("an empty object");
+    }
+    if u64::try_from(members.len()).is_ok_and(|count| count < least) {
+        return Some("too few members");
+    }
+    if !required.is_empty() && !has_any(members, required) {
+        return Some("an object that has none of the promised members");
+    }
+    let (name, held) = wrapped?;
+    missing(members.get(name)?, held).map(|_| "nothing in the member that holds the result")
+}
+
+/// Is there any of the members: here, or one level below, where an API wraps what its document does not? In whatever writing.
+fn has_any(members: &Map<String, Value>, required: &[String]) -> bool {
+    let required: Vec<String> = required.iter().map(|name| folded(name)).collect();
+    let has = |members: &Map<String, Value>| members.keys().any(|name| required.contains(&folded(name)));
+    let below = |value: &Value| match value {
+        Value::Object(inner) => has(inner),
+        Value::Array(items) => items.first().and_then(Value::as_object).is_some_and(has),
+        _ => false,
+    };
+    has(members) || members.values().any(below)
+}
+
+#[cfg(test)]
+mod tests;

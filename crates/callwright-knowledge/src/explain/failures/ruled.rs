@@ -1,0 +1,182 @@
+//! What the rules of policy say about an outcome.
+
+use serde_json::Value;
+
+use callwright_common::json::{Pointer, scalar_text};
+use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};
+
+/// Bytes of a body or message in which an expression is looked for: an error that says more says it at the beginning.
+const MAX_SEARCHED_BYTES: usize = 64 * 1024;
+
+/// An outcome as rules see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'a> {
+    /// `toolset/tool`, or the name of a client's tool.
+    pub(super) tool: &'a str,
+    /// The HTTP status, where it is known.
+    pub(super) status: Option<u16>,
+    /// The body as text.
+    pub(super) text: &'a str,
+    /// The body as JSON, where it is JSON.
+    pub(super) json: Option<&'a Value>,
+}
+
+/// The first rule that fits, by its place in the list, and what it says.
+pub(super) fn ruling(rules: &[FailureRule], subject: &Subject<'_>) -> Option<(usize, RuledOutcome)> {
+    let fitting = rules.iter().enumerate().find(|(_, rule)| fits(rule, subject));
+    fitting.map(|(index, rule)| (index, rule.outcome))
+}
+
+fn fits(rule: &FailureRule, subject: &Subject<'_>) -> bool {
+    let status_fits = match subject.status {
+        Some(status) if !rule.status.is_empty() => rule.status.contains(&status),
+        status => rule.status.is_empty() && status.is_none_or(|status| status < 400),
+    };
+    status_fits && rule.tools.fit(subject.tool) && condition_holds(rule, subject)
+}
+
+fn condition_holds(rule: &FailureRule, subject: &Subject<'_>) -> bool {
+    if let (Some(expression), None) = (&rule.text, &rule.at) {
+        return expression.is_found_in(beginning(subject.text));
+    }
+    if rule.conditions().is_empty() {
+        return true;
+    }
+    let Some(json) = subject.json else { return false };
+    let places = places(json, rule.at.as_ref().unwrap_or(&Pointer::root()));
+    if rule.present == Some(false) {
+        return places.iter().all(|place| place.is_none_or(Value::is_null));
+    }
+    !places.is_empty() && places.into_iter().all(|place| place.is_some_and(|value| holds(rule, value)))
+}
+
+fn holds(rule: &FailureRule, value: &Value) -> bool {
+    let one_of = |values: &[Value]| values.iter().any(|known| same(known, value));
+    rule.values.as_deref().is_none_or(one_of)
+        && rule.except.as_deref().is_none_or(|values| !value.is_null() && !one_of(values))
+        && rule.range.is_none_or(|range| number(value).is_some_and(|number| range.contains(number)))
+        && rule.present.is_none_or(|present| present != value.is_null())
+        && rule.empty.is_none_or(|empty| empty == is_empty(value))
+        && rule.text.as_ref().is_none_or(|expression| is_found(expression, value))
+}
+
+/// Numbers and texts are compared as text: vendors write the same code either way.
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || scalar_text(one).is_some_and(|text| scalar_text(other) == Some(text))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_found(expression: &LinearRegex, value: &Value) -> bool {
+    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning(&text)))
+}
+
+fn beginning(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or(text)
+}
+
+/// The values at a place; several where it has a `*`, and `None` for each that is not there.
+fn places<'a>(json: &'a Value, at: &Pointer) -> Vec<Option<&'a Value>> {
+    let mut found = vec![Some(json)];
+    for token in at.tokens() {
+        found = found.into_iter().flat_map(|value| children(value, &token)).collect();
+    }
+    found
+}
+
+fn children<'a>(value: Option<&'a Value>, token: &str) -> Vec<Option<&'a Value>> {
+    match value {
+        Some(Value::Object(members)) if token == "*" => members.values().map(Some).collect(),
+        Some(Value::Array(items)) if token == "*" => items.iter().map(Some).collect(),
+        Some(Value::Object(members)) => vec![members.get(token)],
+        Some(Value::Array(items)) => vec![token.parse().ok().and_then(|index: usize| items.get(index))],
+        _ => vec![None],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> FailureRule {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn does_fit(text: &str, body: &str) -> bool {
+        let json = serde_json::from_str(body).ok();
+        let subject = Subject { tool: "maps/route", status: Some(200), text: body, json: json.as_ref() };
+        fits(&rule(text), &subject)
+    }
+
+    #[test]
+    fn each_condition_has_bodies_that_it_fits_and_bodies_that_it_does_not() {
+        let cases = [
+            (r#"{"at":"/code","values":[7],"outcome":"failed"}"#, r#"{"code":"7"}"#, r#"{"code":8}"#),
+            (r#"{"at":"/code","except":["10000"],"outcome":"failed"}"#, r#"{"code":20000}"#, r#"{"code":10000}"#),
+            (r#"{"at":"/code","except":["10000"],"outcome":"failed"}"#, r#"{"code":20000}"#, r#"{"x":1}"#),
+            (r#"{"at":"/n","range":{"from":1},"outcome":"failed"}"#, r#"{"n":"2"}"#, r#"{"n":0}"#),
+            (r#"{"at":"/e","present":true,"outcome":"failed"}"#, r#"{"e":0}"#, r#"{"e":null}"#),
+            (r#"{"at":"/r","present":false,"outcome":"failed"}"#, r#"{"r":null}"#, r#"{"r":[]}"#),
+            (r#"{"at":"/r","empty":true,"outcome":"fine"}"#, r#"{"r":[]}"#, r#"{"q":[]}"#),
+            (r#"{"at":"/r","empty":false,"outcome":"failed"}"#, r#"{"r":[1]}"#, r#"{"r":{}}"#),
+            (r#"{"empty":true,"outcome":"failed"}"#, "[]", "[1]"),
+            (r#"{"at":"/m","text":"^No","outcome":"failed"}"#, r#"{"m":"No way"}"#, r#"{"m":"way, No"}"#),
+            (r#"{"text":"(?i)quota","outcome":"failed"}"#, "the QUOTA", "the rate"),
+            (r#"{"at":"/r/*/s","values":["bad"],"outcome":"failed"}"#, r#"{"r":[{"s":"bad"}]}"#, r#"{"r":[]}"#),
+            (
+                r#"{"at":"/r/*/s","values":["bad"],"outcome":"failed"}"#,
+                r#"{"r":{"a":{"s":"bad"}}}"#,
+                r#"{"r":[{"s":"bad"},{"s":"ok"}]}"#,
+            ),
+            (
+                r#"{"at":"/r/*/s","values":["bad"],"outcome":"failed"}"#,
+                r#"{"r":[{"s":"bad"},{"s":"bad"}]}"#,
+                r#"{"r":[{"s":"bad"},{}]}"#,
+            ),
+            (r#"{"at":"/1","values":[true],"outcome":"failed"}"#, "[0,true]", "[0]"),
+        ];
+        for (rule, fitting, other) in cases {
+            assert!(does_fit(rule, fitting), "{rule} {fitting}");
+            assert!(!does_fit(rule, other), "{rule} {other}");
+        }
+    }
+
+    #[test]
+    fn a_rule_holds_for_its_tools_and_statuses() {
+        let subject = |tool, status| Subject { tool, status, text: "x", json: None };
+        let answers = rule(r#"{"tools":["crm/*"],"status":[404],"outcome":"fine"}"#);
+        assert!(fits(&answers, &subject("crm/get", Some(404))));
+        assert!(!fits(&answers, &subject("crm/get", Some(500))) && !fits(&answers, &subject("maps/get", Some(404))));
+        assert!(!fits(&answers, &subject("crm/get", None)));
+        let below_400 = rule(r#"{"text":"x","outcome":"failed"}"#);
+        assert!(fits(&below_400, &subject("a", Some(200))) && fits(&below_400, &subject("a", None)));
+        assert!(!fits(&below_400, &subject("a", Some(400))));
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_decides() {
+        let rules = [r#"{"text":"x","outcome":"fine"}"#, r#"{"text":"xy","outcome":"failed"}"#].map(rule);
+        let subject = Subject { tool: "t", status: None, text: "xy", json: None };
+        assert_eq!(ruling(&rules, &subject), Some((0, RuledOutcome::Fine)));
+        assert_eq!(ruling(&rules, &Subject { text: "z", ..subject }), None);
+    }
+
+    #[test]
+    fn an_expression_is_looked_for_at_the_beginning_alone() {
+        let long = format!("{}é{}", "a".repeat(MAX_SEARCHED_BYTES - 1), "b");
+        assert!(!does_fit(r#"{"text":"b$","outcome":"failed"}"#, &long));
+        assert!(does_fit(r#"{"text":"a$","outcome":"failed"}"#, &long));
+    }
+}

@@ -1,0 +1,107 @@
+//! The cases of the rules, and hostile input.
+
+use super::*;
+
+/// Messages that report a failure, one JSON string a line.
+const REPORTS: &str = include_str!("cases/reports.jsonl");
+
+/// Messages that look as if, and report none.
+const OTHERS: &str = include_str!("cases/others.jsonl");
+
+/// Cases of either kind, at least.
+const LEAST_CASES: usize = 150;
+
+fn cases(lines: &str) -> Vec<String> {
+    let cases: Vec<String> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(cases.len() >= LEAST_CASES);
+    cases
+}
+
+fn found(text: &str) -> Option<Recognised> {
+    recognise(&ToolMessage { tool: "t", text }, &[]).failure()
+}
+
+#[test]
+fn every_case_that_reports_a_failure_is_recognised() {
+    let missed: Vec<String> = cases(REPORTS).into_iter().filter(|text| found(text).is_none()).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn no_case_that_reports_none_is_recognised() {
+    let wrong: Vec<_> = cases(OTHERS).into_iter().filter_map(|text| Some((found(&text)?.rule, text))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_rule_for_texts_recognises_its_example_and_no_rule_a_look_alike() {
+    for rule in TEXT_RULES {
+        assert_eq!(found(rule.example).map(|found| found.rule), Some(rule.name), "{}", rule.example);
+        assert_eq!(found(rule.look_alike), None, "{}", rule.look_alike);
+    }
+}
+
+#[test]
+fn every_rule_has_a_case_that_it_alone_decides_in_order() {
+    let mut silent: Vec<&str> = TEXT_RULES.iter().map(|rule| rule.name).collect();
+    for text in cases(REPORTS) {
+        let by = found(&text).map(|found| found.rule);
+        silent.retain(|name| Some(*name) != by);
+    }
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
+#[test]
+fn large_deep_and_broken_messages_are_bounded() {
+    let megabytes = 10 << 20;
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let wide = format!("[{}]", vec![r#"{"id":1,"name":"x"}"#; 200_000].join(","));
+    let quotes = format!("{{'a': '{}'}}", "\\'".repeat(megabytes / 2));
+    for text in [
+        "a".repeat(megabytes),
+        "Not found ".repeat(megabytes / 10),
+        "<".repeat(megabytes),
+        deep,
+        wide,
+        quotes,
+        "\u{0}\u{feff}{".to_owned(),
+    ] {
+        assert_eq!(found(&text), None);
+    }
+    let long = format!("Error: {}", "é".repeat(megabytes / 2));
+    let reason = found(&long).unwrap().reason.unwrap();
+    assert!(reason.chars().count() <= 400);
+    let envelopes = format!("{}\"Error: x\"{}", r#"{"result":"#.repeat(100), "}".repeat(100));
+    assert_eq!(found(&envelopes), None, "deeper than frameworks wrap");
+}
+
+#[test]
+fn what_a_failure_tells_is_taken_from_json_from_texts_and_from_both() {
+    let told = |text: &str| found(text).map(|found| (found.status, found.code, found.reason)).unwrap();
+    let owned = |text: &str| Some(text.to_owned());
+    assert_eq!(told(r#"{"error":{"code":"E17","message":"late"}}"#), (None, owned("E17"), owned("late")));
+    assert_eq!(told("Error: 422 Unprocessable Entity: {\"message\":\"late\"}"), (Some(422), None, owned("late")));
+    assert_eq!(
+        told("Request failed with status code 404"),
+        (Some(404), None, owned("Request failed with status code 404"))
+    );
+}
+
+/// The rows of docs/failures.md: each rule with a message that it recognises and one that looks like it.
+fn rows() -> Vec<String> {
+    let bodies = RULES.iter().map(|rule| (rule.name, rule.positive.first(), rule.negative.first()));
+    let bodies = bodies.filter_map(|(name, positive, negative)| Some((name, *positive?, *negative?)));
+    let texts = TEXT_RULES.iter().map(|rule| (rule.name, rule.example, rule.look_alike));
+    let shown = |text: &str| text.replace('`', "").replace('\n', " ⏎ ").replace('|', "\\|");
+    bodies
+        .chain(texts)
+        .map(|(name, is, is_not)| format!("| `{name}` | `{}` | `{}` |", shown(is), shown(is_not)))
+        .collect()
+}
+
+#[test]
+fn the_page_on_failures_shows_every_rule() {
+    let page = include_str!("../../../../../docs/failures.md");
+    let missing: Vec<String> = rows().into_iter().filter(|row| !page.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "docs/failures.md lacks:\n{}", missing.join("\n"));
+}

@@ -1,0 +1,435 @@
+//! A failed outcome → what is looked for in the documentation.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::body_words::{is_absent, reason_of};
+use super::codes::{looks_like_code, normal_form, words};
+use super::member_names::{Meaning, meaning};
+use super::spellings::{derived, last_of_link};
+use callwright_common::json::scalar_text;
+use callwright_search::retrieval::is_stop_word;
+use callwright_types::Outcome;
+
+/// Characters of a body's text that are searched with; an error that says more says nothing more.
+const MAX_TEXT_CHARS: usize = 2_000;
+
+/// Members and elements of a body that are looked at.
+const MAX_VALUES: usize = 2_000;
+
+/// Levels of a body that are looked at.
+const MAX_DEPTH: usize = 12;
+
+/// Codes that are looked for, at most: a body that has more is a list of something else.
+const MAX_CODES: usize = 100;
+
+/// Least digits of a number in a message that may be a code though nothing announces it.
+const LEAST_DIGITS: usize = 3;
+
+/// Digits among letters from which a word is an id of something rather than a word.
+const DIGITS_OF_AN_ID: usize = 3;
+
+/// What a failed outcome gives to search with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Query {
+    /// Codes, each once, with its best standing.
+    pub(super) codes: Vec<Code>,
+    /// Parameters that the body names, in normal form.
+    pub(super) names: Vec<String>,
+    /// Words of the body's messages; where there are none but such as any failure has, those.
+    pub(super) words: String,
+    /// The messages as they are, for whoever understands them.
+    pub(super) said: String,
+    /// The HTTP status, where it says that the request failed.
+    pub(super) status: Option<u16>,
+    /// Does the body say nothing, or the status again?
+    pub(super) repeats_status: bool,
+}
+
+/// What may be a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Code {
+    /// In normal form.
+    pub(super) name: String,
+    /// Why it may be one.
+    pub(super) standing: Standing,
+}
+
+/// Why something may be a code, the weakest reason first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// A number in a message.
+    Number,
+    /// A word of a message that looks like a code. Names of things look so too (`OAuth2`).
+    Word,
+    /// Part of what stands where codes stand (`4711` of `ERR-4711`), or the end of a link.
+    Derived,
+    /// It stands where codes stand.
+    Member,
+}
+
+/// Makes the query. The values of the arguments are the model's own: where the body repeats them, they explain nothing.
+pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> Query {
+    let Outcome::Answered(answer) = outcome else { return Query::default() };
+    let mut reading = Reading::new(answer.status, arguments);
+    reading.body(&answer.body);
+    reading.finish()
+}
+
+/// Makes the query for what a `tool` message says, whose status nobody knows.
+pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> Query {
+    let mut reading = Reading::new(UNTOLD_STATUS, arguments);
+    reading.body(message.as_bytes());
+    reading.finish()
+}
+
+/// A status that says nothing of a failure.
+const UNTOLD_STATUS: u16 = 200;
+
+struct Reading<'a> {
+    query: Query,
+    /// Words that any failure has.
+    filler: String,
+    status: u16,
+    parameters: Vec<(&'a str, String)>,
+    echoes: HashSet<String>,
+    values_left: usize,
+    /// Characters of texts that may still be read, fillers and all.
+    chars_left: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn new(status: u16, arguments: &'a Map<String, Value>) -> Self {
+        let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
+        let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
+        let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
+        Self {
+            query,
+            filler: String::new(),
+            status,
+            parameters,
+            echoes,
+            values_left: MAX_VALUES,
+            chars_left: MAX_TEXT_CHARS,
+        }
+    }
+
+    fn body(&mut self, body: &[u8]) {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(body) => self.read("", &body, 0),
+            // A character has four bytes at most.
+            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_TEXT_CHARS).unwrap_or(body))),
+        }
+    }
+
+    fn read(&mut self, name: &str, value: &Value, depth: usize) {
+        if depth > MAX_DEPTH || self.values_left == 0 {
+            return;
+        }
+        self.values_left -= 1;
+        self.name(name);
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, value)| self.read(name, value, depth + 1)),
+            Value::Array(elements) => elements.iter().for_each(|value| self.read(name, value, depth + 1)),
+            Value::String(text) => self.string(name, text, depth),
+            Value::Number(number) => self.number(name, number),
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, name: &str, number: &serde_json::Number) {
+        match meaning(name) {
+            Meaning::Code | Meaning::Kind => self.code(&number.to_string(), Standing::Member),
+            Meaning::Status => {
+                let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
+                let told = told.filter(|status| (400..600).contains(status));
+                self.query.status = self.query.status.or(told);
+                // What is no status of HTTP is a code of the API.
+                if told.is_none() {
+                    self.code(&number.to_string(), Standing::Member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn string(&mut self, name: &str, text: &str, depth: usize) {
+        if let Some(inner) = inner_json(text) {
+            return self.read(name, &inner, depth + 1);
+        }
+        let meaning = meaning(name);
+        match meaning {
+            Meaning::Noise => return,
+            Meaning::Link => return self.link(text),
+            Meaning::Parameter => self.parameter(text),
+            _ => {}
+        }
+        let one_word = !text.trim().contains(char::is_whitespace);
+        if matches!(meaning, Meaning::Code | Meaning::Kind | Meaning::Status) || one_word && looks_like_code(text) {
+            self.code(text, Standing::Member);
+            derived(text).into_iter().for_each(|part| self.code(&part, Standing::Derived));
+        }
+        self.text(text);
+    }
+
+    /// A message, or a code in the place of one.
+    fn text(&mut self, text: &str) {
+        let text: String = text.chars().take(self.chars_left).collect();
+        // One more for what parts it from the next.
+        self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
+        text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
+        if !text.trim().is_empty() {
+            self.query.said.push_str(&text);
+            self.query.said.push(' ');
+        }
+        let mut before = "";
+        for (at, word) in words(&text).enumerate() {
+            self.name(word);
+            self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
+            self.word_as_code(word, before, at == 0);
+            if says_something(word) && !self.is_echo(word) {
+                let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
+                words.push_str(word);
+                words.push(' ');
+            }
+            before = word;
+        }
+    }
+
+    fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
+        if self.is_echo(word) {
+            return;
+        }
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let numeric = digits == word.len();
+        let announced = announces_code(before) && (numeric || looks_like_code(word));
+        let standing = match (announced, numeric) {
+            (true, _) => Standing::Member,
+            // `4711: the widget is gone`
+            (false, true) if first && digits >= LEAST_DIGITS => Standing::Derived,
+            (false, true) if digits >= LEAST_DIGITS => Standing::Number,
+            (false, false) if looks_like_code(word) => Standing::Word,
+            _ => return,
+        };
+        self.code(word, standing);
+        if !numeric {
+            derived(word).into_iter().for_each(|part| self.code(&part, standing.min(Standing::Derived)));
+        }
+    }
+
+    fn link(&mut self, link: &str) {
+        if let Some(end) = last_of_link(link) {
+            self.code(end, Standing::Derived);
+        }
+    }
+
+    /// Notes a code, unless it only says that there is none (zero, the status said again) or repeats an argument.
+    fn code(&mut self, text: &str, standing: Standing) {
+        let Some(name) = normal_form(text) else { return };
+        if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
+            return;
+        }
+        let codes = &mut self.query.codes;
+        if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
+            known.standing = known.standing.max(standing);
+        } else if codes.len() < MAX_CODES {
+            codes.push(Code { name, standing });
+        }
+    }
+
+    /// Notes a parameter of the call that the body names.
+    fn name(&mut self, word: &str) {
+        let Some(word) = normal_form(word) else { return };
+        let last = word.rsplit(['.', '/']).next().unwrap_or_default();
+        if self.parameters.iter().any(|(_, parameter)| parameter == &word || parameter == last) {
+            self.push_name(last.to_owned());
+        }
+    }
+
+    /// Notes what the body itself calls a parameter: `body.start_date`, `/items/0/price`.
+    fn parameter(&mut self, text: &str) {
+        let last = text.rsplit(['.', '/']).find(|part| part.chars().any(char::is_alphabetic));
+        if let Some(name) = last.and_then(normal_form) {
+            self.push_name(name);
+        }
+    }
+
+    fn push_name(&mut self, name: String) {
+        if self.query.names.len() < MAX_CODES && !self.query.names.contains(&name) {
+            self.query.names.push(name);
+        }
+    }
+
+    fn is_echo(&self, word: &str) -> bool {
+        normal_form(word).is_some_and(|word| self.echoes.contains(&word))
+    }
+
+    fn finish(mut self) -> Query {
+        if self.query.words.is_empty() {
+            self.query.words = self.filler;
+        }
+        if self.query.words.is_empty() {
+            self.query.repeats_status = self.query.status.is_some();
+            self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
+        }
+        if self.query.said.is_empty() {
+            self.query.said.clone_from(&self.query.words);
+        }
+        self.query
+    }
+}
+
+/// The JSON that a string holds, such as the answer of another API that an error repeats.
+fn inner_json(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let looks_like_it = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    looks_like_it.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Words behind which a code stands: "error 20000", "code: 17".
+fn announces_code(word: &str) -> bool {
+    matches!(
+        word.to_ascii_lowercase().as_str(),
+        "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status"
+    )
+}
+
+/// A word that any failure has, and that tells none from the others.
+fn is_filler(word: &str) -> bool {
+    // The closing tag of an element too.
+    FILLER.contains(&word.trim_start_matches('/').to_ascii_lowercase().as_str())
+}
+
+const FILLER: [&str; 16] = [
+    "error",
+    "errors",
+    "bad",
+    "request",
+    "requests",
+    "failed",
+    "failure",
+    "exception",
+    "api",
+    "api_error",
+    "http",
+    "status",
+    "code",
+    "message",
+    "response",
+    "please",
+];
+
+/// Is it a word to search for: neither too common, nor an id, nor a number, which is looked for as a code?
+fn says_something(word: &str) -> bool {
+    let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
+}
+
+/// An id of a request, a record, a trace: letters and digits mixed.
+fn is_id(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits >= DIGITS_OF_AN_ID && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_types::outcome::ApiAnswer;
+
+    fn query_of(status: u16, body: &str, arguments: Value) -> Query {
+        let answer = ApiAnswer::new(status, body.to_owned());
+        query(&Outcome::Answered(answer), arguments.as_object().unwrap())
+    }
+
+    fn codes(query: &Query) -> Vec<(&str, Standing)> {
+        query.codes.iter().map(|code| (code.name.as_str(), code.standing)).collect()
+    }
+
+    #[test]
+    fn what_codes_are_hidden_in_is_taken_off() {
+        let cases = [
+            (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", Standing::Member), ("4711", Standing::Derived)]),
+            (
+                r#"{"code":7,"more_info":"https://docs.example.com/errors/4711?x=1"}"#,
+                vec![("7", Standing::Member), ("4711", Standing::Derived)],
+            ),
+            (r#"{"message":"{\"code\":4711}"}"#, vec![("4711", Standing::Member)]),
+            (
+                "<Error><Code>NoSuchKey</Code><RequestId>1a2b3c</RequestId></Error>",
+                vec![("nosuchkey", Standing::Member), ("requestid", Standing::Word), ("1a2b3c", Standing::Word)],
+            ),
+            ("4711: gone, at 5000 of 9", vec![("4711", Standing::Derived), ("5000", Standing::Number)]),
+        ];
+        for (body, expected) in cases {
+            let found = query_of(400, body, json!({}));
+            let known: Vec<_> = codes(&found).into_iter().filter(|code| expected.contains(code)).collect();
+            assert_eq!(known, expected, "{body}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn ids_and_times_are_not_searched_for() {
+        let body = r#"{"message":"Order a1b2c3d4 is gone","request_id":"lost","timestamp":"Monday"}"#;
+        assert_eq!(query_of(404, body, json!({})).words, "Order gone ");
+    }
+
+    #[test]
+    fn the_status_that_a_body_tells_counts_where_the_answer_tells_none() {
+        assert_eq!(query_of(200, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(422));
+        assert_eq!(query_of(400, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(400));
+    }
+
+    #[test]
+    fn codes_are_taken_from_code_members_and_from_messages() {
+        let body =
+            r#"{"info_code":"20000","error":{"type":"invalid_request","message":"See E_FIELDS, error 4711 at 30 km"}}"#;
+        let found = query_of(200, body, json!({}));
+        let expected =
+            [("20000", Standing::Member), ("invalid_request", Standing::Member), ("e_fields", Standing::Word)];
+        assert_eq!(codes(&found), [&expected[..], &[("4711", Standing::Member)]].concat());
+    }
+
+    #[test]
+    fn zero_and_the_status_repeated_in_the_body_are_no_codes() {
+        let found = query_of(404, r#"{"code":404,"message":"gone"}"#, json!({}));
+        assert_eq!((found.codes.len(), found.status), (0, Some(404)));
+        assert!(query_of(404, r#"{"code":0,"error":"none"}"#, json!({})).codes.is_empty());
+    }
+
+    #[test]
+    fn parameters_are_found_by_name_in_members_messages_and_paths() {
+        let arguments = json!({"origin": "1,2", "mode": "fly", "start_date": "x", "q": 1});
+        let body =
+            r#"{"errors":[{"loc":["query","origin"],"msg":"bad"}],"detail":"start_date is late","path":"/body/price"}"#;
+        assert_eq!(query_of(422, body, arguments).names, ["query", "origin", "start_date", "price"]);
+    }
+
+    #[test]
+    fn repeated_argument_values_and_stop_words_are_not_searched_for() {
+        let found = query_of(400, r#"{"message":"The city AB_12 is not known to Atlantis"}"#, json!({"city": "AB_12"}));
+        assert_eq!((found.words.as_str(), found.codes.len()), ("city known Atlantis ", 0));
+    }
+
+    #[test]
+    fn text_that_is_no_json_is_read_as_text() {
+        let found = query_of(500, "Upstream said ECONNRESET", json!({}));
+        assert_eq!(codes(&found), [("econnreset", Standing::Word)]);
+    }
+
+    #[test]
+    fn an_empty_body_is_searched_for_by_what_the_status_says() {
+        assert_eq!(query_of(409, "", json!({})).words, "Conflict");
+        assert_eq!(query_of(204, "", json!({})), Query::default());
+    }
+
+    #[test]
+    fn deep_and_wide_bodies_are_bounded() {
+        let wide = format!("[{}]", vec![r#"{"code":"A_1","message":"x y z"}"#; 10_000].join(","));
+        assert!(query_of(400, &wide, json!({})).words.len() <= MAX_TEXT_CHARS + 10);
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
+        assert!(query_of(400, &deep, json!({})).codes.is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! The sample APIs' own documents, from the file to the explanation.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Explainer, FailureKind, OperationDocs, Settings};
+use callwright_openapi::{ToolsetSettings, load_document};
+use callwright_types::outcome::ApiAnswer;
+use callwright_types::{OperationRef, Outcome};
+
+/// The explainer of one of the documents in `openapi/`.
+fn explainer(document: &str) -> Explainer {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("openapi").join(document);
+    let toolset = load_document("sample", &path, &ToolsetSettings::default()).unwrap();
+    let docs = toolset.operations.iter().map(|operation| OperationDocs {
+        toolset: toolset.name.clone(),
+        tool: operation.tool.name.clone(),
+        texts: toolset.documentation_of(operation).cloned().collect(),
+    });
+    Explainer::build(docs.collect(), &Settings::default())
+}
+
+fn operation(tool: &str) -> OperationRef {
+    OperationRef { toolset: "sample".into(), tool: tool.into() }
+}
+
+fn answered(status: u16, body: &str) -> Outcome {
+    Outcome::Answered(ApiAnswer::new(status, body.to_owned()))
+}
+
+fn first(explainer: &Explainer, tool: &str, outcome: &Outcome, arguments: &Value) -> String {
+    let operation = operation(tool);
+    let explanation = explainer.explain(&operation, outcome, arguments.as_object().unwrap());
+    let explanation = futures_util::FutureExt::now_or_never(explanation).unwrap();
+    explanation.passages.first().map(|passage| passage.text.clone()).unwrap_or_default()
+}
+
+#[test]
+fn a_bare_code_of_the_route_planner_fails_and_is_explained_whatever_the_status() {
+    let explainer = explainer("route-planner.yaml");
+    let arguments = json!({"origin": "34.6937,135.5023", "destination": "35.0116,135.7681"});
+    for (status, kind) in [(200, FailureKind::NamedCode("20000".into())), (400, FailureKind::Status(400))] {
+        let outcome = answered(status, r#"{"info_code":"20000"}"#);
+        assert_eq!(explainer.failure(&operation("planRoute"), &outcome, &[], &[]), Some(kind));
+        let told = first(&explainer, "planRoute", &outcome, &arguments);
+        assert!(told.contains("the longitude precedes the latitude"), "{status}: {told}");
+    }
+    let told = first(&explainer, "planRoute", &answered(401, r#"{"info_code":"10001"}"#), &arguments);
+    assert!(told.contains("The key is wrong"), "{told}");
+}
+
+#[test]
+fn the_route_planner_s_code_of_success_is_no_failure() {
+    let explainer = explainer("route-planner.yaml");
+    for body in [r#"{"info_code":"10000"}"#, r#"{"info_code":"10000","routes":[]}"#] {
+        assert_eq!(explainer.failure(&operation("planRoute"), &answered(200, body), &[], &[]), None, "{body}");
+    }
+}
+
+#[test]
+fn the_meeting_rooms_codes_are_explained_by_the_responses_that_define_them() {
+    let explainer = explainer("meeting-rooms.yaml");
+    let arguments =
+        json!({"person_id": "Grace", "room_id": "r-204", "start": "2026-06-02T10:00", "end": "2026-06-02T11:00"});
+    let cases = [
+        (409, "E_CONFLICT", "already booked"),
+        (404, "E_UNKNOWN", "names are not ids"),
+        (400, "E_FIELDS", "a field is missing"),
+        (401, "E_TOKEN", "missing or wrong"),
+    ];
+    for (status, code, expected) in cases {
+        let outcome = answered(status, &json!({"error": code}).to_string());
+        let told = first(&explainer, "createBooking", &outcome, &arguments);
+        assert!(told.contains(expected), "{code}: {told}");
+    }
+}

@@ -1,0 +1,187 @@
+//! The meanings of sentences, by which runs of them are parted.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::cohesion::{Cohesion, WINDOW};
+use super::passages::{Part, Piece};
+use super::runs::Run;
+use callwright_search::embedding::{EmbedError, Embedder, Vector};
+
+/// The vectors of the sentences of runs, as far as there are any.
+#[derive(Debug, Default)]
+pub(super) struct SentenceVectors(HashMap<String, Vector>);
+
+impl SentenceVectors {
+    /// Asks for the vectors of sentences, all at once.
+    ///
+    /// # Errors
+    /// [`EmbedError`] of the embedder.
+    pub(super) async fn of(texts: Vec<String>, embedder: &Arc<dyn Embedder>) -> Result<Self, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Self::default());
+        }
+        let vectors = embedder.embed(texts.clone()).await?;
+        Ok(Self(texts.into_iter().zip(vectors).collect()))
+    }
+
+    /// The passages of a part. A run is parted by the meanings of its sentences if each has a vector, or else by their words: the two cannot be
+    /// compared with each other.
+    pub(super) fn passages(&self, part: Part) -> Vec<Piece> {
+        let run = match part {
+            Part::Passage(piece) => return vec![piece],
+            Part::Run(run) => run,
+        };
+        match run.texts().map(|text| self.0.get(text)).collect::<Option<Vec<_>>>() {
+            Some(vectors) => run.passages(|gap| closeness(&vectors, gap)),
+            None => {
+                let cohesion = Cohesion::of(run.texts());
+                run.passages(|gap| cohesion.at(gap))
+            }
+        }
+    }
+}
+
+/// The sentences whose vectors are wanted to part runs, each once and at most `most`: those of whole runs, from the first on.
+pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a Run>, most: usize) -> Vec<String> {
+    let mut wanted = BTreeSet::new();
+    for run in runs {
+        let new: BTreeSet<&str> = run.texts().filter(|text| !wanted.contains(text)).collect();
+        if wanted.len() + new.len() <= most {
+            wanted.extend(new);
+        }
+    }
+    wanted.into_iter().map(str::to_owned).collect()
+}
+
+/// The cosine of the sums of the vectors before and behind a gap: what the counts of words are to TextTiling.
+fn closeness(vectors: &[&Vector], gap: usize) -> f32 {
+    let (before, behind) = vectors.split_at(gap.min(vectors.len()));
+    let before = sum(before.iter().rev().take(WINDOW));
+    let behind = sum(behind.iter().take(WINDOW));
+    before.zip(behind).map_or(0.0, |(before, behind)| before.cosine(&behind))
+}
+
+fn sum<'a>(vectors: impl Iterator<Item = &'a &'a Vector>) -> Option<Vector> {
+    let mut sum: Vec<f32> = Vec::new();
+    for vector in vectors {
+        sum.resize(sum.len().max(vector.components().len()), 0.0);
+        sum.iter_mut().zip(vector.components()).for_each(|(sum, component)| *sum += component);
+    }
+    Vector::new(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use serde_json::Map;
+
+    use super::*;
+    use crate::explain::{Explainer, OperationDocs, Settings};
+    use callwright_types::outcome::ApiAnswer;
+    use callwright_types::{DocText, OperationRef, Outcome};
+
+    /// Knows two subjects, by a word of each.
+    #[derive(Debug, Default)]
+    struct Subjects {
+        asked: AtomicUsize,
+        fails: bool,
+    }
+
+    impl Embedder for Subjects {
+        fn id(&self) -> &'static str {
+            "subjects"
+        }
+
+        fn dimensions(&self) -> usize {
+            2
+        }
+
+        fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            let vector = |text: String| {
+                let is = |subject: bool| if subject { 1.0 } else { 0.1 };
+                Vector::new(vec![is(text.contains("badge")), is(text.contains("parcel"))]).unwrap()
+            };
+            let vectors = texts.into_iter().map(vector).collect();
+            let error = EmbedError { model: "subjects".into(), reason: "it is away".into() };
+            Box::pin(std::future::ready(if self.fails { Err(error) } else { Ok(vectors) }))
+        }
+    }
+
+    const BADGES: &str =
+        "Every badge opens doors. A badge is lent. A lost badge costs ten. The costs of stolen ones are shared.";
+    const PARCELS: &str = "The costs of every parcel are shared. The parcel is ten kilograms. Each parcel has a label.";
+
+    fn docs(toolset: &str) -> OperationDocs {
+        let text = format!("{BADGES} {PARCELS}").replace("stolen ones", "a stolen badge");
+        OperationDocs {
+            toolset: toolset.into(),
+            tool: "tool".into(),
+            texts: vec![DocText { text, source: "source".into() }],
+        }
+    }
+
+    fn settings() -> Settings {
+        Settings { passage_chars: 150, min_confidence: 0.0, ..Settings::default() }
+    }
+
+    fn built(toolsets: &[&str], settings: &Settings, fails: bool) -> (Explainer, Option<EmbedError>, usize) {
+        let subjects = Arc::new(Subjects { fails, ..Subjects::default() });
+        let embedder: Arc<dyn Embedder> = subjects.clone();
+        let docs = toolsets.iter().map(|toolset| docs(toolset)).collect();
+        let (explainer, error) =
+            Explainer::with_meanings(docs, Vec::new(), settings, &embedder).now_or_never().unwrap();
+        (explainer, error, subjects.asked.load(Ordering::Relaxed))
+    }
+
+    /// The passage about badges.
+    fn told(explainer: &Explainer) -> String {
+        let operation = OperationRef { toolset: "a".into(), tool: "tool".into() };
+        let outcome = Outcome::Answered(ApiAnswer::new(400, "badge lent doors".to_owned()));
+        let explanation = explainer.explain(&operation, &outcome, &Map::new()).now_or_never().unwrap();
+        explanation.passages.first().map(|passage| passage.text.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_passage_ends_where_the_meaning_changes_although_words_go_on() {
+        let badges = BADGES.replace("stolen ones", "a stolen badge");
+        let (by_meaning, error, _) = built(&["a"], &settings(), false);
+        assert_eq!((told(&by_meaning), error), (badges.clone(), None));
+        let by_words = Explainer::build(vec![docs("a")], &settings());
+        assert_ne!(told(&by_words), badges, "words alone part elsewhere");
+    }
+
+    #[test]
+    fn an_embedder_that_fails_is_asked_once_and_words_decide() {
+        let by_words = told(&Explainer::build(vec![docs("a")], &settings()));
+        let (explainer, error, asked) = built(&["a", "b"], &settings(), true);
+        assert_eq!((told(&explainer), asked), (by_words, 1));
+        assert!(error.is_some_and(|error| error.to_string() == "subjects: it is away"));
+    }
+
+    #[test]
+    fn no_more_texts_are_asked_for_than_the_settings_allow() {
+        let by_words = told(&Explainer::build(vec![docs("a")], &settings()));
+        let (explainer, error, _) = built(&["a"], &Settings { max_embedded_texts: 3, ..settings() }, false);
+        assert_eq!((told(&explainer), error), (by_words, None));
+    }
+
+    #[test]
+    fn what_fits_into_one_passage_needs_no_vectors() {
+        let wide = Settings { passage_chars: 1_000, ..settings() };
+        let (_, _, asked) = built(&["a"], &wide, false);
+        assert_eq!(asked, 1, "for the passages");
+    }
+
+    #[test]
+    fn closeness_of_nothing_is_none() {
+        let (zero, one) = (Vector::zero(2), Vector::new(vec![1.0, 0.0]).unwrap());
+        assert!(closeness(&[], 0).abs() < f32::EPSILON);
+        assert!(closeness(&[&zero, &one], 1).abs() < f32::EPSILON && closeness(&[&one], 9).abs() < f32::EPSILON);
+        assert!((closeness(&[&one, &one], 1) - 1.0).abs() < 1e-6);
+    }
+}

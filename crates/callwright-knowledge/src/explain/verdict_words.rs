@@ -1,0 +1,144 @@
+//! What the words of a passage say about an outcome: that it is an error, or nothing at all.
+
+use super::body_words::reason_of;
+use super::codes::normal_form;
+use super::index::{Entry, Response};
+use super::sentences::sentences;
+use callwright_search::retrieval::{is_stop_word, tokens};
+
+/// Words (stemmed, lower case) that call something an error.
+const ERROR_WORDS: [&str; 41] = [
+    "error",
+    "invalid",
+    "fail",
+    "failed",
+    "failure",
+    "missing",
+    "miss",
+    "denied",
+    "forbidden",
+    "unauthorized",
+    "unauthorised",
+    "illegal",
+    "wrong",
+    "exceed",
+    "exceeded",
+    "limit",
+    "limited",
+    "expired",
+    "unknown",
+    "unsupported",
+    "refused",
+    "rejected",
+    "required",
+    "must",
+    "bad",
+    "duplicate",
+    "timeout",
+    "unavailable",
+    "cannot",
+    "cant",
+    "not",
+    "no",
+    "malformed",
+    "conflict",
+    "insufficient",
+    "disabled",
+    "blocked",
+    "outside",
+    "incorrect",
+    "unable",
+    "abnormal",
+];
+
+/// Words (stemmed, lower case) that call something a success.
+const SUCCESS_WORDS: [&str; 7] = ["ok", "succes", "success", "successful", "successfully", "succeeded", "succeed"];
+
+/// Words (stemmed, lower case) that describe any failed response.
+const EMPTY_WORDS: [&str; 19] = [
+    "error",
+    "response",
+    "request",
+    "default",
+    "unexpected",
+    "failed",
+    "failure",
+    "operation",
+    "description",
+    "status",
+    "http",
+    "code",
+    "return",
+    "returned",
+    "client",
+    "server",
+    "general",
+    "payload",
+    "message",
+];
+
+/// Words that a description of a response must have beyond the empty ones to say something.
+const LEAST_TELLING_WORDS: usize = 2;
+
+/// Does a passage that defines a code call it an error: by its words, or because it describes an error response?
+pub(super) fn calls_it_an_error(entry: &Entry, code: &str) -> bool {
+    let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
+    let words: Vec<String> = about.iter().flat_map(|sentence| tokens(sentence)).collect();
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let error_response = match entry.response {
+        Some(Response::Status(status)) => status >= 400,
+        Some(Response::Class(class)) => class >= 4,
+        Some(Response::Default) | None => false,
+    };
+    !has(&SUCCESS_WORDS) && (error_response || has(&ERROR_WORDS))
+}
+
+/// Does a description of a response say more than that there is such a response?
+pub(super) fn says_more_than_the_status(text: &str, status: u16) -> bool {
+    let reason = tokens(reason_of(status).unwrap_or_default());
+    let telling = |word: &String| {
+        !reason.contains(word)
+            && !is_stop_word(word)
+            && !EMPTY_WORDS.contains(&word.as_str())
+            && *word != status.to_string()
+    };
+    tokens(text).iter().filter(|word| telling(word)).count() >= LEAST_TELLING_WORDS
+}
+
+fn names(sentence: &str, code: &str) -> bool {
+    sentence.split([' ', '|', ':', '`', ',', '(', ')']).any(|word| normal_form(word).as_deref() == Some(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::places::Place;
+
+    fn entry(text: &str, response: Option<Response>) -> Entry {
+        Entry { text: text.into(), source: String::new(), response, place: Place::default(), shape: None }
+    }
+
+    #[test]
+    fn an_error_is_called_one_by_words_or_by_its_response() {
+        let cases = [
+            ("20000: invalid parameters", None, true),
+            ("| code | meaning |\n| 20000 | longitude first |", Some(Response::Status(400)), true),
+            ("20000: longitude first", Some(Response::Status(200)), false),
+            ("10000: the request was served", None, false),
+            ("10000: success, no errors", None, false),
+            ("Fails with 1. The code 20000: is fine.", None, false),
+        ];
+        for (text, response, expected) in cases {
+            let code = if text.contains("20000") { "20000" } else { "10000" };
+            assert_eq!(calls_it_an_error(&entry(text, response), code), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_description_that_only_repeats_the_status_says_nothing() {
+        for text in ["Not Found", "Unexpected error", "404 error response.", "Error", "The request failed"] {
+            assert!(!says_more_than_the_status(text, 404), "{text}");
+        }
+        assert!(says_more_than_the_status("No room has this id.", 404));
+    }
+}

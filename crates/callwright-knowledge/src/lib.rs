@@ -1,0 +1,7 @@
+//! The methods that make the proxy learn: explanations of API errors, plans, lessons, procedures and learned tool descriptions.
+
+pub mod experience;
+pub mod explain;
+pub mod planner;
+pub mod procedures;
+pub mod representation;

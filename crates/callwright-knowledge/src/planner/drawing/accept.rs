@@ -1,0 +1,360 @@
+//! What is taken of a model's answers, and what is wrong with them.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::QUOTED_CHARS;
+use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, read};
+use super::converse::Judged;
+use super::draft::{Draft, DraftNode};
+use super::fitting::Fitting;
+use super::ground::Ground;
+use super::place::{kind_of, may_have, place};
+use super::shown::named;
+use super::tools::PlanTool;
+use callwright_common::text::excerpt;
+use callwright_types::plan::{Argument, Reference, Source};
+
+/// The goals of a selection: `tools` are the names that may be chosen, and a plan has room for `at_most` calls.
+pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
+    match read::<Selection>(text) {
+        Ok(Selection { goals }) => selected_of(goals, tools, at_most),
+        Err(fault) => Judged::unusable(fault),
+    }
+}
+
+/// The same of goals that are read.
+pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
+    let (mut taken, mut faults) = (Vec::<Goal>::new(), Vec::new());
+    let is_empty = goals.is_empty();
+    for goal in goals {
+        if !tools.contains(goal.tool.as_str()) {
+            faults.push(format!("`{}` is none of the tools", quoted(&goal.tool)));
+        } else if !taken.iter().any(|known| is_same(&known.tool, &known.task, &goal.tool, &goal.task)) {
+            taken.push(goal);
+        }
+    }
+    if taken.len() > at_most {
+        faults.push(format!("there are {} goals, and at most {at_most} can be planned for", taken.len()));
+        taken.truncate(at_most);
+    }
+    Judged { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
+}
+
+/// An argument that was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct AskedFor {
+    pub(super) name: String,
+    pub(super) required: bool,
+    /// The positions of the tools that may supply it.
+    pub(super) suppliers: Vec<usize>,
+}
+
+/// What an answer about a call's arguments is held against.
+pub(super) struct Standard<'a> {
+    pub(super) draft: &'a Draft,
+    /// The call.
+    pub(super) at: usize,
+    pub(super) tool: &'a PlanTool,
+    pub(super) arguments: &'a [AskedFor],
+    /// The tools that may supply arguments, by their names.
+    pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
+    /// Calls that the plan has room for.
+    pub(super) room: usize,
+    pub(super) ground: &'a Ground,
+}
+
+/// What an answer about a call's arguments gives.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Completed {
+    pub(super) arguments: Vec<Argument>,
+    /// Calls that are needed before: the tool's position, the task, and the arguments that it supplies. Their labels follow those of the draft.
+    pub(super) calls: Vec<(usize, String, Vec<String>)>,
+}
+
+/// What is taken of one answer.
+struct Taking<'c> {
+    /// The new calls that it tells of.
+    told: &'c [NewCall],
+    /// Those of them that are used.
+    made: Vec<&'c NewCall>,
+    /// What speaks against an argument and does not forbid it: the model is told once, and may say it again.
+    doubts: Vec<String>,
+}
+
+impl Standard<'_> {
+    /// What can be taken of an answer. What is faulty is missing then, or left out where the call can do without.
+    pub(super) fn judge(&self, text: &str) -> Judged<Completed> {
+        let Completion { calls, arguments } = match read(text) {
+            Ok(completion) => completion,
+            Err(fault) => return Judged::unusable(fault),
+        };
+        let mut faults = Vec::new();
+        let mut taking = Taking { told: &calls, made: Vec::new(), doubts: Vec::new() };
+        let mut known: HashMap<&str, &Given> = HashMap::new();
+        for given in &arguments {
+            let Some(asked) = self.asked(&given.name) else {
+                let tool = quoted(self.tool.tool.name());
+                faults.push(format!("`{tool}` has no argument `{}`", quoted(&given.name)));
+                continue;
+            };
+            if known.insert(&asked.name, given).is_some() {
+                faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
+            }
+        }
+        let mut completed = Completed::default();
+        for asked in self.arguments {
+            let before = taking.made.len();
+            let source = match known.get(asked.name.as_str()) {
+                Some(given) => self.source(asked, given, &mut taking).map(Some),
+                None if asked.required => match self.fitting().default_of(&asked.name) {
+                    Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
+                    None => Err("it is required, and is not there; say where it comes from".to_owned()),
+                },
+                None => Ok(None),
+            };
+            let source = source.unwrap_or_else(|fault| {
+                taking.made.truncate(before);
+                taking.doubts.clear();
+                faults.push(format!("the argument `{}`: {fault}", quoted(&asked.name)));
+                asked.required.then(|| self.missing(&asked.name))
+            });
+            let doubts = taking.doubts.drain(..);
+            faults.extend(doubts.map(|doubt| format!("the argument `{}`: {doubt}", quoted(&asked.name))));
+            completed.arguments.extend(source.map(|source| Argument { name: asked.name.clone(), source }));
+        }
+        for (number, call) in taking.made.iter().enumerate() {
+            let label = self.draft.label(self.draft.len() + number);
+            let supplies = completed
+                .arguments
+                .iter()
+                .filter(|argument| argument.source.references().iter().any(|reference| reference.node == label));
+            let supplies = supplies.map(|argument| argument.name.clone()).collect();
+            let position = self.suppliers.get(&call.tool).map(|(position, _)| *position);
+            completed.calls.extend(position.map(|position| (position, call.task.clone(), supplies)));
+        }
+        Judged { taken: Some(completed), faults }
+    }
+
+    /// The argument of this name, or the one whose name has the same letters in another notation (`sortBy`, `sort_by`).
+    fn asked(&self, name: &str) -> Option<&AskedFor> {
+        let letters = |name: &str| -> String {
+            name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let exact = self.arguments.iter().find(|asked| asked.name == name);
+        let mut alike = self.arguments.iter().filter(|asked| letters(&asked.name) == letters(name));
+        exact.or_else(|| alike.next().filter(|_| alike.next().is_none()))
+    }
+
+    /// All that is required, from the user.
+    pub(super) fn all_missing(&self) -> Completed {
+        let required = self.arguments.iter().filter(|asked| asked.required);
+        let missing = |asked: &AskedFor| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
+        Completed { arguments: required.map(missing).collect(), calls: Vec::new() }
+    }
+
+    fn source<'c>(&self, asked: &AskedFor, given: &Given, taking: &mut Taking<'c>) -> Result<Source, String> {
+        match given.source {
+            Origin::Ask => {
+                let question = given.question.as_deref().unwrap_or_default().trim();
+                let own = || self.missing(&asked.name);
+                let told = |question: &str| Source::Missing { question: question.to_owned() };
+                Ok(if question.is_empty() { own() } else { told(question) })
+            }
+            Origin::Value => self.value(asked, given),
+            Origin::Tool => {
+                let outputs = given.outputs.as_deref().unwrap_or_default();
+                let references: Result<Vec<_>, _> =
+                    outputs.iter().map(|taken| self.reference(asked, taken, taking)).collect();
+                let source = self.made_of(asked, &given.value, references?)?;
+                taking.doubts.extend(self.misfit(asked, &source, taking));
+                Ok(source)
+            }
+        }
+    }
+
+    /// Why an output can never be the argument: said once, for what is told of answers may be wrong.
+    fn misfit(&self, asked: &AskedFor, source: &Source, taking: &Taking<'_>) -> Option<String> {
+        let Source::Output(reference) = source else { return None };
+        let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
+        let supplier = planned.or_else(|| {
+            let new =
+                (0..taking.made.len()).find(|number| self.draft.label(self.draft.len() + number) == reference.node);
+            self.suppliers.get(&taking.made.get(new?)?.tool).map(|(_, tool)| tool)
+        })?;
+        let kind = kind_of(&supplier.outputs, reference)?;
+        let place = quoted(reference.output.as_str());
+        let misfit = format!("the output `{place}` is {}, which the argument can never be", named(kind));
+        (!self.fitting().can_be(&asked.name, kind)).then_some(misfit)
+    }
+
+    fn fitting(&self) -> Fitting<'_> {
+        Fitting { tool: &self.tool.tool }
+    }
+
+    fn value(&self, asked: &AskedFor, given: &Given) -> Result<Source, String> {
+        said(self.tool, &asked.name, given, self.ground)
+    }
+
+    fn reference<'c>(&self, asked: &AskedFor, taken: &Taken, taking: &mut Taking<'c>) -> Result<Reference, String> {
+        if asked.suppliers.is_empty() {
+            return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
+        }
+        let call = taking.told.iter().find(|call| call.call == taken.call);
+        let (node, supplier) = match self.planned(&taken.call, call) {
+            Some((at, node)) => {
+                self.no_circle(at)?;
+                self.check_supplier(asked, node.tool.tool.name(), node.position)?;
+                (self.draft.label(at), node.tool.clone())
+            }
+            None => {
+                let call = call.ok_or_else(|| {
+                    format!("the call `{}` stands neither in `calls` nor in `planned`", quoted(&taken.call))
+                })?;
+                let (node, tool) = self.new_call(asked, call, &mut taking.made)?;
+                (node, tool.clone())
+            }
+        };
+        let none = || format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
+        let (output, item) = place(taken).ok_or_else(none)?;
+        // What documents say of answers is often not all: who insists has it. An answer without it has the call asked for again.
+        if !may_have(&supplier.outputs, output.as_str()) {
+            taking.doubts.push(format!("{} that is told of; take one of its `outputs`, if one will do", none()));
+        }
+        Ok(Reference { node, output, item })
+    }
+
+    /// The call of the plan that is meant. A new call of this name is meant instead, unless it is the same one told again.
+    fn planned(&self, label: &str, told: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
+        let at = self.draft.at(label).filter(|at| self.draft.needed().contains(at))?;
+        let node = self.draft.get(at)?;
+        let is_meant = |new: &NewCall| is_same(node.tool.tool.name(), &node.task, &new.tool, &new.task);
+        told.is_none_or(is_meant).then_some((at, node))
+    }
+
+    fn new_call<'c>(
+        &self,
+        asked: &AskedFor,
+        call: &'c NewCall,
+        made: &mut Vec<&'c NewCall>,
+    ) -> Result<(String, &PlanTool), String> {
+        let supplier = self.suppliers.get(&call.tool);
+        let (position, tool) =
+            supplier.ok_or_else(|| format!("`{}` is none of the tools that may supply it", quoted(&call.tool)))?;
+        self.check_supplier(asked, &call.tool, *position)?;
+        if let Some(number) = made.iter().position(|known| known.call == call.call) {
+            return Ok((self.draft.label(self.draft.len() + number), tool));
+        }
+        self.not_again(call)?;
+        if made.len() >= self.room {
+            return Err(format!("the plan has no room for more than {} further calls", self.room));
+        }
+        made.push(call);
+        Ok((self.draft.label(self.draft.len() + made.len() - 1), tool))
+    }
+
+    fn check_supplier(&self, asked: &AskedFor, name: &str, position: usize) -> Result<(), String> {
+        if asked.suppliers.contains(&position) {
+            return Ok(());
+        }
+        Err(format!("`{}` is none of the tools that may supply it", quoted(name)))
+    }
+
+    /// A call that this one is made for cannot feed it.
+    fn no_circle(&self, from: usize) -> Result<(), String> {
+        let Some(mut way) = self.draft.way(self.at, from) else { return Ok(()) };
+        way.push(self.tool.tool.name().to_owned());
+        Err(format!("calls would feed one another in a circle: {}", way.join(" -> ")))
+    }
+
+    /// The same task of the same tool, again on the way to it, would never end.
+    fn not_again(&self, call: &NewCall) -> Result<(), String> {
+        let above = self.draft.above(self.at);
+        let way = std::iter::once(self.at).chain(above.iter().map(|(at, _)| *at));
+        let mut names = vec![call.tool.clone()];
+        for at in way {
+            let Some(node) = self.draft.get(at) else { continue };
+            names.push(node.tool.tool.name().to_owned());
+            if is_same(node.tool.tool.name(), &node.task, &call.tool, &call.task) {
+                let circle = names.join(" -> ");
+                return Err(format!("calls would feed one another in a circle: {circle}; it is the same task again"));
+            }
+        }
+        Ok(())
+    }
+
+    fn made_of(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+        let is_plain = template.is_null() || template.as_str() == Some("{1}");
+        match <[Reference; 1]>::try_from(outputs) {
+            Ok([only]) if is_plain => Ok(Source::Output(only)),
+            Ok(only) => self.composed(asked, template, only.into()),
+            Err(outputs) if outputs.is_empty() => Err("its source is `tool`, and `outputs` is empty".to_owned()),
+            Err(outputs) => self.composed(asked, template, outputs),
+        }
+    }
+
+    fn composed(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+        let mut value = template.clone();
+        // A list or an object is written as a text where the answer's form has room for texts alone.
+        if let Some(text) = template.as_str().filter(|_| self.fitting().check(&asked.name, template).is_err()) {
+            let spelled =
+                serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
+            value = spelled.unwrap_or(value);
+        }
+        let written = value.to_string();
+        let unused = (1..=outputs.len()).find(|number| !written.contains(&format!("{{{number}}}")));
+        if let Some(number) = unused {
+            return Err(format!("`value` has no {{{number}}} where that output goes"));
+        }
+        self.ground.no_invention(&value)?;
+        Ok(Source::Composed { value, outputs })
+    }
+
+    fn missing(&self, name: &str) -> Source {
+        missing(self.tool, name)
+    }
+}
+
+/// The value that was said, as the tool's schema wants it.
+///
+/// # Errors
+/// Why it cannot be taken, in words for the model.
+pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &Ground) -> Result<Source, String> {
+    if given.value.is_null() {
+        return Err("its source is `value`, and there is none".to_owned());
+    }
+    let fitting = Fitting { tool: &tool.tool };
+    let value = fitting.as_wanted(name, &given.value)?;
+    if fitting.default_of(name).as_ref() == Some(&value) {
+        return Ok(Source::Value { value, words: String::new() });
+    }
+    let words = ground.words_for(&value, given.words.as_deref().unwrap_or_default());
+    let words = words.map_err(|fault| {
+        let shown = excerpt(&value.to_string(), QUOTED_CHARS);
+        format!("the value {shown} is not grounded: {fault}; give words that are there, or a tool that finds it out, or `ask`")
+    })?;
+    Ok(Source::Value { value, words })
+}
+
+/// Nobody knows it: what the user is asked where the model has no question.
+pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
+    let about = tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
+    let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
+    let tool = tool.tool.name();
+    let question = match about.is_empty() {
+        true => format!("What is `{name}` of {tool} to be?"),
+        false => format!("What is `{name}` of {tool} to be? ({about})"),
+    };
+    Source::Missing { question }
+}
+
+/// Is it one task of one tool, whatever the case and the spaces?
+pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
+    let folded = |task: &str| task.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+    tool == other && folded(task) == folded(other_task)
+}
+
+fn quoted(text: &str) -> String {
+    excerpt(text, QUOTED_CHARS)
+}

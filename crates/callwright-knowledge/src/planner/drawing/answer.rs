@@ -1,0 +1,150 @@
+//! A model's text → what it was asked for.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use callwright_common::json::bare;
+use callwright_common::text::excerpt;
+
+/// Longest answer that is read, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Characters of an unreadable answer that it is told of.
+const QUOTED_CHARS: usize = 120;
+
+/// Which tools end in what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Selection {
+    pub(super) goals: Vec<Goal>,
+}
+
+/// One of the things that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Goal {
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) task: String,
+}
+
+/// Where the arguments of a call come from.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Completion {
+    #[serde(default)]
+    pub(super) calls: Vec<NewCall>,
+    pub(super) arguments: Vec<Given>,
+}
+
+/// A call that has to be made before.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct NewCall {
+    pub(super) call: String,
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) task: String,
+}
+
+/// One argument.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Given {
+    pub(super) name: String,
+    pub(super) source: Origin,
+    #[serde(default)]
+    pub(super) value: Value,
+    #[serde(default)]
+    pub(super) words: Option<String>,
+    #[serde(default)]
+    pub(super) outputs: Option<Vec<Taken>>,
+    #[serde(default)]
+    pub(super) question: Option<String>,
+}
+
+/// Where an argument comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Origin {
+    Value,
+    Tool,
+    Ask,
+}
+
+/// A value of another call's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Taken {
+    pub(super) call: String,
+    #[serde(default)]
+    pub(super) output: String,
+    #[serde(default)]
+    pub(super) item: Option<Which>,
+}
+
+/// Which item of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Which {
+    First,
+    All,
+    Choose,
+}
+
+/// Reads an answer: one JSON object, alone or in a Markdown fence, behind what a reasoning model thinks aloud; nothing else around it.
+///
+/// # Errors
+/// What is wrong, in words that tell the model how to mend it.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("the answer is longer than {MAX_BYTES} bytes"));
+    }
+    let text = bare(text);
+    if text.is_empty() {
+        return Err("the answer is empty".to_owned());
+    }
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => format!("the answer has not the form that was asked for ({error})"),
+        _ => format!("the answer is not one JSON object ({error}); it begins: {}", excerpt(text, QUOTED_CHARS)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_read_alone_in_a_fence_and_behind_thoughts() {
+        const ONE: &str = r#"{"goals": [{"tool": "a", "task": "b", "why": 1}]}"#;
+        for text in [ONE.to_owned(), format!("```json\n{ONE}\n```"), format!("<think>{{}}?</think>\n{ONE}")] {
+            let goals = read::<Selection>(&text).unwrap().goals;
+            assert_eq!(goals, [Goal { tool: "a".to_owned(), task: "b".to_owned() }]);
+        }
+    }
+
+    #[test]
+    fn a_completion_may_leave_out_what_does_not_apply() {
+        let text = r#"{"arguments": [{"name": "a", "source": "tool", "outputs": [{"call": "x", "output": "/id", "item": "choose"}], "value": null}]}"#;
+        let completion: Completion = read(text).unwrap();
+        let [given] = completion.arguments.as_slice() else { panic!() };
+        assert_eq!((given.source, given.words.as_deref()), (Origin::Tool, None));
+        assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(Which::Choose));
+    }
+
+    #[test]
+    fn whatever_else_is_refused_in_words_that_say_what_is_wrong() {
+        for (text, expected) in [
+            ("", "is empty"),
+            ("I cannot help.", "not one JSON object"),
+            ("{\"goals\": [] } and more", "not one JSON object"),
+            ("{\"goals\": [", "not one JSON object"),
+            ("[]", "not the form"),
+            ("{}", "missing field `goals`"),
+            ("{\"goals\": [{}]}", "missing field `tool`"),
+        ] {
+            let error = read::<Selection>(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        assert!(
+            read::<Completion>(r#"{"arguments": [{"name": "a", "source": "guess"}]}"#).unwrap_err().contains("guess")
+        );
+        assert!(read::<Selection>(&"[".repeat(MAX_BYTES)).is_err());
+        assert!(read::<Selection>(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Where the arguments of a call come from: the second of the two questions.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::accept::{AskedFor, Completed, Standard};
+use super::draft::DraftNode;
+use super::draw::{Drawing, Occasion, Undrawn};
+use super::model::{Purpose, Question};
+use super::prompts::{ArgumentData, NeededFor, PlannedData, SupplierData, Wanted, completion, completion_form};
+use super::settings::Completion;
+use super::shown::{beginning, shown_outputs, shown_schema};
+use super::tools::PlanTool;
+use crate::planner::producers::Candidate;
+use callwright_judge::scanner::Parameter;
+use callwright_types::plan::{Argument, Source};
+
+/// A call's arguments and the tools that may supply them, as the question tells them and as the answer is held against them.
+#[derive(Default)]
+struct Suppliers {
+    asked: Vec<AskedFor>,
+    told: Vec<ArgumentData>,
+    by_name: HashMap<String, (usize, PlanTool)>,
+    tools: Vec<SupplierData>,
+}
+
+/// What arguments of one question may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// What was said alone.
+    Words,
+    /// Other calls too.
+    Calls,
+}
+
+impl Drawing<'_> {
+    /// Asks where the arguments of a call come from, in as many questions as the settings say.
+    pub(super) async fn complete(&mut self, at: usize) -> Result<(), Undrawn> {
+        let Some(node) = self.draft.get(at).cloned() else { return Ok(()) };
+        let mut parameters: Vec<Parameter<'_>> = node.tool.tool.parameters().collect();
+        parameters.sort_by_key(|parameter| !parameter.required);
+        parameters.truncate(self.settings.arguments);
+        let mut known = Vec::new();
+        match self.settings.completion {
+            Completion::All => known = self.arguments(at, &node, &parameters, From::Calls).await?,
+            Completion::OneByOne => {
+                for parameter in parameters.chunks(1) {
+                    known.extend(self.arguments(at, &node, parameter, From::Calls).await?);
+                    // The calls that it needs are there for the next one.
+                    self.draft.complete(at, known.clone());
+                }
+            }
+            Completion::ThreeSteps => {
+                known = self.arguments(at, &node, &parameters, From::Words).await?;
+                let is_said = |name: &str| {
+                    let said = known.iter().find(|argument| argument.name == name);
+                    said.is_some_and(|argument| !matches!(argument.source, Source::Missing { .. }))
+                };
+                let mut left = parameters.clone();
+                left.retain(|parameter| {
+                    !is_said(parameter.name) && !self.candidates(&node, parameter.name, From::Calls).is_empty()
+                });
+                known.retain(|argument| left.iter().all(|parameter| parameter.name != argument.name));
+                known.extend(self.arguments(at, &node, &left, From::Calls).await?);
+            }
+        }
+        self.draft.complete(at, known);
+        Ok(())
+    }
+
+    /// Asks where some of its arguments come from, and adds the calls that they need.
+    async fn arguments(
+        &mut self,
+        at: usize,
+        node: &DraftNode,
+        parameters: &[Parameter<'_>],
+        from: From,
+    ) -> Result<Vec<Argument>, Undrawn> {
+        if parameters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Suppliers { asked, told, by_name, tools } = self.suppliers(node, parameters, from);
+        let planned: Vec<(String, &DraftNode)> = self.planned(at, &by_name);
+        let planned = planned.iter().map(|(label, node)| PlannedData {
+            call: label,
+            tool: node.tool.tool.name(),
+            task: &node.task,
+        });
+        let wanted = Wanted {
+            tool: node.tool.tool.name(),
+            description: beginning(&node.tool.tool.tool.description, self.settings.description_chars),
+            task: &node.task,
+            needed_for: self.needed_for(at),
+            arguments: told,
+            before: before(node),
+            planned: planned.collect(),
+            tools,
+        };
+        let question = Question {
+            purpose: Purpose::Completion,
+            messages: completion(&self.heard, &wanted),
+            form: completion_form(&wanted),
+            temperature: self.settings.temperature,
+            requests: self.settings.requests,
+        };
+        let standard = Standard {
+            draft: &self.draft,
+            at,
+            tool: &node.tool,
+            arguments: &asked,
+            suppliers: &by_name,
+            room: self.draft.room(self.settings.nodes),
+            ground: &self.ground,
+        };
+        let judged = self.asker.converse(question, |text| standard.judge(text)).await?;
+        let Completed { arguments, calls } = judged.taken.unwrap_or_else(|| standard.all_missing());
+        let name = node.tool.tool.name();
+        self.notes.extend(judged.faults.into_iter().map(|fault| format!("{name}: {fault}")));
+        for (position, task, supplies) in calls {
+            let Some(tool) = self.occasion.tools.tool(position) else { continue };
+            let (depth, needed_for) = (node.depth + 1, Some((at, supplies)));
+            self.draft.add(DraftNode { depth, needed_for, ..DraftNode::new(tool, position, task) });
+        }
+        Ok(arguments)
+    }
+
+    /// The arguments that are asked for, the required ones first, and the tools that may supply them.
+    fn suppliers(&self, node: &DraftNode, parameters: &[Parameter<'_>], from: From) -> Suppliers {
+        let mut suppliers = Suppliers::default();
+        let mut first: HashMap<usize, Vec<String>> = HashMap::new();
+        for parameter in parameters {
+            let mut positions = Vec::new();
+            for Candidate { tool: position, output, .. } in self.candidates(node, parameter.name, from) {
+                let Some(tool) = self.occasion.tools.tool(position) else { continue };
+                let name = tool.tool.name().to_owned();
+                if suppliers.by_name.get(&name).is_some_and(|(known, _)| *known != position) {
+                    continue;
+                }
+                suppliers.by_name.insert(name, (position, tool));
+                first.entry(position).or_default().push(output);
+                positions.push(position);
+            }
+            let name_of = |position: &usize| Some(self.occasion.tools.tool(*position)?.tool.name().to_owned());
+            suppliers.told.push(ArgumentData {
+                name: parameter.name.to_owned(),
+                required: parameter.required,
+                schema: shown_schema(parameter, self.settings),
+                tools: positions.iter().filter_map(name_of).collect(),
+            });
+            let (name, required) = (parameter.name.to_owned(), parameter.required);
+            suppliers.asked.push(AskedFor { name, required, suppliers: positions });
+        }
+        let mut tools: Vec<(&usize, &PlanTool)> = suppliers.by_name.values().map(|(at, tool)| (at, tool)).collect();
+        tools.sort_unstable_by_key(|(position, _)| **position);
+        let told = |(position, tool): (&usize, &PlanTool)| {
+            let likely: Vec<&str> = first.get(position).into_iter().flatten().map(String::as_str).collect();
+            SupplierData {
+                name: tool.tool.name().to_owned(),
+                description: beginning(&tool.tool.tool.description, self.settings.description_chars).to_owned(),
+                outputs: shown_outputs(&tool.outputs, &likely, self.settings),
+            }
+        };
+        suppliers.tools = tools.into_iter().map(told).collect();
+        suppliers
+    }
+
+    /// None for a call that is as deep as calls may be.
+    fn candidates(&self, node: &DraftNode, argument: &str, from: From) -> Vec<Candidate> {
+        if node.depth >= self.settings.depth || from == From::Words {
+            return Vec::new();
+        }
+        let Occasion { producers, asked, .. } = self.occasion;
+        producers.candidates(node.position, argument, asked, self.settings.candidates)
+    }
+
+    /// What a call is needed for, the next first.
+    fn needed_for(&self, at: usize) -> Vec<NeededFor<'_>> {
+        let above = self.draft.above(at).into_iter();
+        let told = above.filter_map(|(at, arguments)| {
+            let node = self.draft.get(at)?;
+            let arguments = arguments.iter().map(String::as_str).collect();
+            Some(NeededFor { arguments, tool: node.tool.tool.name(), task: &node.task })
+        });
+        told.collect()
+    }
+
+    /// The calls of the plan that may supply something, without a circle.
+    fn planned(&self, at: usize, suppliers: &HashMap<String, (usize, PlanTool)>) -> Vec<(String, &DraftNode)> {
+        let may_supply = |node: &DraftNode| {
+            suppliers.get(node.tool.tool.name()).is_some_and(|(position, _)| *position == node.position)
+        };
+        let needed = self.draft.needed();
+        let others = self
+            .draft
+            .nodes()
+            .filter(|(other, node)| needed.contains(other) && may_supply(node) && self.draft.way(at, *other).is_none());
+        others.map(|(other, node)| (self.draft.label(other), node)).collect()
+    }
+}
+
+/// What the arguments of a call were, of which it is asked again.
+pub(super) fn before(node: &DraftNode) -> Map<String, Value> {
+    let known = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));
+    known.map(|argument| (argument.name.clone(), argument.source.written())).collect()
+}

@@ -1,0 +1,263 @@
+//! A plan while it is drawn: calls, of which some have no arguments yet.
+
+use std::collections::{HashMap, HashSet};
+
+use super::draw::Undrawn;
+use super::finish;
+use super::tools::PlanTool;
+use callwright_types::Plan;
+use callwright_types::plan::{Argument, Node};
+
+/// The calls known so far. Those that are still to be completed stand behind those that need them.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    nodes: Vec<DraftNode>,
+    /// Calls of a present plan whose tools are not there any more, as they were.
+    aside: Vec<(Node, Standing)>,
+    /// The positions of the calls that were asked for, in their order.
+    goals: Vec<usize>,
+    /// The labels of the present plan in its order, which no new call may have.
+    present: Vec<String>,
+    /// What the labels of new calls begin with.
+    prefix: String,
+}
+
+/// A call.
+#[derive(Debug, Clone)]
+pub(super) struct DraftNode {
+    pub(super) tool: PlanTool,
+    pub(super) position: usize,
+    pub(super) task: String,
+    /// 1 for a goal.
+    pub(super) depth: usize,
+    /// The call that it is made for, and the arguments that it supplies there; none for a goal.
+    pub(super) needed_for: Option<(usize, Vec<String>)>,
+    /// Of a call that is asked for again, what they were.
+    pub(super) arguments: Vec<Argument>,
+    pub(super) standing: Standing,
+}
+
+/// Whether a call has its arguments, and whose label it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is of the present plan, and was made: nothing about it changes.
+    Made(String),
+    /// It is of the present plan, and stays as it is.
+    Kept(String),
+    /// It is of the present plan, and its arguments are asked for again.
+    Reopened(String),
+    /// It is new.
+    New,
+}
+
+impl Standing {
+    fn label(&self) -> Option<&str> {
+        match self {
+            Self::Made(label) | Self::Kept(label) | Self::Reopened(label) => Some(label),
+            Self::New => None,
+        }
+    }
+
+    /// Are its arguments still to be asked for?
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Reopened(_) | Self::New)
+    }
+}
+
+impl DraftNode {
+    /// A new call, for a goal or for another call.
+    pub(super) fn new(tool: PlanTool, position: usize, task: String) -> Self {
+        Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), standing: Standing::New }
+    }
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self::beside(Vec::new())
+    }
+}
+
+impl Draft {
+    /// A draft that follows a plan with calls of these labels.
+    pub(super) fn beside(present: Vec<String>) -> Self {
+        let mut prefix = "c".to_owned();
+        let is_numbered = |label: &String, prefix: &str| {
+            label.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        while present.iter().any(|label| is_numbered(label, &prefix)) {
+            prefix.push('c');
+        }
+        Self { nodes: Vec::new(), aside: Vec::new(), goals: Vec::new(), present, prefix }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&DraftNode> {
+        self.nodes.get(at)
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &DraftNode)> {
+        self.nodes.iter().enumerate()
+    }
+
+    pub(super) fn goals(&self) -> &[usize] {
+        &self.goals
+    }
+
+    /// What a call is referred to by, also one that is still to be added.
+    pub(super) fn label(&self, at: usize) -> String {
+        let own = self.get(at).and_then(|node| node.standing.label());
+        own.map_or_else(|| format!("{}{}", self.prefix, at + 1), str::to_owned)
+    }
+
+    /// The call of this label.
+    pub(super) fn at(&self, label: &str) -> Option<usize> {
+        (0..self.len()).find(|at| self.label(*at) == label)
+    }
+
+    pub(super) fn add(&mut self, node: DraftNode) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    pub(super) fn set_aside(&mut self, node: Node, standing: Standing) {
+        self.aside.push((node, standing));
+    }
+
+    /// Says which calls were asked for; one that stands twice counts once.
+    pub(super) fn set_goals(&mut self, goals: impl IntoIterator<Item = usize>) {
+        self.goals.clear();
+        for at in goals {
+            if !self.goals.contains(&at) {
+                self.goals.push(at);
+            }
+        }
+    }
+
+    pub(super) fn complete(&mut self, at: usize, arguments: Vec<Argument>) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.arguments = arguments;
+        }
+    }
+
+    /// Has the arguments of a call asked for again, unless it was made.
+    pub(super) fn reopen(&mut self, at: usize) {
+        if let Some(node) = self.nodes.get_mut(at)
+            && let Standing::Kept(label) = &node.standing
+        {
+            node.standing = Standing::Reopened(label.clone());
+        }
+    }
+
+    /// Gives each call its depth, and the call that it is made for: the one on the shortest way to a goal.
+    pub(super) fn measure(&mut self) {
+        let mut open: Vec<usize> = self.goals.clone();
+        let mut known: HashSet<usize> = open.iter().copied().collect();
+        let mut depth = 1;
+        while !open.is_empty() {
+            let mut next = Vec::new();
+            for at in open {
+                self.nodes.iter_mut().skip(at).take(1).for_each(|node| node.depth = depth);
+                for feeder in self.feeders(at) {
+                    if known.insert(feeder) {
+                        let supplies = self.supplies(feeder, at);
+                        self.nodes
+                            .iter_mut()
+                            .skip(feeder)
+                            .take(1)
+                            .for_each(|node| node.needed_for = Some((at, supplies.clone())));
+                        next.push(feeder);
+                    }
+                }
+            }
+            (open, depth) = (next, depth + 1);
+        }
+    }
+
+    /// The arguments of a call that another one supplies.
+    fn supplies(&self, feeder: usize, at: usize) -> Vec<String> {
+        let label = self.label(feeder);
+        let arguments = self.get(at).into_iter().flat_map(|node| &node.arguments);
+        let fed = arguments.filter(|argument| argument.source.references().iter().any(|from| from.node == label));
+        fed.map(|argument| argument.name.clone()).collect()
+    }
+
+    /// The calls that are part of the plan: the goals, those that were made, and all that feeds them.
+    pub(super) fn needed(&self) -> HashSet<usize> {
+        let made = self.nodes().filter(|(_, node)| matches!(node.standing, Standing::Made(_))).map(|(at, _)| at);
+        let mut open: Vec<usize> = self.goals.iter().copied().chain(made).collect();
+        let mut needed = HashSet::new();
+        while let Some(at) = open.pop() {
+            if needed.insert(at) {
+                open.extend(self.feeders(at));
+            }
+        }
+        needed
+    }
+
+    /// Calls that the plan has room for, if it may have so many.
+    pub(super) fn room(&self, at_most: usize) -> usize {
+        let aside = self.aside.iter().filter(|(_, standing)| matches!(standing, Standing::Made(_)));
+        at_most.saturating_sub(self.needed().len() + aside.count())
+    }
+
+    /// The calls that a call is made for, the next first.
+    pub(super) fn above(&self, at: usize) -> Vec<(usize, &[String])> {
+        let mut above = Vec::new();
+        let mut next = self.get(at).and_then(|node| node.needed_for.as_ref());
+        while let Some((consumer, arguments)) = next {
+            above.push((*consumer, arguments.as_slice()));
+            next = self.get(*consumer).and_then(|node| node.needed_for.as_ref());
+        }
+        above
+    }
+
+    /// The way on which the answer of one call reaches another, both named, where there is one; a call reaches itself.
+    pub(super) fn way(&self, from: usize, to: usize) -> Option<Vec<String>> {
+        let mut reached: HashMap<usize, Option<usize>> = HashMap::from([(to, None)]);
+        let mut open = vec![to];
+        while let Some(at) = open.pop() {
+            if at == from {
+                let mut way = Vec::new();
+                let mut step = Some(at);
+                while let Some(at) = step {
+                    way.extend(self.get(at).map(|node| node.tool.tool.name().to_owned()));
+                    step = reached.get(&at).copied().flatten();
+                }
+                return Some(way);
+            }
+            for feeder in self.feeders(at) {
+                reached.entry(feeder).or_insert_with(|| {
+                    open.push(feeder);
+                    Some(at)
+                });
+            }
+        }
+        None
+    }
+
+    /// The calls that feed a call.
+    fn feeders(&self, at: usize) -> Vec<usize> {
+        let arguments = self.get(at).map_or(&[] as &[Argument], |node| node.arguments.as_slice());
+        let referred = arguments.iter().flat_map(|argument| argument.source.references());
+        referred.filter_map(|reference| self.at(&reference.node)).collect()
+    }
+
+    /// The plan ([`finish::plan`]).
+    ///
+    /// # Errors
+    /// [`Undrawn::Unusable`]: a circle, with its path.
+    pub(super) fn into_plan(self) -> Result<Plan, Undrawn> {
+        let goals = self.goals.iter().map(|at| self.label(*at)).collect();
+        let labels: Vec<String> = (0..self.len()).map(|at| self.label(at)).collect();
+        let call = |(node, label): (DraftNode, String)| {
+            let call =
+                Node { label, tool: node.tool.tool.name().to_owned(), task: node.task, arguments: node.arguments };
+            (call, node.standing)
+        };
+        let drawn = self.nodes.into_iter().zip(labels).map(call);
+        finish::plan(drawn.chain(self.aside).collect(), goals, &self.present)
+    }
+}

@@ -1,0 +1,108 @@
+//! A draft with all its arguments → the plan: calls that are the same become one, what nobody needs goes, and new calls get their labels.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::json;
+
+use super::draft::Standing;
+use super::draw::Undrawn;
+use callwright_types::Plan;
+use callwright_types::plan::{Node, PlanError, Source};
+
+/// The plan of these calls.
+///
+/// Calls of one tool with the same arguments become one: the one that was made, else the one that stayed as it was, else the first. What neither
+/// `goals` nor calls that were made need is left out. Those that have labels of the `present` plan keep its order where they can, and new ones are
+/// named in theirs, by none of its labels.
+///
+/// # Errors
+/// [`Undrawn::Unusable`]: a circle, with its path.
+pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present: &[String]) -> Result<Plan, Undrawn> {
+    let unusable = |error: PlanError| Undrawn::Unusable(error.to_string());
+    let (nodes, standings): (Vec<Node>, Vec<Standing>) = calls.into_iter().unzip();
+    let standings: HashMap<String, Standing> = nodes.iter().map(|node| node.label.clone()).zip(standings).collect();
+    let is_made = |label: &str| matches!(standings.get(label), Some(Standing::Made(_)));
+    let mut nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
+    nodes.sort_by_key(|node| present.iter().position(|label| *label == node.label).unwrap_or(present.len()));
+    let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
+    // Calls that take from those that became one may be the same now.
+    while let Some(labels) = repeated(&nodes, &standings) {
+        nodes.retain(|node| !labels.contains_key(&node.label));
+        rename(&mut nodes, &mut goals, &labels);
+    }
+    // Of those that have gone, what fed only them is not needed any more.
+    let nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
+    let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
+    let mut numbers = (1..).map(|number: usize| format!("call{number}")).filter(|label| !present.contains(label));
+    let is_new = |node: &&Node| standings.get(&node.label) == Some(&Standing::New);
+    let named = nodes.iter().filter(is_new).filter_map(|node| Some((node.label.clone(), numbers.next()?)));
+    let labels: HashMap<String, String> = named.collect();
+    rename(&mut nodes, &mut goals, &labels);
+    let mut seen = HashSet::new();
+    goals.retain(|label| seen.insert(label.clone()));
+    Plan::new(nodes, goals).map_err(unusable)
+}
+
+/// The calls that are the same as another one, each with the label of that.
+fn repeated(nodes: &[Node], standings: &HashMap<String, Standing>) -> Option<HashMap<String, String>> {
+    let rank = |node: &Node| match standings.get(&node.label) {
+        Some(Standing::Made(_)) => 0,
+        Some(Standing::Kept(_)) => 1,
+        Some(Standing::Reopened(_)) => 2,
+        Some(Standing::New) | None => 3,
+    };
+    let mut first: HashMap<String, &Node> = HashMap::new();
+    for node in nodes {
+        let known = first.entry(same(node)).or_insert(node);
+        if rank(node) < rank(known) {
+            *known = node;
+        }
+    }
+    let mut labels = HashMap::new();
+    // What was made or stays keeps its label, whatever else is the same.
+    for node in nodes.iter().filter(|node| rank(node) > 1) {
+        let known = first.get(&same(node)).filter(|known| known.label != node.label);
+        labels.extend(known.map(|known| (node.label.clone(), known.label.clone())));
+    }
+    (!labels.is_empty()).then_some(labels)
+}
+
+/// These calls and all that feeds them.
+fn needed(mut nodes: Vec<Node>, is_wanted: impl Fn(&str) -> bool) -> Vec<Node> {
+    let mut open: Vec<&str> = nodes.iter().map(|node| node.label.as_str()).filter(|label| is_wanted(label)).collect();
+    let mut needed: HashSet<String> = HashSet::new();
+    while let Some(label) = open.pop() {
+        if needed.insert(label.to_owned()) {
+            open.extend(nodes.iter().filter(|node| node.label == label).flat_map(Node::feeders));
+        }
+    }
+    nodes.retain(|node| needed.contains(&node.label));
+    nodes
+}
+
+fn rename(nodes: &mut [Node], goals: &mut [String], labels: &HashMap<String, String>) {
+    let of = |old: &str| labels.get(old).cloned().unwrap_or_else(|| old.to_owned());
+    for node in nodes {
+        node.label = of(&node.label);
+        node.arguments.iter_mut().for_each(|argument| argument.source = argument.source.clone().relabelled(of));
+    }
+    goals.iter_mut().for_each(|goal| *goal = of(goal));
+}
+
+/// What two calls have in common where they are one: the tool, and what the arguments are, in any order. Of calls that miss something nobody
+/// knows whether it will be the same, unless they are for the same.
+fn same(node: &Node) -> String {
+    let misses = node.arguments.iter().any(|argument| matches!(argument.source, Source::Missing { .. }));
+    let mut arguments: Vec<(&str, serde_json::Value)> = Vec::new();
+    for argument in &node.arguments {
+        let source = match &argument.source {
+            Source::Value { value, .. } => json!({ "value": value }),
+            Source::Output(reference) => json!(reference),
+            Source::Composed { value, outputs } => json!({ "value": value, "outputs": outputs }),
+            Source::Missing { .. } => json!(null),
+        };
+        arguments.push((&argument.name, source));
+    }
+    arguments.sort_by_key(|(name, _)| *name);
+    json!([node.tool, arguments, misses.then_some(&node.task)]).to_string()
+}

@@ -1,0 +1,157 @@
+//! Does a value fit its parameter, and what of it can be mended without a question?
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::QUOTED_CHARS;
+use callwright_common::json::raw;
+use callwright_common::text::excerpt;
+use callwright_judge::repair::mend;
+use callwright_judge::scanner::{CompiledTool, Toolbook, scan};
+use callwright_types::rules::{RepairRules, Report, RescueRules, ScanRules};
+use callwright_types::{Call, ValueKind};
+
+/// The parameters of a tool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fitting<'a> {
+    pub(super) tool: &'a Arc<CompiledTool>,
+}
+
+impl Fitting<'_> {
+    /// The value as its schema wants it: as it is, or after a change that loses nothing, as calls are repaired too; what it spells as JSON; and
+    /// of a whole number, where a text is wanted, its digits.
+    ///
+    /// # Errors
+    /// What does not fit, in words for the model.
+    pub(super) fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
+        let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
+        let spelled = || value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let digits = || (value.is_i64() || value.is_u64()).then(|| Value::from(value.to_string()));
+        let ways: [&dyn Fn() -> Option<Value>; 3] = [&|| self.mended(name, value), &spelled, &digits];
+        let fits = ways.iter().filter_map(|way| way()).find(|value| self.check(name, value).is_ok());
+        fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
+    }
+
+    /// Holds one value against its parameter's schema.
+    ///
+    /// # Errors
+    /// What does not fit, as the scanner says it.
+    pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), String> {
+        let Err(found) = scan(&self.call(name, value), 0, &self.book(), &rules()) else { return Ok(()) };
+        // The other arguments are not there, which is no fault of this one.
+        let of_value =
+            found.iter().filter(|diagnosis| diagnosis.path.tokens().first().is_some_and(|first| first == name));
+        let messages: Vec<&str> = of_value.map(|diagnosis| diagnosis.message.as_str()).collect();
+        if messages.is_empty() { Ok(()) } else { Err(messages.join("; ")) }
+    }
+
+    fn mended(&self, name: &str, value: &Value) -> Option<Value> {
+        // The value alone: what is missing beside it stays so, and a name that is not right was refused before.
+        let repair = RepairRules { rescue: RescueRules::default(), names: false, values: true, defaults: false };
+        let mended = mend(&self.call(name, value), 0, &self.book(), &rules(), &repair);
+        serde_json::from_str::<Map<String, Value>>(&mended.call.arguments).ok()?.remove(name)
+    }
+
+    fn call(&self, name: &str, value: &Value) -> Call {
+        let arguments = Map::from_iter([(name.to_owned(), value.clone())]);
+        Call { id: String::new(), name: self.tool.name().to_owned(), arguments: raw(&arguments).get().to_owned() }
+    }
+
+    fn book(&self) -> Toolbook {
+        Toolbook::of(Arc::clone(self.tool))
+    }
+
+    /// The value that the schema gives, where nobody needs to say one.
+    pub(super) fn default_of(&self, name: &str) -> Option<Value> {
+        let schema = self.tool.parameter(name)?.schema;
+        let only = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
+        schema.get("default").or(schema.get("const")).or(only.and_then(|values| values.first())).cloned()
+    }
+
+    /// Can a value of this kind ever be the argument, whatever is done with it? Any value can be written as a text, or be the one item of a list.
+    pub(super) fn can_be(&self, name: &str, kind: ValueKind) -> bool {
+        let types = self.tool.parameter(name).and_then(|parameter| parameter.schema.get("type"));
+        let types: Vec<&str> = match types {
+            Some(Value::String(one)) => vec![one],
+            Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+            _ => return true,
+        };
+        types.iter().any(|wanted| match (kind, *wanted) {
+            (_, "string" | "array") | (ValueKind::String, _) => true,
+            (ValueKind::Object, wanted) => wanted == "object",
+            (ValueKind::Boolean, wanted) => wanted == "boolean",
+            (ValueKind::Integer | ValueKind::Number, wanted) => matches!(wanted, "integer" | "number"),
+            (ValueKind::Array, _) => false,
+        })
+    }
+}
+
+fn rules() -> ScanRules {
+    ScanRules { report: Report::All, ..ScanRules::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_judge::scanner::testing::toolbook;
+
+    const TOOLS: &str = r#"[{"name":"f","parameters":{"type":"object","required":["other"],"properties":{"other":{"type":"string"},
+        "text":{"type":"string"},"whole":{"type":"integer"},"share":{"type":"number","maximum":1},"on":{"type":"boolean"},
+        "list":{"type":"array","items":{"type":"string"}},"numbers":{"type":"array","items":{"type":"number"}},
+        "when":{"type":"object","properties":{"day":{"type":"integer"}}},"either":{"type":["integer","null"]},"open":{},
+        "class":{"type":"string","enum":["economy","first"]}}}}]"#;
+
+    #[test]
+    fn what_loses_nothing_is_mended_and_all_else_refused() {
+        let book = toolbook(TOOLS);
+        let fitting = Fitting { tool: book.tools().first().unwrap() };
+        for (name, value, expected) in [
+            ("text", json!("a"), Some(json!("a"))),
+            ("text", json!(7), Some(json!("7"))),
+            ("text", json!(7.5), None),
+            ("text", json!(["a"]), None),
+            ("whole", json!("5"), Some(json!(5))),
+            ("whole", json!(5.0), Some(json!(5))),
+            ("whole", json!("5.5"), None),
+            ("whole", json!("many"), None),
+            ("share", json!("0.5"), Some(json!(0.5))),
+            ("share", json!("2"), None),
+            ("on", json!("true"), Some(json!(true))),
+            ("on", json!("yes"), None),
+            ("list", json!("red"), Some(json!(["red"]))),
+            ("numbers", json!(3), Some(json!([3]))),
+            ("numbers", json!(["1", 2]), Some(json!([1, 2]))),
+            ("numbers", json!(["A"]), None),
+            ("when", json!("{\"day\": 3}"), Some(json!({"day": 3}))),
+            ("when", json!("tomorrow"), None),
+            ("class", json!("Economy"), Some(json!("economy"))),
+            ("open", json!([null]), Some(json!([null]))),
+        ] {
+            assert_eq!(fitting.as_wanted(name, &value).ok(), expected, "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn kinds_that_can_never_be_an_argument_are_known() {
+        let book = toolbook(TOOLS);
+        let fitting = Fitting { tool: book.tools().first().unwrap() };
+        for (name, kind, expected) in [
+            ("text", ValueKind::Object, true),
+            ("list", ValueKind::Number, true),
+            ("whole", ValueKind::String, true),
+            ("whole", ValueKind::Number, true),
+            ("either", ValueKind::Array, false),
+            ("whole", ValueKind::Object, false),
+            ("on", ValueKind::Integer, false),
+            ("when", ValueKind::Array, false),
+            ("when", ValueKind::Object, true),
+            ("open", ValueKind::Array, true),
+            ("nothing", ValueKind::Array, true),
+        ] {
+            assert_eq!(fitting.can_be(name, kind), expected, "{name} {kind:?}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Does a value rest on what was said?
+//!
+//! A value has to come with words of the conversation or the memory that it rests on, or be in them itself; and ids are what models
+//! invent, so a run of three or more digits in it has to be there too. A year alone need not (people say "next May"), and zeros at the end do not count
+//! (people say "2 million").
+
+use serde_json::Value;
+
+use super::number_words::{in_words, telling_digits};
+use callwright_common::json::scalar_text;
+
+/// Digits in a row from which on they are taken for something that nobody guesses.
+const TELLING_DIGITS: usize = 3;
+
+/// Letters from which on the beginning of a word stands for it.
+const BEGINNING_CHARS: usize = 3;
+
+/// What was said and what is remembered, ready to be looked through.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    /// Words in lower case, one space between them and around all.
+    words: String,
+    /// All digits, without what stands between them: phone numbers and sums are written in many ways.
+    digits: String,
+}
+
+impl Ground {
+    pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut ground = Self { words: " ".to_owned(), digits: String::new() };
+        for text in texts {
+            ground.words.push_str(folded(text).trim_start());
+            ground.digits.extend(text.chars().filter(char::is_ascii_digit));
+            // Two texts are not one number.
+            ground.digits.push(' ');
+        }
+        ground
+    }
+
+    /// The words that a value rests on: those that it comes with, or itself.
+    ///
+    /// # Errors
+    /// What is not there, in words for the model.
+    pub(super) fn words_for(&self, value: &Value, words: &str) -> Result<String, String> {
+        let own = scalar_text(value).unwrap_or_default();
+        let in_words = value.as_u64().and_then(in_words).unwrap_or_default();
+        let words = if self.says(words) {
+            another_number(value, words)?;
+            words.trim().to_owned()
+        } else if self.says(&own) {
+            own
+        } else if self.says(&in_words) {
+            in_words
+        } else if words.trim().is_empty() {
+            return Err("it comes without words of the conversation or memory that it rests on".to_owned());
+        } else {
+            return Err("the words that it is said to rest on are nowhere in the conversation or memory".to_owned());
+        };
+        self.no_invention(value)?;
+        Ok(words)
+    }
+
+    /// Are all longer runs of digits in it somewhere?
+    ///
+    /// # Errors
+    /// The first that is not, in words for the model.
+    pub(super) fn no_invention(&self, value: &Value) -> Result<(), String> {
+        match invented_digits(value, &self.digits) {
+            Some(digits) => Err(format!(
+                "the conversation and memory have no `{digits}`, and ids and numbers are not to be made up"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Are these words somewhere, whatever the case and the signs between them? The last one may be the beginning of a word, as "euro" is
+    /// where somebody said "euros".
+    pub(super) fn says(&self, words: &str) -> bool {
+        let folded = folded(words);
+        let open_end = folded.trim_end();
+        let last = open_end.rsplit(' ').next().unwrap_or_default();
+        !last.is_empty()
+            && (self.words.contains(&folded)
+                || last.chars().count() >= BEGINNING_CHARS && self.words.contains(open_end)
+                || has_no_spaces(words) && self.words.contains(open_end.trim_start()))
+    }
+}
+
+/// Refuses words that are a number and nothing else, where the value is a number and another one.
+fn another_number(value: &Value, words: &str) -> Result<(), String> {
+    let own = value.as_number().and_then(|number| telling_digits(number.to_string().trim_start_matches('-')));
+    match (own, telling_digits(words)) {
+        (Some(own), Some(said)) if own != said => {
+            Err(format!("the words `{}` are another number than {value}", words.trim()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Scripts without spaces between words have no ends of words to keep to.
+fn has_no_spaces(words: &str) -> bool {
+    words.chars().any(|letter| matches!(u32::from(letter), 0x0E00..=0x0EFF | 0x3040..=0x30FF | 0x3400..=0x9FFF))
+}
+
+fn folded(text: &str) -> String {
+    let mut folded = " ".to_owned();
+    for letter in text.chars() {
+        if letter.is_alphanumeric() {
+            folded.extend(letter.to_lowercase());
+        } else if !folded.ends_with(' ') && letter != '\'' && letter != '’' {
+            folded.push(' ');
+        }
+    }
+    if !folded.ends_with(' ') {
+        folded.push(' ');
+    }
+    folded
+}
+
+/// The first run of digits in a value that is nowhere else.
+fn invented_digits(value: &Value, known: &str) -> Option<String> {
+    match value {
+        Value::String(text) => digits_of(text, known),
+        Value::Number(number) => digits_of(&number.to_string(), known),
+        Value::Array(items) => items.iter().find_map(|item| invented_digits(item, known)),
+        Value::Object(members) => members.values().find_map(|member| invented_digits(member, known)),
+        Value::Null | Value::Bool(_) => None,
+    }
+}
+
+fn digits_of(text: &str, known: &str) -> Option<String> {
+    let runs = text.split(|letter: char| !letter.is_ascii_digit());
+    let mut told = runs.filter(|run| run.trim_matches('0').len() >= TELLING_DIGITS && !is_year(run));
+    told.find(|run| !known.contains(run.trim_matches('0'))).map(str::to_owned)
+}
+
+fn is_year(run: &str) -> bool {
+    run.len() == 4 && (run.starts_with("19") || run.starts_with("20"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ground() -> Ground {
+        Ground::of([
+            "Book a room for Jack O'Neil from 9:30 am, order 4711-0815.",
+            "Budget: 2,500,000 (next May). 请预订会议室",
+        ])
+    }
+
+    #[test]
+    fn a_value_rests_on_words_that_were_said() {
+        let ground = ground();
+        let words = |value: Value, words: &str| ground.words_for(&value, words);
+        assert_eq!(words(json!("09:30"), "From  9:30 AM").as_deref(), Ok("From  9:30 AM"));
+        assert_eq!(words(json!("Jack O’Neil"), "").as_deref(), Ok("Jack O’Neil"));
+        assert_eq!(words(json!("jack"), "words that nobody said").as_deref(), Ok("jack"));
+        assert_eq!(words(json!("会议室"), "").as_deref(), Ok("会议室"));
+        assert!(words(json!("y"), "next Ma").unwrap_err().contains("nowhere"));
+        assert_eq!(words(json!("y"), "budg").as_deref(), Ok("budg"));
+        assert!(words(json!("Jill"), "").unwrap_err().contains("without words"));
+        assert!(words(json!("Jill"), "for Jill").unwrap_err().contains("nowhere"));
+        assert!(words(json!("x"), "ack").is_err(), "part of a word is no word");
+    }
+
+    #[test]
+    fn numbers_may_be_said_in_words_and_are_no_others() {
+        let ground = Ground::of(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
+        let words = |value: Value, words: &str| ground.words_for(&value, words);
+        assert_eq!(words(json!(2), "").as_deref(), Ok("two"));
+        assert_eq!(words(json!(25), "for 25 minutes").as_deref(), Ok("twenty five"));
+        assert_eq!(words(json!(2), "two").as_deref(), Ok("two"));
+        assert_eq!(words(json!(0.045), "4.5").as_deref(), Ok("4.5"));
+        assert_eq!(words(json!(14), "for two").as_deref(), Ok("for two"), "what is reckoned may come of words");
+        assert!(words(json!(3), "two").unwrap_err().contains("another number"));
+        assert!(words(json!(8), "9").unwrap_err().contains("another number"));
+        assert!(words(json!(7), "").is_err());
+    }
+
+    #[test]
+    fn ids_and_numbers_have_to_be_there_and_years_and_zeros_need_not() {
+        let ground = ground();
+        let is_right = |value: Value| ground.words_for(&value, "a room").is_ok();
+        for right in
+            [json!("47110815"), json!("order 4711"), json!(2_500_000), json!("2027-05-12"), json!(25), json!(["0815"])]
+        {
+            assert!(is_right(right.clone()), "{right}");
+        }
+        for wrong in [json!("P-98341"), json!(12345), json!({"id": ["777"]})] {
+            assert!(!is_right(wrong.clone()), "{wrong}");
+        }
+    }
+}

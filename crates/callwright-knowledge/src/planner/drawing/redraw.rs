@@ -1,0 +1,197 @@
+//! Drawing a part of a plan again: what is made stays, and so does what nobody asks about.
+
+use std::collections::HashSet;
+
+use super::accept::is_same;
+use super::answer::Goal;
+use super::complete::before;
+use super::draft::{Draft, DraftNode, Standing};
+use super::draw::{Drawing, Drawn, Occasion, Undrawn};
+use super::model::{PlanningModel, Purpose, Question};
+use super::renewed_goals::{PresentCall, PresentData, PresentGoal, Renewed, form, question, renewed};
+use super::settings::DrawSettings;
+use super::tools::PlanTool;
+use callwright_types::Plan;
+use callwright_types::plan::Source;
+
+/// A plan under way.
+#[derive(Debug, Clone, Copy)]
+pub struct Present<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The labels of the calls that were made and answered: they stay as they are, and can supply others.
+    pub made: &'a HashSet<String>,
+}
+
+/// Which part is drawn again.
+#[derive(Debug, Clone, Copy)]
+pub enum Renewal<'a> {
+    /// The arguments of these calls are asked for again: what the conversation says about them has changed.
+    Calls {
+        /// Their labels, which they keep.
+        labels: &'a [String],
+    },
+    /// The user spoke: the goals are selected anew. Calls that still serve one stay, but for those that the user's words change and those that
+    /// miss something.
+    Goals,
+}
+
+/// Draws a part of a plan again. What made calls answered is looked for in the conversation, as is why a call failed and what the user said.
+///
+/// Calls that were made keep label and arguments, and stay, whoever needs them; so do calls that are not asked about, as long as a goal or a
+/// made call needs them. New calls get labels that no call of the present plan has. A call that comes out the same as one that was made is that one.
+/// The limits are those of [`draw()`](super::draw()); calls that are kept count among a plan's.
+pub async fn redraw(
+    occasion: &Occasion<'_>,
+    present: &Present<'_>,
+    renewal: &Renewal<'_>,
+    model: &dyn PlanningModel,
+    settings: &DrawSettings,
+) -> Drawn {
+    let mut drawing = Drawing::new(occasion, model, settings);
+    let result = drawing.again(present, renewal).await;
+    drawing.ended(result)
+}
+
+impl Drawing<'_> {
+    async fn again(&mut self, present: &Present<'_>, renewal: &Renewal<'_>) -> Result<Plan, Undrawn> {
+        self.take_up(present);
+        match renewal {
+            Renewal::Calls { labels } => self.reopen(labels),
+            Renewal::Goals => self.renew_goals().await?,
+        }
+        if self.draft.goals().is_empty() {
+            return Err(Undrawn::Nothing);
+        }
+        self.complete_all().await
+    }
+
+    /// Begins with the calls of a plan, those that are nearest to a goal first.
+    fn take_up(&mut self, present: &Present<'_>) {
+        let nodes = present.plan.nodes();
+        self.draft = Draft::beside(nodes.iter().map(|node| node.label.clone()).collect());
+        let mut gone: Vec<&str> = Vec::new();
+        for node in nodes.iter().rev() {
+            let is_made = present.made.contains(&node.label);
+            let label = node.label.clone();
+            let standing = if is_made { Standing::Made(label) } else { Standing::Kept(label) };
+            let Some((position, tool)) = self.tool_of(&node.tool) else {
+                if !is_made {
+                    self.notes.push(format!("{}: the tool is not there any more", node.tool));
+                    gone.push(&node.label);
+                }
+                self.draft.set_aside(node.clone(), standing);
+                continue;
+            };
+            let known = DraftNode::new(tool, position, node.task.clone());
+            self.draft.add(DraftNode { arguments: node.arguments.clone(), standing, ..known });
+        }
+        let goals: Vec<usize> = present.plan.finals().iter().filter_map(|label| self.draft.at(label)).collect();
+        self.draft.set_goals(goals);
+        self.draft.measure();
+        // What was to come from a tool that is gone has to come from elsewhere.
+        let fed = nodes.iter().filter(|node| node.feeders().any(|feeder| gone.contains(&feeder)));
+        let fed: Vec<String> = fed.map(|node| node.label.clone()).collect();
+        self.reopen(&fed);
+    }
+
+    /// The tool of this name, and its position: one that is offered before others.
+    pub(super) fn tool_of(&self, name: &str) -> Option<(usize, PlanTool)> {
+        let Occasion { offered, producers, tools, .. } = self.occasion;
+        let places = offered.iter().copied().chain(producers.position(name));
+        places.filter_map(|at| Some((at, tools.tool(at)?))).find(|(_, tool)| tool.tool.name() == name)
+    }
+
+    fn reopen(&mut self, labels: &[String]) {
+        for label in labels {
+            match self.draft.at(label) {
+                Some(at) => self.draft.reopen(at),
+                None => self.notes.push(format!("the plan has no call `{label}` that could be made otherwise")),
+            }
+        }
+    }
+
+    async fn renew_goals(&mut self) -> Result<(), Undrawn> {
+        let mut tools = self.offered();
+        for (_, node) in self.draft.nodes().filter(|(at, _)| self.draft.goals().contains(at)) {
+            if tools.iter().all(|(position, _)| *position != node.position) {
+                tools.push((node.position, node.tool.clone()));
+            }
+        }
+        let Renewed { goals, changed } = self.select_again(&tools).await?;
+        let missing = self.draft.nodes().filter(|(_, node)| {
+            node.arguments.iter().any(|argument| matches!(argument.source, Source::Missing { .. }))
+        });
+        let missing: Vec<usize> = missing.map(|(at, _)| at).collect();
+        missing.into_iter().for_each(|at| self.draft.reopen(at));
+        self.reopen(&changed);
+        let former = self.draft.goals().to_vec();
+        let known: Vec<Option<usize>> = goals.iter().map(|goal| self.known(goal, &goals, &former)).collect();
+        // Those that are kept have their room before new ones do.
+        self.draft.set_goals(known.iter().flatten().copied());
+        let mut room = self.draft.room(self.settings.nodes);
+        let mut all = Vec::new();
+        for (goal, known) in goals.into_iter().zip(known) {
+            let named = tools.iter().find(|(_, tool)| tool.tool.name() == goal.tool);
+            match (known, named) {
+                (Some(at), _) => all.push(at),
+                (None, Some((position, tool))) if room > 0 => {
+                    all.push(self.draft.add(DraftNode::new(tool.clone(), *position, goal.task)));
+                    room -= 1;
+                }
+                (None, _) => self.notes.push(format!("the plan has no room for a further goal: {}", goal.tool)),
+            }
+        }
+        self.draft.set_goals(all);
+        self.draft.measure();
+        Ok(())
+    }
+
+    async fn select_again(&mut self, tools: &[(usize, PlanTool)]) -> Result<Renewed, Undrawn> {
+        let told: Vec<(&str, &str)> =
+            tools.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
+        let names: HashSet<&str> = told.iter().map(|(name, _)| *name).collect();
+        let present = present_data(&self.draft);
+        let question = Question {
+            purpose: Purpose::Selection,
+            messages: question(&self.heard, &present, &told, self.settings),
+            form: form(&present, &told),
+            temperature: self.settings.temperature,
+            requests: self.settings.requests,
+        };
+        let most = self.settings.nodes;
+        let judged = self.asker.converse(question, |text| renewed(text, &present, &names, most)).await?;
+        let renewed = judged.taken.ok_or_else(|| Undrawn::Unusable(judged.faults.join("; ")))?;
+        self.notes.extend(judged.faults);
+        Ok(renewed)
+    }
+
+    /// The goal of the present plan that a chosen one is: of the same task, or the only one of its tool where only one is chosen. What was
+    /// done is only meant by its task: the tool may be wanted once more.
+    fn known(&self, goal: &Goal, goals: &[Goal], former: &[usize]) -> Option<usize> {
+        let of_tool = former.iter().filter_map(|at| Some((*at, self.draft.get(*at)?)));
+        let of_tool: Vec<_> = of_tool.filter(|(_, node)| node.tool.tool.name() == goal.tool).collect();
+        let is_task = |node: &DraftNode| is_same(&goal.tool, &node.task, &goal.tool, &goal.task);
+        if let Some((at, _)) = of_tool.iter().find(|(_, node)| is_task(node)) {
+            return Some(*at);
+        }
+        let is_alone = goals.iter().filter(|other| other.tool == goal.tool).count() == 1;
+        match of_tool.as_slice() {
+            [(at, node)] if is_alone && !matches!(node.standing, Standing::Made(_)) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+fn present_data(draft: &Draft) -> PresentData<'_> {
+    let is_made = |node: &DraftNode| matches!(node.standing, Standing::Made(_));
+    let goals = draft.goals().iter().filter_map(|at| {
+        let node = draft.get(*at)?;
+        Some(PresentGoal { tool: node.tool.tool.name(), task: &node.task, done: is_made(node) })
+    });
+    let calls = draft.nodes().filter(|(_, node)| !is_made(node)).map(|(at, node)| {
+        let (tool, task) = (node.tool.tool.name(), node.task.as_str());
+        PresentCall { call: draft.label(at), tool, task, arguments: before(node) }
+    });
+    PresentData { goals: goals.collect(), calls: calls.collect() }
+}

@@ -1,0 +1,99 @@
+//! What a model is asked where the user spoke while a plan was under way: what is wanted now, and which calls that changes.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::accept::selected_of;
+use super::answer::{Goal, read};
+use super::converse::Judged;
+use super::prompts::{DATA, Heard, OfferedData, goals_form, object, offered};
+use super::settings::DrawSettings;
+use callwright_common::json::raw;
+use callwright_openai::Role;
+
+/// The plan under way, as it is told.
+#[derive(Debug, Serialize)]
+pub(super) struct PresentData<'a> {
+    pub(super) goals: Vec<PresentGoal<'a>>,
+    /// The calls that are still to be made.
+    pub(super) calls: Vec<PresentCall<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PresentGoal<'a> {
+    pub(super) tool: &'a str,
+    pub(super) task: &'a str,
+    pub(super) done: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PresentCall<'a> {
+    pub(super) call: String,
+    pub(super) tool: &'a str,
+    pub(super) task: &'a str,
+    pub(super) arguments: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    #[serde(flatten)]
+    heard: &'a Heard<'a>,
+    present: &'a PresentData<'a>,
+    tools: Vec<OfferedData<'a>>,
+}
+
+/// Asks what the user wants now.
+pub(super) fn question(
+    heard: &Heard<'_>,
+    present: &PresentData<'_>,
+    tools: &[(&str, &str)],
+    settings: &DrawSettings,
+) -> Vec<(Role, String)> {
+    let system = format!(
+        "You plan calls of tools backward, from what the user wants. A plan is under way, `present`, and the user has said something more. Say \
+         what the goals are now.\n\n{DATA}\n\n\
+         Rules:\n\
+         1. `goals` are the independent things that the user wants to have or to have done now. Of `present.goals` name those again that are \
+         still wanted, with `tool` and `task` as they stand there; leave out those that the user has given up, and those that are `done`.\n\
+         2. Add what the user wants in addition: for each such goal the one tool whose call is the last step to it. Leave out tools that are \
+         only needed to find out an argument of another call. `task` says in a few words what the call is to do.\n\
+         3. `changed` names those of `present.calls` of which the latest words of the user change an argument, or say one that was missing.\n\
+         4. Where nothing is wanted any more, `goals` is [].\n\n\
+         Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
+    );
+    let user = raw(&Data { heard, present, tools: offered(tools, settings) });
+    vec![(Role::System, system), (Role::User, user.get().to_owned())]
+}
+
+/// The schema of its answer.
+pub(super) fn form(present: &PresentData<'_>, tools: &[(&str, &str)]) -> Value {
+    let calls: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
+    let call = if calls.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": calls}) };
+    object(json!({"goals": goals_form(tools), "changed": {"type": "array", "items": call}}))
+}
+
+/// What is wanted now.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Renewed {
+    pub(super) goals: Vec<Goal>,
+    /// Labels of calls whose arguments are to be asked for again.
+    #[serde(default)]
+    pub(super) changed: Vec<String>,
+}
+
+/// What can be taken of an answer.
+pub(super) fn renewed(text: &str, present: &PresentData<'_>, tools: &HashSet<&str>, at_most: usize) -> Judged<Renewed> {
+    let Renewed { goals, mut changed } = match read(text) {
+        Ok(renewed) => renewed,
+        Err(fault) => return Judged::unusable(fault),
+    };
+    let Judged { taken, mut faults } = selected_of(goals, tools, at_most);
+    let before = changed.len();
+    changed.retain(|label| present.calls.iter().any(|call| call.call == *label));
+    if changed.len() < before {
+        faults.push("`changed` names calls that are none of `present.calls`".to_owned());
+    }
+    Judged { taken: taken.map(|goals| Renewed { goals, changed }), faults }
+}

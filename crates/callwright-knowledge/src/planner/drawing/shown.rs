@@ -1,0 +1,87 @@
+//! What a model is shown of parameters and outputs: no more of them than the settings say.
+
+use serde_json::{Map, Value};
+
+use super::settings::DrawSettings;
+use callwright_common::text::excerpt;
+use callwright_judge::scanner::Parameter;
+use callwright_types::{OutputField, ValueKind};
+
+/// What is shown of a parameter.
+pub(super) fn shown_schema(parameter: &Parameter<'_>, settings: &DrawSettings) -> Value {
+    if parameter.schema.to_string().len() <= settings.schema_bytes {
+        return parameter.schema.clone();
+    }
+    let kept =
+        ["type", "format"].into_iter().filter_map(|key| Some((key.to_owned(), parameter.schema.get(key)?.clone())));
+    let mut shown: Map<String, Value> = kept.collect();
+    if let Some(about) = parameter.schema.get("description").and_then(Value::as_str) {
+        shown.insert("description".to_owned(), beginning(about, settings.description_chars).into());
+    }
+    Value::Object(shown)
+}
+
+/// What is shown of the values of an answer: those `first`, then others until there are enough.
+pub(super) fn shown_outputs(
+    fields: &[OutputField],
+    first: &[&str],
+    settings: &DrawSettings,
+) -> Option<Map<String, Value>> {
+    let is_first = |field: &&OutputField| first.contains(&field.pointer.as_str());
+    let ordered = fields.iter().filter(is_first).chain(fields.iter().filter(|field| !is_first(field)));
+    let shown = ordered.take(settings.outputs).map(|field| (field.pointer.clone(), told(field, settings)));
+    (!fields.is_empty()).then(|| shown.collect())
+}
+
+/// What a kind is called.
+pub(super) fn named(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Boolean => "boolean",
+        ValueKind::Integer => "integer",
+        ValueKind::Number => "number",
+        ValueKind::String => "string",
+        ValueKind::Array => "array",
+        ValueKind::Object => "object",
+    }
+}
+
+fn told(field: &OutputField, settings: &DrawSettings) -> Value {
+    let kind = field.kind.map(named);
+    let about = excerpt(&field.description, settings.description_chars);
+    match (kind, about.is_empty()) {
+        (Some(kind), true) => kind.into(),
+        (Some(kind), false) => format!("{kind}: {about}").into(),
+        (None, _) => about.into(),
+    }
+}
+
+/// The first characters of a text.
+pub(super) fn beginning(text: &str, chars: usize) -> &str {
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_large_schema_is_told_in_short() {
+        let settings = DrawSettings { schema_bytes: 60, description_chars: 4, ..DrawSettings::default() };
+        let large = json!({"type": "string", "description": "long text", "enum": ["a".repeat(60)]});
+        let parameter = |schema| shown_schema(&Parameter { name: "a", required: true, schema }, &settings);
+        assert_eq!(parameter(&large), json!({"type": "string", "description": "long"}));
+        assert_eq!(parameter(&json!({"type": "string"})), json!({"type": "string"}));
+    }
+
+    #[test]
+    fn the_likeliest_outputs_are_shown_in_any_case() {
+        let field = |pointer: &str| OutputField { pointer: pointer.to_owned(), ..OutputField::default() };
+        let settings = DrawSettings { outputs: 2, ..DrawSettings::default() };
+        let shown = shown_outputs(&[field("/a"), field("/b"), field("/c")], &["/c"], &settings).unwrap();
+        assert_eq!(shown.keys().collect::<Vec<_>>(), ["/c", "/a"]);
+        assert!(shown_outputs(&[], &[], &settings).is_none());
+    }
+}

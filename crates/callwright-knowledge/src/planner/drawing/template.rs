@@ -1,0 +1,285 @@
+//! A plan that is known already: only its inputs are asked for, all in one question.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::QUOTED_CHARS;
+use super::accept::{missing, said};
+use super::answer::{Given, Origin, read};
+use super::converse::Judged;
+use super::draw::{Drawing, Undrawn};
+use super::fitting::Fitting;
+use super::ground::Ground;
+use super::model::{Purpose, Question};
+use super::prompts::{DATA, Heard, object};
+use super::shown::{beginning, shown_schema};
+use super::tools::PlanTool;
+use callwright_common::json::raw;
+use callwright_common::text::excerpt;
+use callwright_openai::Role;
+use callwright_types::Plan;
+use callwright_types::plan::{Argument, Node, Source};
+
+/// An input of a template: the arguments that miss it.
+struct Input<'t> {
+    name: &'t str,
+    uses: Vec<Use<'t>>,
+}
+
+/// An argument that takes an input.
+struct Use<'t> {
+    /// The label of the call.
+    label: &'t str,
+    argument: &'t str,
+    tool: PlanTool,
+    required: bool,
+}
+
+/// What an answer gives: the sources of the arguments that take inputs, by call and name. What is not there is left out.
+type Filled = HashMap<(String, String), Source>;
+
+impl Drawing<'_> {
+    /// The plan that a template is with its inputs from the conversation. `None` where it cannot be followed: the model says that it is not
+    /// what is asked for, its answers cannot be used, a tool is not there, or the plan were larger than plans may be.
+    ///
+    /// # Errors
+    /// [`Undrawn`]: no answer, or a limit is reached.
+    pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, Undrawn> {
+        let Some(tools) = self.tools_of(template) else { return Ok(None) };
+        let inputs = inputs(template, &tools);
+        let question = Question {
+            purpose: Purpose::Completion,
+            messages: self.question(template, &tools, &inputs),
+            form: form(&inputs),
+            temperature: self.settings.temperature,
+            requests: self.settings.requests,
+        };
+        let ground = &self.ground;
+        let judged = self.asker.converse(question, |text| judge(text, &inputs, ground)).await?;
+        let Some(Some(filled)) = judged.taken else {
+            self.notes.push("the known plan is not what is asked for".to_owned());
+            return Ok(None);
+        };
+        self.notes.extend(judged.faults);
+        Ok(filled_in(template, &filled))
+    }
+
+    /// The tools of its calls, in their order, where all are there and may be called so.
+    fn tools_of(&self, template: &Plan) -> Option<Vec<PlanTool>> {
+        let nodes = template.nodes();
+        if nodes.is_empty() || nodes.len() > self.settings.nodes || depth(template) > self.settings.depth {
+            return None;
+        }
+        let tools: Option<Vec<(usize, PlanTool)>> = nodes.iter().map(|node| self.tool_of(&node.tool)).collect();
+        let tools = tools?;
+        // Only what is offered may end a plan.
+        let ends = nodes.iter().zip(&tools).filter(|(node, _)| template.finals().contains(&node.label));
+        let is_offered = ends.map(|(_, (position, _))| position).all(|at| self.occasion.offered.contains(at));
+        is_offered.then(|| tools.into_iter().map(|(_, tool)| tool).collect())
+    }
+
+    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[Input<'_>]) -> Vec<(Role, String)> {
+        let system = format!(
+            "A plan of calls of tools is known, `known`, that has served requests like the one of the last message of the user. Say whether it \
+             gives what the user wants now, and where its inputs come from.\n\n{DATA}\n\n\
+             Rules:\n\
+             1. `fits` is true only where `known.goals` are all that the user wants, nothing more and nothing else, and where no step does \
+             what the user does not want. Otherwise `fits` is false and `inputs` is []: a plan is made anew then.\n\
+             2. Every input that is `required` stands in `inputs`; of the others only those that the request states. Each has one `source`:\n\
+             `value`: the conversation or the memory says it. `value` is the value, as `schema` wants it (an object as a JSON text); `words` are \
+             the words that it rests on, copied letter by letter from one text. Never make up a value.\n\
+             `ask`: neither says it. `question` is what the user is asked.\n\n\
+             Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
+             \"question\"}}]}}. What does not apply is null."
+        );
+        let user = raw(&Data { heard: &self.heard, known: self.known_data(template, tools, inputs) });
+        vec![(Role::System, system), (Role::User, user.get().to_owned())]
+    }
+
+    fn known_data<'t>(&self, template: &'t Plan, tools: &'t [PlanTool], inputs: &[Input<'t>]) -> KnownData<'t> {
+        let about = |tool: &'t PlanTool| beginning(&tool.tool.tool.description, self.settings.description_chars);
+        let steps = template.nodes().iter().zip(tools).map(|(node, tool)| StepData {
+            call: &node.label,
+            tool: &node.tool,
+            description: about(tool),
+            arguments: node.arguments.iter().map(|argument| (argument.name.clone(), told(&argument.source))).collect(),
+        });
+        let told = |input: &Input<'t>| {
+            let first = input.uses.first();
+            let parameter = first.and_then(|first| first.tool.tool.parameter(first.argument));
+            InputData {
+                name: input.name,
+                required: input.uses.iter().any(|taker| taker.required),
+                schema: parameter.map_or(Value::Null, |parameter| shown_schema(&parameter, self.settings)),
+            }
+        };
+        let goals = template.finals().iter().map(String::as_str).collect();
+        KnownData { goals, steps: steps.collect(), inputs: inputs.iter().map(told).collect() }
+    }
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    #[serde(flatten)]
+    heard: &'a Heard<'a>,
+    known: KnownData<'a>,
+}
+
+#[derive(Serialize)]
+struct KnownData<'a> {
+    /// The calls whose answers are wanted.
+    goals: Vec<&'a str>,
+    steps: Vec<StepData<'a>>,
+    inputs: Vec<InputData<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepData<'a> {
+    call: &'a str,
+    tool: &'a str,
+    description: &'a str,
+    /// `$call.path$` for another call's output, `$input.NAME$` for an input.
+    arguments: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct InputData<'a> {
+    name: &'a str,
+    required: bool,
+    schema: Value,
+}
+
+fn told(source: &Source) -> Value {
+    match source {
+        Source::Missing { question } => format!("$input.{question}$").into(),
+        source => source.written(),
+    }
+}
+
+/// Calls on the way from the first to a goal, at most.
+fn depth(plan: &Plan) -> usize {
+    let mut depths: HashMap<&str, usize> = HashMap::new();
+    // Calls stand behind those that feed them, so one pass sees them all.
+    for node in plan.nodes() {
+        let before = node.feeders().filter_map(|feeder| depths.get(feeder)).max().copied().unwrap_or_default();
+        depths.insert(&node.label, before + 1);
+    }
+    depths.into_values().max().unwrap_or_default()
+}
+
+/// The inputs of a template: arguments that miss what has one name take the same.
+fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<Input<'t>> {
+    let mut inputs: Vec<Input<'t>> = Vec::new();
+    for (node, tool) in template.nodes().iter().zip(tools) {
+        for argument in &node.arguments {
+            let Source::Missing { question } = &argument.source else { continue };
+            let parameter = tool.tool.parameter(&argument.name);
+            let required = parameter.is_some_and(|parameter| parameter.required);
+            let taker = Use { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
+            match inputs.iter_mut().find(|input| input.name == question) {
+                Some(input) => input.uses.push(taker),
+                None => inputs.push(Input { name: question, uses: vec![taker] }),
+            }
+        }
+    }
+    inputs
+}
+
+fn form(inputs: &[Input<'_>]) -> Value {
+    let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
+    let name = if names.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": names}) };
+    let scalar = json!({"type": ["string", "number", "boolean", "null"]});
+    let text_or_null = json!({"type": ["string", "null"]});
+    let input = object(json!({
+        "name": name,
+        "source": {"type": "string", "enum": ["value", "ask"]},
+        "value": {"anyOf": [scalar, {"type": "array", "items": scalar}]},
+        "words": text_or_null,
+        "question": text_or_null,
+    }));
+    object(json!({"fits": {"type": "boolean"}, "inputs": {"type": "array", "items": input}}))
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    fits: bool,
+    #[serde(default)]
+    inputs: Vec<Given>,
+}
+
+/// What can be taken of an answer; nothing is filled in where the plan is not what is asked for.
+fn judge(text: &str, inputs: &[Input<'_>], ground: &Ground) -> Judged<Option<Filled>> {
+    let answer: Answer = match read(text) {
+        Ok(answer) => answer,
+        Err(fault) => return Judged::unusable(fault),
+    };
+    if !answer.fits {
+        return Judged { taken: Some(None), faults: Vec::new() };
+    }
+    let (mut filled, mut faults) = (Filled::new(), Vec::new());
+    let quoted = |name: &str| excerpt(name, QUOTED_CHARS);
+    for given in answer.inputs.iter().filter(|given| inputs.iter().all(|input| input.name != given.name)) {
+        faults.push(format!("the plan has no input `{}`", quoted(&given.name)));
+    }
+    for input in inputs {
+        let mut given = answer.inputs.iter().filter(|given| given.name == input.name);
+        let first = given.next();
+        if given.next().is_some() {
+            faults.push(format!("the input `{}` stands there twice", quoted(input.name)));
+        }
+        for taker in &input.uses {
+            let source = taker.source(first, ground).unwrap_or_else(|fault| {
+                faults.push(format!("the input `{}`: {fault}", quoted(input.name)));
+                taker.required.then(|| missing(&taker.tool, taker.argument))
+            });
+            let place = (taker.label.to_owned(), taker.argument.to_owned());
+            filled.extend(source.map(|source| (place, source)));
+        }
+    }
+    faults.dedup();
+    Judged { taken: Some(Some(filled)), faults }
+}
+
+impl Use<'_> {
+    /// Where the argument comes from; `None` where it is left out.
+    ///
+    /// # Errors
+    /// What is wrong with what was given, in words for the model.
+    fn source(&self, given: Option<&Given>, ground: &Ground) -> Result<Option<Source>, String> {
+        let default = || Fitting { tool: &self.tool.tool }.default_of(self.argument);
+        let Some(given) = given else {
+            return match default() {
+                _ if !self.required => Ok(None),
+                Some(value) => Ok(Some(Source::Value { value, words: String::new() })),
+                None => Err("it is required, and is not there; say where it comes from".to_owned()),
+            };
+        };
+        match given.source {
+            // What the calls can do without is not worth a question.
+            Origin::Ask if !self.required => Ok(None),
+            Origin::Ask => {
+                let question = given.question.as_deref().unwrap_or_default().trim();
+                let told = || Source::Missing { question: question.to_owned() };
+                Ok(Some(if question.is_empty() { missing(&self.tool, self.argument) } else { told() }))
+            }
+            Origin::Value => said(&self.tool, self.argument, given, ground).map(Some),
+            Origin::Tool => Err("its source is `value` or `ask`".to_owned()),
+        }
+    }
+}
+
+fn filled_in(template: &Plan, filled: &Filled) -> Option<Plan> {
+    let nodes = template.nodes().iter().map(|node| {
+        let arguments = node.arguments.iter().filter_map(|argument| {
+            let source = match &argument.source {
+                Source::Missing { .. } => filled.get(&(node.label.clone(), argument.name.clone()))?.clone(),
+                source => source.clone(),
+            };
+            Some(Argument { name: argument.name.clone(), source })
+        });
+        Node { arguments: arguments.collect(), ..node.clone() }
+    });
+    Plan::new(nodes.collect(), template.finals().to_vec()).ok()
+}

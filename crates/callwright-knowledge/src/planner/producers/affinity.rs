@@ -1,0 +1,183 @@
+//! How well a value of one tool's answer suits an argument of another, whatever is asked for.
+
+use super::candidate::{Evidence, Tally};
+use super::profile::Profile;
+use super::segment::Segment;
+use super::tool::{Input, Known, Output};
+use super::vocabulary::{share, shared, sum};
+use callwright_search::retrieval::Term;
+use callwright_types::ValueKind;
+
+/// What a link of the document weighs: more than names and types together.
+const LINK: f32 = 3.0;
+
+/// What speaks against a value that has to be chosen first: less than against changing something for it.
+const IN_LIST: f32 = 0.5;
+
+/// What the key of a thing weighs: as much as a name that no other field has.
+const KEY: f32 = 2.0;
+
+/// What is lost with each level of an answer, and at most.
+const LEVEL: f32 = 0.5;
+const MAX_LEVELS: f32 = 2.0;
+
+/// A fit of types from which on a value is none that the argument can have.
+const IMPOSSIBLE: f32 = -0.5;
+
+/// What speaks against a tool as its own producer. It is not impossible: sums are made of sums.
+const ITSELF: f32 = 2.0;
+
+/// An argument, with the tool that takes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taker<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) tool: &'a Known,
+    pub(super) input: &'a Input,
+    pub(super) profile: &'a Profile,
+}
+
+/// What speaks for and against a tool, whichever field of its answer it is.
+pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: &mut Tally) {
+    tally.add(Evidence::Named, share(&maker.subject, &taker.profile.said));
+    tally.add(Evidence::SameSubject, share(&taker.tool.subject, &maker.subject));
+    if maker.writes {
+        tally.add(Evidence::Writes, -1.0);
+    }
+    if maker.ready {
+        tally.add(Evidence::Ready, 1.0);
+    }
+    if taker.input.collection.is_some() && taker.input.collection == maker.path {
+        tally.add(Evidence::Collection, 1.0);
+    }
+    if is_itself {
+        tally.add(Evidence::Itself, -ITSELF);
+    }
+}
+
+/// What speaks for the answer of a tool of which nobody says what it holds: that the tool's name says what the argument's does. A tool that is
+/// about the thing that the argument stands for most likely answers with what stands for it.
+pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut Tally) {
+    tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
+    let things = &taker.input.things;
+    if taker.profile.stands_for_thing() && !things.is_empty() {
+        let known = things.iter().filter(|thing| maker.things.binary_search(thing).is_ok()).count();
+        tally.add(Evidence::Key, known as f32 / things.len() as f32);
+    }
+}
+
+/// What speaks for and against a field of a tool's answer. `bearers` are the tools of its segment that have a field of this name.
+pub(super) fn of_field(
+    taker: &Taker<'_>,
+    maker: &Known,
+    output: &Output,
+    field: &Profile,
+    bearers: u32,
+    tally: &mut Tally,
+) {
+    let argument = taker.profile;
+    by_name(taker, maker, field, bearers, tally);
+    let told = shared(&argument.said, &field.told);
+    if told > 0.0 {
+        tally.add(Evidence::Description, told / sum(&argument.said));
+    }
+    tally.add(Evidence::Type, fit(field.kind, argument.kind));
+    by_values(argument, field, tally);
+    if argument.stands_for_thing() && field.stands_for_thing() {
+        tally.add(Evidence::Identifies, 1.0);
+    } else if argument.stands_for_thing() || field.identifies {
+        tally.add(Evidence::Identifies, -1.0);
+    }
+    if output.in_list {
+        tally.add(Evidence::InList, -IN_LIST);
+    }
+    tally.add(Evidence::Nested, -(LEVEL * f32::from(output.depth)).min(MAX_LEVELS));
+    if maker.needed.binary_search(&field.whole).is_ok() {
+        tally.add(Evidence::Echo, -1.0);
+    }
+    if taker.segment.links(maker, output, taker) {
+        tally.add(Evidence::Linked, LINK);
+    }
+}
+
+fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tally: &mut Tally) {
+    let argument = taker.profile;
+    // Names such as `id` are the same for all things.
+    if argument.whole == field.whole && !argument.is_bare() {
+        tally.add(Evidence::SameName, 1.0 + 1.0 / (1.0 + (bearers.max(1) as f32).ln()));
+    }
+    // That both are keys says nothing: of what, is looked at below.
+    if !field.is_bare() {
+        tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
+    }
+    if !taker.input.things.is_empty() && field.identifies && (argument.whole != field.whole || argument.is_bare()) {
+        let is_known = |thing: &&Term| {
+            [&maker.things, &field.holders, &field.things].iter().any(|things| things.binary_search(thing).is_ok())
+        };
+        let known = taker.input.things.iter().filter(is_known).count();
+        tally.add(Evidence::Key, KEY * known as f32 / taker.input.things.len() as f32);
+    }
+    if argument.schema.is_some() && argument.schema == field.schema {
+        tally.add(Evidence::SameSchema, 1.0);
+    }
+}
+
+fn by_values(argument: &Profile, field: &Profile, tally: &mut Tally) {
+    if let (Some(wanted), Some(given)) = (argument.format, field.format) {
+        tally.add(Evidence::Format, if wanted == given { 1.0 } else { -0.5 });
+    }
+    let common = |left: &[Term], right: &[Term]| left.iter().any(|term| right.binary_search(term).is_ok());
+    if !argument.values.is_empty() {
+        tally.add(
+            Evidence::Values,
+            match field.values.is_empty() {
+                true => -0.5,
+                false if common(&argument.values, &field.values) => 1.0,
+                false => -1.0,
+            },
+        );
+    }
+    if common(&argument.examples, &field.examples) {
+        tally.add(Evidence::Example, 1.0);
+    }
+}
+
+/// Can a value of this kind be made the argument at all, as it is, written down, or as one of a list?
+pub(super) fn is_possible(field: &Profile, argument: &Profile) -> bool {
+    fit(field.kind, argument.kind) > IMPOSSIBLE
+}
+
+/// How well a value of one kind does for another: 1 as it is, -1 not at all. What is not known is no evidence.
+fn fit(given: Option<ValueKind>, wanted: Option<ValueKind>) -> f32 {
+    use ValueKind::{Array, Boolean, Integer, Number, Object, String};
+    let (Some(given), Some(wanted)) = (given, wanted) else { return 0.0 };
+    match (given, wanted) {
+        (Boolean, Boolean) | (Array, Array) | (Object, Object) => 1.0,
+        (Integer, Number) | (Number, Integer) => 0.9,
+        (Boolean, _) | (_, Boolean) => -1.0,
+        // Numbers can be written down.
+        (Integer | Number, String) => 0.3,
+        (String, Integer | Number) => -0.2,
+        // An item can be chosen, and a list be made of one.
+        (Array, Object) => -0.5,
+        (Array, _) => 0.0,
+        (_, Array) => -0.2,
+        (Object, _) => -0.7,
+        (_, Object) => -0.5,
+        (String, String) | (Integer, Integer) | (Number, Number) => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_written_or_chosen_fits_better_than_what_cannot() {
+        use ValueKind::{Array, Boolean, Integer, Number, Object, String};
+        let fit = |given, wanted| fit(Some(given), Some(wanted));
+        assert!(fit(String, String) > fit(Integer, Number) && fit(Integer, Number) > fit(Integer, String));
+        assert!(fit(Integer, String) > fit(Array, String) && fit(Array, String) > fit(Object, String));
+        assert!(fit(Boolean, Number) < fit(Object, Number));
+        assert!(super::fit(None, Some(String)).abs() < f32::EPSILON);
+    }
+}

@@ -1,0 +1,138 @@
+//! The catalog's operations as producers see them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::index::Producers;
+use super::segment::Segment;
+use super::shape::{Http, ToolShape};
+use callwright_openapi::{Catalog, Location, Operation, Toolset};
+use callwright_types::OutputLink;
+
+/// The producers of a catalog: a segment for each toolset, and which it was made from.
+#[derive(Debug, Clone, Default)]
+pub struct CatalogProducers {
+    segments: BTreeMap<String, (Arc<Toolset>, Arc<Segment>)>,
+}
+
+impl CatalogProducers {
+    /// Reads the toolsets of a catalog. Those that are as they were `before` keep their segments, which costs nothing.
+    pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
+        let segment = |toolset: &Arc<Toolset>| {
+            let known = before.and_then(|before| before.segments.get(&toolset.name));
+            let same =
+                known.filter(|(made_from, _)| Arc::ptr_eq(made_from, toolset)).map(|(_, segment)| Arc::clone(segment));
+            let segment = same.unwrap_or_else(|| Arc::new(segment_of(toolset)));
+            (toolset.name.clone(), (Arc::clone(toolset), segment))
+        };
+        Self { segments: catalog.toolsets().map(segment).collect() }
+    }
+
+    /// The segment of a toolset.
+    pub fn segment(&self, toolset: &str) -> Option<&Arc<Segment>> {
+        self.segments.get(toolset).map(|(_, segment)| segment)
+    }
+
+    /// The producers among the tools of all toolsets, in the order of their names.
+    pub fn all(&self) -> Producers {
+        Producers::new(self.segments.values().map(|(_, segment)| Arc::clone(segment)))
+    }
+}
+
+/// The tools of one toolset, in its order and by the names under which they are offered.
+pub fn segment_of(toolset: &Toolset) -> Segment {
+    let operations: Vec<Described<'_>> =
+        toolset.operations.iter().map(|operation| Described::of(operation, toolset)).collect();
+    Segment::build(&operations.iter().map(Described::shape).collect::<Vec<_>>())
+}
+
+/// What of an operation has to be told in other words.
+struct Described<'a> {
+    operation: &'a Operation,
+    path: String,
+    links: Vec<OutputLink>,
+}
+
+impl<'a> Described<'a> {
+    fn of(operation: &'a Operation, toolset: &Toolset) -> Self {
+        let mut path = operation.path.clone();
+        for binding in operation.bindings.iter().filter(|binding| binding.location == Location::Path) {
+            path = path.replace(&format!("{{{}}}", binding.name), &format!("{{{}}}", binding.argument));
+        }
+        let offered = |link: &OutputLink| {
+            let target = toolset.operations.iter().find(|operation| operation.own_name() == link.tool)?;
+            Some(OutputLink { tool: target.tool.name.clone(), ..link.clone() })
+        };
+        Self { operation, path, links: operation.links.iter().filter_map(offered).collect() }
+    }
+
+    fn shape(&self) -> ToolShape<'_> {
+        let tool = &self.operation.tool;
+        ToolShape {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+            outputs: &self.operation.outputs,
+            http: Some(Http { method: self.operation.method.as_str(), path: &self.path }),
+            links: &self.links,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::super::{Evidence, Request};
+    use super::*;
+    use callwright_openapi::{Changes, Offline, ToolsetSettings};
+
+    fn document(paths: Value) -> String {
+        json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}).to_string()
+    }
+
+    fn users() -> Value {
+        let answer =
+            |schema: Value| json!({"200": {"description": "", "content": {"application/json": {"schema": schema}}}});
+        let user = json!({"type": "object", "title": "User", "properties": {"id": {"type": "string"}}});
+        let id = json!([{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}]);
+        json!({
+            "/users": {"get": {"operationId": "listUsers", "responses": answer(json!({"type": "array", "items": user}))}},
+            "/users/{id}": {"get": {"operationId": "getUser", "parameters": id, "responses": answer(user)}},
+        })
+    }
+
+    #[test]
+    fn operations_supply_one_another_s_arguments_and_a_reload_keeps_what_is_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::write(file("users.json"), document(users())).unwrap();
+        fs::write(file("other.json"), document(json!({"/x": {"get": {"responses": {}}}}))).unwrap();
+        let of = |name: &str| {
+            (name.to_owned(), ToolsetSettings { document: format!("{name}.json"), ..ToolsetSettings::default() })
+        };
+        let settings: BTreeMap<_, _> = [of("users"), of("other")].into();
+        let (catalog, _) = Catalog::load(&settings, folder.path(), &Offline).unwrap();
+        let before = CatalogProducers::of(&catalog, None);
+
+        let producers = before.all();
+        let tool = producers.position("getUser").unwrap();
+        let candidates = producers.candidates(tool, "id", &producers.ask(&Request::read("get a user"), &[]), 5);
+        assert_eq!(
+            (Some(candidates[0].tool), candidates[0].output.as_str()),
+            (producers.position("listUsers"), "/0/id")
+        );
+        assert!(candidates[0].reasons.iter().any(|reason| reason.evidence == Evidence::Collection));
+
+        fs::write(file("other.json"), document(json!({"/y": {"get": {"responses": {}}}}))).unwrap();
+        let changes = Changes::Files([fs::canonicalize(file("other.json")).unwrap()].into());
+        let (catalog, errors) = catalog.reload(&settings, folder.path(), &Offline, &changes).unwrap();
+        assert!(errors.is_empty());
+        let after = CatalogProducers::of(&catalog, Some(&before));
+        let same = |name: &str| Arc::ptr_eq(before.segment(name).unwrap(), after.segment(name).unwrap());
+        assert!(same("users") && !same("other"));
+    }
+}

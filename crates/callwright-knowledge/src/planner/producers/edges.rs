@@ -1,0 +1,153 @@
+//! What an operator confirms and forbids: a YAML file.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use callwright_common::json::Pointer;
+use callwright_common::watch::{FileError, read_file};
+use callwright_common::yaml::{self, Bounds, YamlProblem};
+
+/// Longest file that is read, in bytes: more than anybody writes by hand.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+const BOUNDS: Bounds = Bounds { depth: 16, events: 1_000_000 };
+
+/// Which answers supply which arguments by an operator's word. Tools are named as they are offered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// What comes before all that is inferred.
+    pub confirmed: Vec<Edge>,
+    /// What is never a candidate.
+    pub forbidden: Vec<Edge>,
+}
+
+/// From one tool's answer to an argument of another.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// The tool that answers.
+    pub from: String,
+    /// Where the value stands in its answer, as a JSON Pointer; without it, where it suits best.
+    pub output: Option<String>,
+    /// The tool that takes it.
+    pub to: String,
+    /// The argument; without it, which only what is forbidden can be, every argument.
+    pub argument: Option<String>,
+}
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct FileForm {
+    confirmed: Vec<Edge>,
+    forbidden: Vec<Edge>,
+}
+
+impl Edges {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`FileError`], which names the file, the place and the fix.
+    pub fn of_file(path: &Path) -> Result<Self, FileError> {
+        let text = read_file(path, MAX_BYTES, "remove what inference finds by itself")?;
+        Self::parse(&text).map_err(|problem| {
+            let YamlProblem { line, column, message } = problem;
+            FileError::Invalid { path: path.to_owned(), line, column, message }
+        })
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What is wrong, with its place and what mends it.
+    pub fn parse(text: &str) -> Result<Self, YamlProblem> {
+        if yaml::is_blank(text) {
+            return Ok(Self::default());
+        }
+        let FileForm { confirmed, forbidden } = yaml::read(text, BOUNDS)?;
+        let edges = Self { confirmed, forbidden };
+        match edges.mistake() {
+            None => Ok(edges),
+            Some((place, message)) => Err(yaml::problem_at(text, &place, message, BOUNDS)),
+        }
+    }
+
+    /// The first edge that says nothing, or two things, with its place.
+    fn mistake(&self) -> Option<(Pointer, String)> {
+        let all = [("confirmed", &self.confirmed), ("forbidden", &self.forbidden)];
+        for (list, edges) in all {
+            for (at, edge) in edges.iter().enumerate() {
+                let place = Pointer::root().child(list).item(at);
+                let found = |place: Pointer, message: &str| Some((place, message.to_owned()));
+                if edge.from.trim().is_empty() || edge.to.trim().is_empty() {
+                    return found(place, "`from` and `to` are names of tools; give both");
+                }
+                if list == "confirmed" && edge.argument.is_none() {
+                    return found(place, "there is no `argument`; name the one that is supplied");
+                }
+                if list == "forbidden" && edge.output.is_some() {
+                    return found(
+                        place.child("output"),
+                        "what is forbidden has no `output`: the whole answer is; remove it",
+                    );
+                }
+                if edge.output.as_deref().is_some_and(|output| !output.is_empty() && !output.starts_with('/')) {
+                    return found(place.child("output"), "it is no JSON Pointer; write `/rooms/0/id`, or leave it out");
+                }
+            }
+        }
+        let forbids = |edge: &Edge| {
+            self.forbidden.iter().any(|other| {
+                (&other.from, &other.to) == (&edge.from, &edge.to)
+                    && (other.argument.is_none() || other.argument == edge.argument)
+            })
+        };
+        let at = self.confirmed.iter().position(forbids)?;
+        Some((Pointer::root().child("confirmed").item(at), "this is forbidden too; remove one of the two".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: &str, output: Option<&str>, to: &str, argument: Option<&str>) -> Edge {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Edge { from: from.to_owned(), output: owned(output), to: to.to_owned(), argument: owned(argument) }
+    }
+
+    #[test]
+    fn what_is_confirmed_and_forbidden_is_read() {
+        let text = "confirmed:\n- {from: people, output: /0/id, to: book, argument: person_id}\n\
+                    forbidden:\n- {from: rooms, to: book, argument: person_id}\n- {from: log, to: book}\n";
+        let edges = Edges::parse(text).unwrap();
+        assert_eq!(edges.confirmed, [edge("people", Some("/0/id"), "book", Some("person_id"))]);
+        assert_eq!(edges.forbidden, [edge("rooms", None, "book", Some("person_id")), edge("log", None, "book", None)]);
+        assert_eq!(Edges::parse("# nothing yet\n").unwrap(), Edges::default());
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place_and_what_mends_them() {
+        for (text, line, told) in [
+            ("confirmed:\n- {from: a, to: b}\n", 2, "there is no `argument`"),
+            ("confirmed:\n- {from: a, to: '', argument: c}\n", 2, "give both"),
+            ("confirmed:\n- from: a\n  to: b\n  argument: c\n  output: id\n", 5, "no JSON Pointer"),
+            ("forbidden:\n- {from: a, to: b, output: /id}\n", 2, "remove it"),
+            ("confirmed:\n- {from: a, to: b, argument: c}\nforbidden:\n- {from: a, to: b}\n", 2, "forbidden too"),
+            ("confirm: []\n", 1, "did you mean `confirmed`?"),
+            ("confirmed: 7\n", 1, "sequence"),
+            ("confirmed: [", 1, ""),
+        ] {
+            let problem = Edges::parse(text).unwrap_err();
+            assert!(problem.message.contains(told), "{text:?}: {problem:?}");
+            assert_eq!(problem.line, line, "{text:?}: {problem:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let error = Edges::of_file(Path::new("/nowhere/edges.yaml")).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/edges.yaml"), "{error}");
+    }
+}

@@ -1,0 +1,156 @@
+//! What an argument or a field of an answer is like: what the two are compared by.
+
+use std::sync::Arc;
+
+use super::vocabulary::{Vocabulary, Weighted, union};
+use super::words::{identifies, is_verb, name_words, said_words, terms};
+use callwright_search::retrieval::Term;
+use callwright_types::{OutputField, ValueKind};
+
+/// Words at the beginning of a description that say what the value is; later ones say what is done with it.
+const FIRST_WORDS: usize = 6;
+
+/// An argument or a field, without where it stands: many tools share one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Profile {
+    /// The words of its name.
+    pub(super) words: Weighted,
+    /// The words of its description.
+    pub(super) said: Weighted,
+    /// Both.
+    pub(super) told: Weighted,
+    /// The name without separators.
+    pub(super) whole: Term,
+    /// The name of what it identifies, as `person_id`, also where that is the `id` of a person; `None` where it identifies nothing.
+    pub(super) key: Option<Term>,
+    /// What its name says that it belongs to: `person` of `person_id`.
+    pub(super) things: Box<[Term]>,
+    /// What else tells that: the schema or the member that holds it, and its description.
+    pub(super) holders: Box<[Term]>,
+    /// Does its name say that it stands for a thing?
+    pub(super) identifies: bool,
+    /// Does its description?
+    pub(super) said_to_identify: bool,
+    pub(super) kind: Option<ValueKind>,
+    pub(super) format: Option<Term>,
+    /// In ascending order, as the two below.
+    pub(super) values: Box<[Term]>,
+    pub(super) examples: Box<[Term]>,
+    pub(super) schema: Option<Term>,
+}
+
+/// What a [`Profile`] is made of: the same for all that share it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) description: Arc<str>,
+    pub(super) owner: Option<Arc<str>>,
+    pub(super) kind: Option<ValueKind>,
+    pub(super) format: Option<Arc<str>>,
+    pub(super) values: Arc<[String]>,
+    pub(super) examples: Arc<[String]>,
+    pub(super) schema: Option<Arc<str>>,
+}
+
+impl Described {
+    /// A field of an answer, or an argument told as one.
+    pub(super) fn of(field: &OutputField) -> Self {
+        Self {
+            name: field.name().into_owned(),
+            description: Arc::clone(&field.description),
+            owner: field.owner.clone(),
+            kind: field.kind,
+            format: field.format.clone(),
+            values: Arc::clone(&field.values),
+            examples: Arc::clone(&field.examples),
+            schema: field.schema.clone(),
+        }
+    }
+}
+
+impl Profile {
+    pub(super) fn of(described: &Described, vocabulary: &Vocabulary) -> Self {
+        let named = name_words(&described.name);
+        let said = said_words(&described.description);
+        let (words, said_terms) = (vocabulary.weigh(&terms(&named)), vocabulary.weigh(&terms(&said)));
+        let owner = described.owner.as_deref().map(name_words).unwrap_or_default();
+        Self {
+            told: union(&words, &said_terms),
+            whole: whole(&named),
+            key: key(&named, &owner),
+            things: things(&named),
+            holders: terms(&owner.iter().chain(&said).cloned().collect::<Vec<_>>()).into(),
+            identifies: named.iter().any(|word| identifies(word)),
+            said_to_identify: said.iter().take(FIRST_WORDS).any(|word| identifies(word)),
+            kind: described.kind,
+            format: described.format.as_deref().map(Term::of),
+            values: folded(&described.values),
+            examples: folded(&described.examples),
+            schema: described.schema.as_deref().map(Term::of),
+            words,
+            said: said_terms,
+        }
+    }
+
+    /// Does it stand for a thing, by its name or its description?
+    pub(super) fn stands_for_thing(&self) -> bool {
+        self.identifies || self.said_to_identify
+    }
+
+    /// Does its name say nothing but that it stands for some thing, as `id` does?
+    pub(super) fn is_bare(&self) -> bool {
+        self.identifies && self.things.is_empty()
+    }
+}
+
+/// The name of a field or an argument without its notation.
+pub(super) fn whole(words: &[String]) -> Term {
+    Term::of(&words.concat())
+}
+
+fn key(named: &[String], owner: &[String]) -> Option<Term> {
+    let identifies = named.iter().any(|word| identifies(word));
+    match (identifies, things(named).is_empty()) {
+        (true, false) => Some(whole(named)),
+        (true, true) if !owner.is_empty() => Some(Term::of(&format!("{}{}", owner.concat(), named.concat()))),
+        _ => None,
+    }
+}
+
+/// The words of a name that say what a thing is, without those that say that it is one, and without verbs.
+pub(super) fn things(words: &[String]) -> Box<[Term]> {
+    let things: Vec<String> = words.iter().filter(|word| !identifies(word) && !is_verb(word)).cloned().collect();
+    terms(&things).into()
+}
+
+fn folded(texts: &[String]) -> Box<[Term]> {
+    terms(&texts.iter().map(|text| text.trim().to_lowercase()).collect::<Vec<_>>()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(name: &str, description: &str) -> Profile {
+        let field =
+            OutputField { pointer: format!("/{name}"), description: description.into(), ..OutputField::default() };
+        Profile::of(&Described::of(&field), &Vocabulary::default())
+    }
+
+    #[test]
+    fn the_notation_of_a_name_does_not_matter() {
+        assert_eq!(profile("personId", "").whole, profile("person_id", "").whole);
+        assert_eq!(profile("PersonID", "").things, profile("person_id", "").things);
+    }
+
+    #[test]
+    fn what_stands_for_a_thing_is_known_by_name_or_description() {
+        assert!(profile("person_id", "").identifies && !profile("person_id", "").is_bare());
+        assert!(profile("id", "").is_bare());
+        assert!(profile("country", "ISO 3166 code, such as NO").stands_for_thing());
+        assert!(
+            !profile("message", "What is written to everybody who takes part in the next meeting, before the code.")
+                .stands_for_thing()
+        );
+    }
+}

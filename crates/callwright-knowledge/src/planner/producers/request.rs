@@ -1,0 +1,95 @@
+//! A request, taken apart into what it asks for one after the other.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::words::{said_words, terms};
+use callwright_search::retrieval::Term;
+
+/// Clauses that are told apart; what follows is part of the last of them.
+pub(super) const MAX_CLAUSES: usize = 32;
+
+/// Where one thing that is asked for ends and the next begins: the end of a sentence, a comma, a new line, or a word that goes on. Other
+/// languages than English have punctuation alone.
+#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
+static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
+});
+
+/// The text of a request, in the order in which it asks for things.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    clauses: Vec<Clause>,
+}
+
+/// One thing that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Clause {
+    text: String,
+    terms: Vec<Term>,
+    /// Those of them that are written as values are.
+    values: Vec<Term>,
+}
+
+impl Request {
+    /// Takes a text apart.
+    pub fn read(text: &str) -> Self {
+        let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
+        let clause =
+            |part: &str| Clause { text: part.to_owned(), terms: terms(&said_words(part)), values: values(part) };
+        let clauses = parts.map(clause).filter(|clause| !clause.terms.is_empty()).collect();
+        Self { clauses }
+    }
+
+    /// What is asked for, one after the other: the texts whose vectors can be given to [`Producers::ask`](super::Producers::ask).
+    pub fn texts(&self) -> Vec<String> {
+        self.clauses.iter().map(|clause| clause.text.clone()).collect()
+    }
+
+    /// The distinct terms of each clause, in ascending order.
+    pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
+        self.clauses.iter().map(|clause| clause.terms.as_slice())
+    }
+
+    /// Of the terms of a clause those that are values by their writing: unless a tool has them, they ask for none.
+    pub(super) fn values(&self, clause: usize) -> &[Term] {
+        self.clauses.get(clause).map_or(&[], |clause| &clause.values)
+    }
+}
+
+/// What of a clause is a number, a time, or a name of its own: written with a digit, or with a capital letter where no sentence begins.
+fn values(clause: &str) -> Vec<Term> {
+    let is_capital = |word: &str| word.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_uppercase);
+    let words = clause.split_whitespace().enumerate();
+    let values =
+        words.filter(|(at, word)| word.contains(|letter: char| letter.is_numeric()) || *at > 0 && is_capital(word));
+    terms(&values.flat_map(|(_, word)| said_words(word)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_one_after_the_other_is_told_apart() {
+        let request = Request::read("Find a room for 9.30, book it, and then tell Jack. Thanks!");
+        assert_eq!(request.texts(), ["Find a room for 9.30", "book it", "tell Jack", "Thanks!"]);
+        assert!(Request::read(" , . the and ").texts().is_empty());
+    }
+
+    #[test]
+    fn numbers_and_names_are_values() {
+        let request = Request::read("Book a room for Jack from 9:30 to 10");
+        let expected: Vec<String> = ["jack", "9", "30", "10"].map(str::to_owned).into();
+        assert_eq!(request.values(0), terms(&expected));
+        assert!(Request::read("Rooms").values(0).is_empty());
+        assert!(request.values(1).is_empty());
+    }
+
+    #[test]
+    fn a_request_of_any_length_has_a_bounded_number_of_clauses() {
+        let request = Request::read(&"room one, ".repeat(1000));
+        assert_eq!(request.clauses().len(), MAX_CLAUSES);
+    }
+}

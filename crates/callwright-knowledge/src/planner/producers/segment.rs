@@ -1,0 +1,315 @@
+//! The tools of one toolset, read and indexed.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use super::affinity::{Taker, of_answer, of_field, of_tool};
+use super::candidate::Tally;
+use super::profile::Profile;
+use super::shape::ToolShape;
+use super::tool::{Input, Known, Output, Profiles, text_terms};
+use super::vocabulary::Vocabulary;
+use callwright_search::embedding::Vector;
+use callwright_search::retrieval::Term;
+use callwright_types::OutputLink;
+
+/// Tools that are kept for an argument, whatever is asked for.
+const LIKELY: usize = 24;
+
+/// Tools that are compared for that: those with which it has most in common.
+const COMPARED: usize = 96;
+
+/// Tools with a word beyond which it tells nothing about a tool.
+const COMMON: usize = 512;
+
+/// The tools of one toolset: immutable but for vectors that may come later, and shared by all snapshots in which the toolset is as it was.
+#[derive(Debug, Clone, Default)]
+pub struct Segment {
+    tools: Vec<Known>,
+    profiles: Vec<Profile>,
+    vocabulary: Vocabulary,
+    /// The tools with a word in name or description, with what it says of them.
+    by_word: HashMap<Term, Vec<(u32, f32)>>,
+    /// How many tools have a field of this name.
+    bearers: HashMap<Term, u32>,
+    /// For each argument, the tools that are likely whatever is asked for; equal arguments share a list.
+    likely: Vec<Box<[u32]>>,
+    /// The document's links, by the tool that answers.
+    links: HashMap<Box<str>, Box<[OutputLink]>>,
+    positions: HashMap<Box<str>, u32>,
+    /// What each tool means, once that is known.
+    vectors: OnceLock<Arc<[Vector]>>,
+}
+
+impl Segment {
+    /// Reads the tools of one toolset. Of tools with one name the first counts.
+    pub fn build(tools: &[ToolShape<'_>]) -> Self {
+        let texts: Vec<Vec<Term>> = tools.iter().map(text_terms).collect();
+        let vocabulary = Vocabulary::of(texts.iter().map(Vec::as_slice));
+        let mut profiles = Profiles::default();
+        let known: Vec<Known> = tools.iter().map(|tool| Known::read(tool, &vocabulary, &mut profiles)).collect();
+        let mut segment = Self { tools: known, profiles: profiles.into_all(), vocabulary, ..Self::default() };
+        for (at, tool) in (0_u32..).zip(tools) {
+            segment.positions.entry(tool.name.into()).or_insert(at);
+            if !tool.links.is_empty() {
+                segment.links.insert(tool.name.into(), tool.links.into());
+            }
+        }
+        segment.index();
+        segment.find_likely();
+        segment
+    }
+
+    /// The same with what the tools mean: the vectors of [`ToolShape::embedded`], in the order of the tools. Where there are not as many as
+    /// tools, words alone are compared.
+    #[must_use]
+    pub fn with_vectors(self, vectors: Vec<Vector>) -> Self {
+        self.take_vectors(&vectors.into());
+        self
+    }
+
+    /// Takes what the tools mean, where it had none: vectors may be made beside what they are needed for, and come later. As
+    /// [`Segment::with_vectors`].
+    pub fn take_vectors(&self, vectors: &Arc<[Vector]>) {
+        if vectors.len() == self.tools.len() {
+            // Whoever was first had the same: they are of the same texts.
+            let _ = self.vectors.set(Arc::clone(vectors));
+        }
+    }
+
+    /// Is it known what the tools mean?
+    pub fn has_vectors(&self) -> bool {
+        self.vectors.get().is_some()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The position of the tool of this name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).map(|at| *at as usize)
+    }
+
+    pub(super) fn tool(&self, at: usize) -> Option<&Known> {
+        self.tools.get(at)
+    }
+
+    pub(super) fn profile(&self, at: u32) -> Option<&Profile> {
+        self.profiles.get(at as usize)
+    }
+
+    /// What the answers of the tools identify, with the tool, each once.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (Term, u32)> {
+        (0_u32..).zip(&self.tools).flat_map(|(at, tool)| {
+            let profiles = tool.outputs.iter().filter_map(|output| self.profile(output.profile)?.key);
+            profiles.collect::<HashSet<Term>>().into_iter().map(move |key| (key, at))
+        })
+    }
+
+    /// What each tool means; empty where that is not known.
+    pub(super) fn vectors(&self) -> &[Vector] {
+        self.vectors.get().map_or(&[], |vectors| vectors)
+    }
+
+    pub(super) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// The tools with a word in name or description.
+    pub(super) fn with_word(&self, term: Term) -> &[(u32, f32)] {
+        self.by_word.get(&term).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tools that are likely to supply an argument, whatever is asked for.
+    pub(super) fn likely(&self, input: &Input) -> &[u32] {
+        self.likely.get(input.likely as usize).map_or(&[], |likely| likely)
+    }
+
+    /// How many tools have a field of this name.
+    pub(super) fn bearers(&self, name: Term) -> u32 {
+        self.bearers.get(&name).copied().unwrap_or_default()
+    }
+
+    /// Does the document say that a value of an answer is an argument?
+    pub(super) fn links(&self, maker: &Known, output: &Output, taker: &Taker<'_>) -> bool {
+        if self.links.is_empty() {
+            return false;
+        }
+        let links = self.links.get(&maker.name).map_or(&[] as &[OutputLink], |links| links);
+        links.iter().any(|link| {
+            *link.tool == *taker.tool.name && *link.argument == *taker.input.name && *link.pointer == *output.pointer
+        })
+    }
+
+    fn index(&mut self) {
+        for (at, tool) in (0_u32..).zip(&self.tools) {
+            for (term, weight) in &tool.text {
+                self.by_word.entry(*term).or_default().push((at, *weight));
+            }
+            let wholes = tool.outputs.iter().filter_map(|output| self.profiles.get(output.profile as usize));
+            for whole in wholes.map(|profile| profile.whole).collect::<HashSet<Term>>() {
+                *self.bearers.entry(whole).or_default() += 1;
+            }
+        }
+    }
+
+    fn find_likely(&mut self) {
+        let index = Makers::of(self);
+        let mut known: HashMap<LikelyKey, u32> = HashMap::new();
+        let mut lists: Vec<Box<[u32]>> = Vec::new();
+        let mut places: Vec<Vec<u32>> = Vec::with_capacity(self.tools.len());
+        for tool in &self.tools {
+            let mut of_tool = Vec::with_capacity(tool.inputs.len());
+            for input in &tool.inputs {
+                let key = (input.profile, input.things.clone(), input.collection.clone());
+                let list = *known.entry(key).or_insert_with(|| {
+                    lists.push(self.likely_for(tool, input, &index));
+                    u32::try_from(lists.len() - 1).unwrap_or(u32::MAX)
+                });
+                of_tool.push(list);
+            }
+            places.push(of_tool);
+        }
+        for (tool, places) in self.tools.iter_mut().zip(places) {
+            for (input, place) in tool.inputs.iter_mut().zip(places) {
+                input.likely = place;
+            }
+        }
+        self.likely = lists;
+    }
+
+    /// The best of those tools that have anything in common with an argument.
+    fn likely_for(&self, tool: &Known, input: &Input, index: &Makers) -> Box<[u32]> {
+        let Some(profile) = self.profile(input.profile) else { return Box::default() };
+        let taker = Taker { segment: self, tool, input, profile };
+        let mut found: Vec<(f32, u32)> = index.in_common(&taker).into_iter().map(|(at, weight)| (weight, at)).collect();
+        keep_best(&mut found, COMPARED);
+        let mut scored: Vec<(f32, u32)> = found
+            .into_iter()
+            .filter_map(|(_, at)| Some((self.best_score(&taker, self.tool(at as usize)?), at)))
+            .collect();
+        keep_best(&mut scored, LIKELY);
+        scored.into_iter().map(|(_, at)| at).collect()
+    }
+
+    fn best_score(&self, taker: &Taker<'_>, maker: &Known) -> f32 {
+        let mut of_maker = Tally::default();
+        of_tool(taker, maker, false, &mut of_maker);
+        let scores = maker.outputs.iter().filter_map(|output| {
+            let field = self.profile(output.profile)?;
+            let mut tally = Tally::default();
+            of_field(taker, maker, output, field, self.bearers(field.whole), &mut tally);
+            Some(tally.score)
+        });
+        let best = scores.reduce(f32::max);
+        if maker.outputs.is_empty() {
+            of_answer(taker, maker, &mut of_maker);
+        }
+        of_maker.score + best.unwrap_or_default()
+    }
+}
+
+/// What makes the likely tools of an argument: equal arguments have the same.
+type LikelyKey = (u32, Box<[Term]>, Option<Box<str>>);
+
+/// The best, best first; of equal ones the first.
+fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
+    let order = |left: &(f32, u32), right: &(f32, u32)| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
+    if count < scored.len() {
+        scored.select_nth_unstable_by(count, order);
+        scored.truncate(count);
+    }
+    scored.sort_unstable_by(order);
+}
+
+/// Which tools answer with what, while a segment is built.
+struct Makers {
+    /// The tools with a word in the name of a field.
+    by_field_word: HashMap<Term, Vec<u32>>,
+    /// The tools with a field of this name.
+    by_whole: HashMap<Term, Vec<u32>>,
+    /// The tools with a field that identifies something, by what they or those fields are about; and those of which nobody knows the fields.
+    by_thing: HashMap<Term, Vec<u32>>,
+    by_path: HashMap<Box<str>, Vec<u32>>,
+    /// The tools with a word in their name.
+    by_subject: HashMap<Term, Vec<u32>>,
+    /// The tools that a document links to an argument, by tool and argument.
+    by_link: HashMap<(String, String), Vec<u32>>,
+}
+
+impl Makers {
+    fn of(segment: &Segment) -> Self {
+        let mut makers = Self {
+            by_field_word: HashMap::new(),
+            by_whole: HashMap::new(),
+            by_thing: HashMap::new(),
+            by_path: HashMap::new(),
+            by_subject: HashMap::new(),
+            by_link: HashMap::new(),
+        };
+        for (at, tool) in (0_u32..).zip(&segment.tools) {
+            if tool.outputs.is_empty() {
+                // Nobody says what it answers; its name says about what.
+                tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
+                tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
+                continue;
+            }
+            let profiles = tool.outputs.iter().filter_map(|output| segment.profile(output.profile));
+            for profile in profiles {
+                profile.words.iter().for_each(|(term, _)| push(&mut makers.by_field_word, *term, at));
+                push(&mut makers.by_whole, profile.whole, at);
+                if profile.identifies {
+                    let things = profile.things.iter().chain(&profile.holders).chain(&tool.things);
+                    things.for_each(|thing| push(&mut makers.by_thing, *thing, at));
+                }
+            }
+            tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
+            if let Some(path) = &tool.path {
+                makers.by_path.entry(path.clone()).or_default().push(at);
+            }
+            for link in segment.links.get(&tool.name).into_iter().flatten() {
+                makers.by_link.entry((link.tool.clone(), link.argument.clone())).or_default().push(at);
+            }
+        }
+        makers
+    }
+
+    /// The tools with anything in common with an argument, and how much: a rough measure of what will be looked at closely.
+    fn in_common(&self, taker: &Taker<'_>) -> HashMap<u32, f32> {
+        let mut found: HashMap<u32, f32> = HashMap::new();
+        let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
+            for at in tools.into_iter().flatten() {
+                *found.entry(*at).or_default() += weight;
+            }
+        };
+        let profile = taker.profile;
+        add(self.by_whole.get(&profile.whole), if profile.is_bare() { 0.1 } else { 2.0 });
+        for (term, rarity) in &profile.words {
+            add(self.by_field_word.get(term), rarity / 4.0);
+        }
+        taker.input.things.iter().for_each(|thing| add(self.by_thing.get(thing), 1.0));
+        for (term, rarity) in &profile.said {
+            add(self.by_subject.get(term), rarity / 8.0);
+        }
+        add(taker.input.collection.as_ref().and_then(|path| self.by_path.get(path)), 4.0);
+        if !self.by_link.is_empty() {
+            add(self.by_link.get(&(taker.tool.name.to_string(), taker.input.name.to_string())), 8.0);
+        }
+        found
+    }
+}
+
+/// What more tools have than that tells none from another. Tools come in order, so that one that is there already is the last.
+fn push(lists: &mut HashMap<Term, Vec<u32>>, term: Term, at: u32) {
+    let list = lists.entry(term).or_default();
+    if list.len() < COMMON && list.last() != Some(&at) {
+        list.push(at);
+    }
+}

@@ -1,0 +1,102 @@
+//! How much a word says among the tools of a toolset.
+
+use std::collections::HashMap;
+
+use callwright_search::retrieval::Term;
+
+/// Terms with what each of them says, in ascending order of the terms.
+pub(super) type Weighted = Box<[(Term, f32)]>;
+
+/// In how many tools' names and descriptions each word stands.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Vocabulary {
+    tools: f32,
+    counts: HashMap<Term, u32>,
+}
+
+impl Vocabulary {
+    /// Counts the distinct terms of each tool.
+    pub(super) fn of<'a>(tools: impl Iterator<Item = &'a [Term]>) -> Self {
+        let mut vocabulary = Self::default();
+        for terms in tools {
+            vocabulary.tools += 1.0;
+            for term in terms {
+                *vocabulary.counts.entry(*term).or_default() += 1;
+            }
+        }
+        vocabulary
+    }
+
+    /// The inverse document frequency of a term, as BM25 has it (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 3.4,
+    /// with one added so that it stays above 0).
+    pub(super) fn rarity(&self, term: Term) -> f32 {
+        let count = self.counts.get(&term).copied().unwrap_or_default() as f32;
+        (1.0 + (self.tools - count + 0.5) / (count + 0.5)).ln()
+    }
+
+    /// Distinct terms in ascending order, with what they say.
+    pub(super) fn weigh(&self, terms: &[Term]) -> Weighted {
+        terms.iter().map(|term| (*term, self.rarity(*term))).collect()
+    }
+}
+
+/// What all of these terms say together.
+pub(super) fn sum(terms: &[(Term, f32)]) -> f32 {
+    terms.iter().map(|(_, rarity)| rarity).sum()
+}
+
+/// What those of `terms` say that are among the others too.
+pub(super) fn shared(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
+    let mut others = others.iter().map(|(term, _)| *term).peekable();
+    let mut shared = 0.0;
+    for (term, rarity) in terms {
+        while others.next_if(|other| other < term).is_some() {}
+        if others.peek() == Some(term) {
+            shared += rarity;
+        }
+    }
+    shared
+}
+
+/// The share of what `terms` say that the others say too; 0 where they say nothing.
+pub(super) fn share(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
+    let all = sum(terms);
+    if all > 0.0 { shared(terms, others) / all } else { 0.0 }
+}
+
+/// Both, each term once.
+pub(super) fn union(left: &[(Term, f32)], right: &[(Term, f32)]) -> Weighted {
+    let mut all: Vec<(Term, f32)> = left.iter().chain(right).copied().collect();
+    all.sort_unstable_by_key(|(term, _)| *term);
+    all.dedup_by_key(|(term, _)| *term);
+    all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(words: &str) -> Vec<Term> {
+        let mut terms: Vec<Term> = words.split_whitespace().map(Term::of).collect();
+        terms.sort_unstable();
+        terms
+    }
+
+    #[test]
+    fn rare_words_say_more_and_unknown_ones_most() {
+        let vocabulary = Vocabulary::of([terms("get room"), terms("get user")].iter().map(Vec::as_slice));
+        let rarity = |word: &str| vocabulary.rarity(Term::of(word));
+        assert!(0.0 < rarity("get") && rarity("get") < rarity("room") && rarity("room") < rarity("pizza"));
+    }
+
+    #[test]
+    fn what_two_texts_share_is_weighed() {
+        let vocabulary = Vocabulary::of([terms("a b"), terms("b c")].iter().map(Vec::as_slice));
+        let weigh = |words: &str| vocabulary.weigh(&terms(words));
+        assert!((share(&weigh("a b"), &weigh("b a c")) - 1.0).abs() < 1e-6);
+        let part = share(&weigh("a b"), &weigh("b"));
+        assert!(0.0 < part && part < 0.5, "{part}");
+        assert!(share(&weigh(""), &weigh("a")).abs() < 1e-6 && share(&weigh("a"), &weigh("")).abs() < 1e-6);
+        assert_eq!(union(&weigh("a b"), &weigh("b c")).len(), 3);
+    }
+}

@@ -1,0 +1,205 @@
+//! Names and descriptions → words that can be compared.
+
+use callwright_search::retrieval::{Term, is_stop_word, stem, words};
+
+/// What is written short in names of APIs, and in full elsewhere.
+const ABBREVIATIONS: [(&str, &str); 30] = [
+    ("acct", "account"),
+    ("addr", "address"),
+    ("amt", "amount"),
+    ("avg", "average"),
+    ("cat", "category"),
+    ("cnt", "count"),
+    ("curr", "currency"),
+    ("dept", "department"),
+    ("desc", "description"),
+    ("dest", "destination"),
+    ("dst", "destination"),
+    ("img", "image"),
+    ("lang", "language"),
+    ("lat", "latitude"),
+    ("lng", "longitude"),
+    ("loc", "location"),
+    ("lon", "longitude"),
+    ("max", "maximum"),
+    ("min", "minimum"),
+    ("msg", "message"),
+    ("num", "number"),
+    ("org", "organization"),
+    ("pic", "picture"),
+    ("prod", "product"),
+    ("qty", "quantity"),
+    ("ref", "reference"),
+    ("repo", "repository"),
+    ("src", "source"),
+    ("tel", "telephone"),
+    ("tz", "timezone"),
+];
+
+/// Words of names whose value stands for a thing, and is looked up rather than known.
+const IDENTIFYING: [&str; 20] = [
+    "abbreviation",
+    "code",
+    "guid",
+    "handle",
+    "hash",
+    "iban",
+    "id",
+    "identifier",
+    "isbn",
+    "iso",
+    "key",
+    "number",
+    "reference",
+    "sku",
+    "slug",
+    "symbol",
+    "ticker",
+    "token",
+    "username",
+    "uuid",
+];
+
+/// Those of them whose values nobody knows by heart: codes of countries or symbols of shares are known, also to models.
+const OPAQUE: [&str; 7] = ["guid", "hash", "id", "identifier", "reference", "sku", "uuid"];
+
+/// Verbs of names of tools that only tell something.
+const READING: [&str; 32] = [
+    "analyze",
+    "autocomplete",
+    "browse",
+    "calculate",
+    "check",
+    "compare",
+    "compute",
+    "convert",
+    "count",
+    "describe",
+    "detect",
+    "download",
+    "estimate",
+    "export",
+    "fetch",
+    "filter",
+    "find",
+    "get",
+    "head",
+    "list",
+    "locate",
+    "lookup",
+    "look",
+    "query",
+    "read",
+    "resolve",
+    "retrieve",
+    "search",
+    "show",
+    "translate",
+    "validate",
+    "view",
+];
+
+/// Verbs of names of tools that change something.
+const WRITING: [&str; 40] = [
+    "accept", "add", "apply", "approve", "assign", "attach", "book", "buy", "cancel", "clear", "close", "create",
+    "delete", "deploy", "disable", "enable", "insert", "make", "merge", "move", "order", "patch", "pay", "play",
+    "post", "publish", "purchase", "put", "register", "reject", "remove", "reserve", "schedule", "send", "set",
+    "start", "stop", "submit", "update", "write",
+];
+
+/// Plurals that have another form than their singular and an ending.
+const IRREGULAR: [(&str, &str); 12] = [
+    ("analyses", "analysis"),
+    ("children", "child"),
+    ("criteria", "criterion"),
+    ("feet", "foot"),
+    ("indices", "index"),
+    ("matrices", "matrix"),
+    ("men", "man"),
+    ("mice", "mouse"),
+    ("people", "person"),
+    ("teeth", "tooth"),
+    ("vertices", "vertex"),
+    ("women", "woman"),
+];
+
+/// The words of a name: without plural, in lower case, in full.
+pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
+    words(name).iter().map(|word| in_full(&stem(singular(word))).to_owned()).collect()
+}
+
+fn singular(word: &str) -> &str {
+    let found = IRREGULAR.binary_search_by_key(&word, |(plural, _)| plural);
+    found.ok().and_then(|at| IRREGULAR.get(at)).map_or(word, |(_, singular)| singular)
+}
+
+/// The words of a text, or of a tool's name, that say something.
+pub(super) fn said_words(text: &str) -> Vec<String> {
+    let mut words = name_words(text);
+    words.retain(|word| !is_stop_word(word));
+    words
+}
+
+/// Distinct terms in ascending order, which can be compared in one pass.
+pub(super) fn terms(words: &[String]) -> Vec<Term> {
+    let mut terms: Vec<Term> = words.iter().map(|word| Term::of(word)).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// Is it a word of names whose value stands for a thing?
+pub(super) fn identifies(word: &str) -> bool {
+    IDENTIFYING.binary_search(&word).is_ok()
+}
+
+/// Is it a word of names whose value only a system knows?
+pub(in crate::planner) fn is_opaque(word: &str) -> bool {
+    OPAQUE.binary_search(&word).is_ok()
+}
+
+/// Is it a verb of a tool's name?
+pub(in crate::planner) fn is_verb(word: &str) -> bool {
+    READING.contains(&word) || WRITING.binary_search(&word).is_ok()
+}
+
+/// Does a tool of this name change something? Its first verb says so; without one, it is taken to tell something.
+pub(in crate::planner) fn writes(words: &[String]) -> bool {
+    words.iter().find(|word| is_verb(word)).is_some_and(|verb| WRITING.binary_search(&verb.as_str()).is_ok())
+}
+
+fn in_full(word: &str) -> &str {
+    let found = ABBREVIATIONS.binary_search_by_key(&word, |(short, _)| short);
+    found.ok().and_then(|at| ABBREVIATIONS.get(at)).map_or(word, |(_, full)| full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_are_searched_are_in_order() {
+        assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| *short));
+        assert!(IRREGULAR.is_sorted_by_key(|(plural, _)| *plural));
+        assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted() && OPAQUE.is_sorted());
+        assert!(OPAQUE.iter().all(|word| identifies(word)));
+    }
+
+    #[test]
+    fn names_are_read_whatever_their_notation() {
+        for name in ["sender_accounts", "SenderAccount", "sender-acct", "Sender account"] {
+            assert_eq!(name_words(name), ["sender", "account"], "{name}");
+        }
+        assert_eq!(name_words("number_of_rooms"), ["number", "of", "room"]);
+        assert_eq!(said_words("the_number_of_rooms"), ["number", "room"]);
+        assert_eq!(name_words("listPeople"), name_words("list_person"));
+        assert!(name_words("…").is_empty());
+    }
+
+    #[test]
+    fn the_first_verb_of_a_tool_s_name_says_what_it_does() {
+        let writes = |name: &str| writes(&name_words(name));
+        assert!(writes("Hotels.BookHouse") && writes("createOrder") && writes("order_pizza"));
+        assert!(!writes("get_order") && !writes("searchBooks") && !writes("weather"));
+    }
+}

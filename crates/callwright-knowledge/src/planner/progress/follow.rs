@@ -1,0 +1,128 @@
+//! A client is followed, not fought: what it really did counts, and only what depends on a deviating call is touched.
+
+use serde_json::Value;
+
+use super::{Made, Progress, State};
+use callwright_types::{DeviationKind, PlanDeviation};
+
+/// A call that stands in the client's conversation since the plan was begun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments; `null` where they cannot be read.
+    pub arguments: Value,
+    /// What the client sent back for it: JSON where it is some, else the text. `None` where nothing came.
+    pub result: Option<Value>,
+    /// Does that report a failure?
+    pub failed: bool,
+}
+
+impl Progress {
+    /// Takes over what the client did; says where that was something else than the plan. `is_clients` tells the tools whose calls the client
+    /// makes: of others nothing can be seen in its conversation.
+    pub fn follow(&mut self, seen: &[SeenCall], is_clients: impl Fn(&str) -> bool) -> Vec<PlanDeviation> {
+        let mut deviations = Vec::new();
+        let labels: Vec<String> = self.plan.nodes().iter().map(|node| node.label.clone()).collect();
+        for label in labels {
+            // Gone with an earlier one.
+            let Some(node) = self.plan.node(&label) else { continue };
+            if !is_clients(&node.tool) {
+                continue;
+            }
+            let tool = node.tool.clone();
+            let Some(made) = self.calls.get(&label).cloned() else {
+                self.already_made(&label, &tool, seen);
+                continue;
+            };
+            match seen.iter().find(|call| call.id == made.id) {
+                Some(call) if call.result.is_some() => self.take_over(&label, &made, call, &mut deviations),
+                None if !self.is_answer_seen(made.answer, seen) => {
+                    // The answer never arrived, or was asked for again.
+                    self.calls.remove(&label);
+                }
+                _ => {
+                    note(&mut deviations, DeviationKind::Skipped, &label);
+                    self.drop_call(&label);
+                }
+            }
+            self.repeated(&label, &tool, seen, &mut deviations);
+        }
+        deviations
+    }
+
+    /// Leaves a call out, with all that depends on it.
+    pub fn drop_call(&mut self, label: &str) {
+        let made = self.calls.keys().filter(|made| *made != label).cloned().collect();
+        let plan = self.plan.without(label, &made);
+        self.calls.retain(|label, _| plan.node(label).is_some());
+        self.plan = plan;
+    }
+
+    fn is_answer_seen(&self, answer: u32, seen: &[SeenCall]) -> bool {
+        let mut of_answer = self.calls.values().filter(|made| made.answer == answer);
+        of_answer.any(|made| seen.iter().any(|call| call.id == made.id))
+    }
+
+    fn take_over(&mut self, label: &str, made: &Made, call: &SeenCall, deviations: &mut Vec<PlanDeviation>) {
+        let is_changed = call.arguments != made.arguments;
+        if is_changed {
+            note(deviations, DeviationKind::Changed, label);
+        }
+        self.learn(label, call, is_changed);
+    }
+
+    /// The client made the same call once more, under an id of its own: what it gave last counts.
+    fn repeated(&mut self, label: &str, tool: &str, seen: &[SeenCall], deviations: &mut Vec<PlanDeviation>) {
+        let Some(made) = self.calls.get(label).cloned() else { return };
+        let is_again = |call: &&SeenCall| {
+            call.tool == tool && call.arguments == made.arguments && call.result.is_some() && !self.is_ours(&call.id)
+        };
+        if let Some(again) = seen.iter().rev().find(is_again).cloned() {
+            note(deviations, DeviationKind::Repeated, label);
+            self.learn(label, &again, false);
+        }
+    }
+
+    /// A call that comes next and that the client made by itself.
+    fn already_made(&mut self, label: &str, tool: &str, seen: &[SeenCall]) {
+        let Some(node) = self.plan.node(label) else { return };
+        let Ok(arguments) = self.arguments(node).map(Value::Object) else { return };
+        let is_it = |call: &&SeenCall| {
+            call.tool == tool && call.arguments == arguments && call.result.is_some() && !self.is_ours(&call.id)
+        };
+        let Some(call) = seen.iter().rev().find(is_it).cloned() else { return };
+        self.sent(label, &call.id, arguments);
+        self.learn(label, &call, false);
+    }
+
+    fn is_ours(&self, id: &str) -> bool {
+        self.calls.values().any(|made| made.id == id)
+    }
+
+    /// What a call answered. Where that is something else than before, calls that were made with it were made with the wrong value, and come
+    /// again.
+    fn learn(&mut self, label: &str, call: &SeenCall, is_changed: bool) {
+        let Some(made) = self.calls.get_mut(label) else { return };
+        let state = match &call.result {
+            _ if call.failed => State::Failed,
+            Some(result) => State::Answered(result.clone()),
+            None => State::Sent,
+        };
+        let was_answered = matches!(made.state, State::Answered(_)) && made.state != state;
+        if is_changed {
+            made.arguments = call.arguments.clone();
+        }
+        made.state = state;
+        if was_answered {
+            let dependents: Vec<String> = self.plan.dependents(label).into_iter().map(str::to_owned).collect();
+            self.calls.retain(|label, _| !dependents.contains(label));
+        }
+    }
+}
+
+fn note(deviations: &mut Vec<PlanDeviation>, kind: DeviationKind, call: &str) {
+    deviations.push(PlanDeviation { kind, call: call.to_owned() });
+}

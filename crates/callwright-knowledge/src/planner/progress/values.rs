@@ -1,0 +1,216 @@
+//! An answer → the value that a plan wants of it.
+
+use serde_json::Value;
+
+use callwright_common::json::scalar_text;
+use callwright_types::plan::{Item, Reference};
+
+/// Items of one answer that are looked at: what has more is a listing, from which nobody chooses.
+const MAX_ITEMS: usize = 1_000;
+
+/// Levels of an answer that are searched for a field that is not where it was promised.
+const SEARCHED_DEPTH: usize = 8;
+
+/// What an answer has.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Found {
+    /// Nothing of the kind.
+    Nothing,
+    /// This.
+    Value(Value),
+    /// Values of the items of a list: each item, and the value of it.
+    Items(Vec<(Value, Value)>),
+}
+
+/// The value that a reference names. Answers are not always as their documents say, so what is meant is taken where that is certain: a list
+/// where one thing was promised, one thing where a list was, the answer itself where it is no more than a value, and a field that stands
+/// elsewhere if there is only one of its name.
+pub(super) fn find(output: &Value, reference: &Reference) -> Found {
+    let tokens = reference.output.tokens();
+    let mut walk = Walk { found: Vec::new(), in_list: false };
+    walk.go(output, &tokens, None);
+    if walk.found.is_empty() && !tokens.is_empty() {
+        if !output.is_array() && !output.is_object() && !output.is_null() {
+            return Found::Value(output.clone());
+        }
+        let named = tokens.iter().rev().find(|token| !is_index(token));
+        let mut elsewhere = Vec::new();
+        if let Some(name) = named {
+            fields(output, name, SEARCHED_DEPTH, &mut elsewhere);
+        }
+        return match elsewhere.as_slice() {
+            [only] => Found::Value((*only).clone()),
+            _ => Found::Nothing,
+        };
+    }
+    match (reference.item, walk.in_list) {
+        (Item::Index(index), true) => {
+            walk.found.into_iter().nth(index).map_or(Found::Nothing, |(_, value)| Found::Value(value))
+        }
+        (_, true) if !walk.found.is_empty() => Found::Items(walk.found),
+        _ => walk.found.into_iter().next().map_or(Found::Nothing, |(_, value)| Found::Value(value)),
+    }
+}
+
+/// Every value that a call may take by this reference.
+pub(super) fn all(output: &Value, reference: &Reference) -> Vec<Value> {
+    match find(output, reference) {
+        Found::Nothing => Vec::new(),
+        Found::Value(Value::Array(items)) => std::iter::once(Value::Array(items.clone())).chain(items).collect(),
+        Found::Value(value) => vec![value],
+        Found::Items(items) if reference.item == Item::Whole => {
+            vec![Value::Array(items.into_iter().map(|(_, value)| value).collect())]
+        }
+        Found::Items(items) => items.into_iter().map(|(_, value)| value).collect(),
+    }
+}
+
+/// A value with `{1}`, `{2}` in its texts → the same with the outputs in their places.
+pub(super) fn composed(template: &Value, outputs: &[Value]) -> Value {
+    match template {
+        Value::String(text) => filled(text, outputs),
+        Value::Array(items) => items.iter().map(|item| composed(item, outputs)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), composed(member, outputs))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn filled(text: &str, outputs: &[Value]) -> Value {
+    let numbered = outputs.iter().enumerate().map(|(at, output)| (format!("{{{}}}", at + 1), output));
+    let mut text = text.to_owned();
+    for (place, output) in numbered {
+        if text == place {
+            return output.clone();
+        }
+        // What was put in is not looked through again: an answer may say `{2}`.
+        let parts: Vec<&str> = text.split(&place).collect();
+        let written = scalar_text(output).unwrap_or_else(|| output.to_string());
+        if parts.len() > 1 {
+            text = parts.join(&written.replace('{', "\u{0}"));
+        }
+    }
+    Value::String(text.replace('\u{0}', "{"))
+}
+
+struct Walk {
+    found: Vec<(Value, Value)>,
+    /// Was there a list on the way?
+    in_list: bool,
+}
+
+impl Walk {
+    /// `item` is the item of the outermost list in which we are.
+    fn go(&mut self, at: &Value, tokens: &[String], item: Option<&Value>) {
+        if self.found.len() >= MAX_ITEMS {
+            return;
+        }
+        let Some((token, rest)) = tokens.split_first() else {
+            if !at.is_null() {
+                self.found.push((item.unwrap_or(at).clone(), at.clone()));
+            }
+            return;
+        };
+        match at {
+            Value::Array(items) => {
+                self.in_list = true;
+                let rest = if is_index(token) { rest } else { tokens };
+                items.iter().for_each(|each| self.go(each, rest, item.or(Some(each))));
+            }
+            Value::Object(members) => match members.get(token) {
+                Some(member) => self.go(member, rest, item),
+                // One thing where a list was promised.
+                None if is_index(token) => self.go(at, rest, item),
+                None => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+fn is_index(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The values of all fields of this name, whatever the case and the signs in it.
+fn fields<'a>(at: &'a Value, name: &str, depth: usize, found: &mut Vec<&'a Value>) {
+    if depth == 0 || found.len() > 1 {
+        return;
+    }
+    match at {
+        Value::Object(members) => {
+            for (key, member) in members {
+                if is_same_name(key, name) && !member.is_null() {
+                    found.push(member);
+                } else {
+                    fields(member, name, depth - 1, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| fields(item, name, depth - 1, found)),
+        _ => {}
+    }
+}
+
+fn is_same_name(one: &str, other: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    letters(one) == letters(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_common::json::Pointer;
+
+    fn reference(output: &str, item: Item) -> Reference {
+        Reference { node: "a".to_owned(), output: Pointer::from(output), item }
+    }
+
+    fn found(output: &Value, pointer: &str, item: Item) -> Found {
+        find(output, &reference(pointer, item))
+    }
+
+    #[test]
+    fn a_value_is_taken_from_where_it_was_promised() {
+        let output = json!({"user": {"id": 7}, "rooms": [{"id": "A", "seats": [1, 2]}, {"id": "B", "seats": [3]}]});
+        assert_eq!(found(&output, "/user/id", Item::Whole), Found::Value(json!(7)));
+        assert_eq!(found(&output, "", Item::Whole), Found::Value(output.clone()));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Index(1)), Found::Value(json!("B")));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Index(2)), Found::Nothing);
+        let items = vec![(output["rooms"][0].clone(), json!("A")), (output["rooms"][1].clone(), json!("B"))];
+        assert_eq!(found(&output, "/rooms/0/id", Item::Chosen), Found::Items(items.clone()));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Whole), Found::Items(items));
+        assert_eq!(all(&output, &reference("/rooms/0/id", Item::Whole)), [json!(["A", "B"])]);
+        assert_eq!(all(&output, &reference("/rooms/0/id", Item::Chosen)), [json!("A"), json!("B")]);
+        assert_eq!(all(&output, &reference("/rooms/0/seats/0", Item::Chosen)), [json!(1), json!(2), json!(3)]);
+        assert_eq!(found(&output, "/rooms", Item::Whole), Found::Value(output["rooms"].clone()));
+    }
+
+    #[test]
+    fn answers_that_are_not_as_promised_are_understood_where_that_is_certain() {
+        assert_eq!(found(&json!("P-17"), "/id", Item::Whole), Found::Value(json!("P-17")));
+        assert_eq!(found(&json!({"id": "A"}), "/0/id", Item::Chosen), Found::Value(json!("A")));
+        assert_eq!(
+            found(&json!([{"id": "A"}, {"id": "B"}]), "/id", Item::Whole),
+            Found::Items(vec![(json!({"id": "A"}), json!("A")), (json!({"id": "B"}), json!("B"))])
+        );
+        assert_eq!(found(&json!({"data": {"personId": 4}}), "/person_id", Item::Whole), Found::Value(json!(4)));
+        let twice = json!({"data": {"id": 1}, "owner": {"id": 2}});
+        assert_eq!(found(&twice, "/id", Item::Whole), Found::Nothing);
+        for nothing in [json!(null), json!({}), json!([]), json!({"id": null})] {
+            assert_eq!(found(&nothing, "/id", Item::Chosen), Found::Nothing, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn outputs_are_put_into_their_places_and_not_read_again() {
+        let outputs = [json!("{2}"), json!(5)];
+        assert_eq!(composed(&json!({"q": ["{1}", "a {1}-{2}", "{2}"]}), &outputs), json!({"q": ["{2}", "a {2}-5", 5]}));
+        assert_eq!(composed(&json!(7), &outputs), json!(7));
+    }
+}

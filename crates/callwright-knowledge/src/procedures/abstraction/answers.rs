@@ -1,0 +1,165 @@
+//! What stands where in the answers of the calls before.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::names::is_index;
+use callwright_common::json::{Pointer, scalar_text};
+use callwright_types::plan::Item;
+
+/// Values of one answer that are looked at.
+const MAX_VALUES: usize = 10_000;
+
+/// Levels of an answer that are looked into.
+const MAX_DEPTH: usize = 12;
+
+/// Longest list or object that is compared as a whole, as JSON, in bytes.
+const MAX_WHOLE_BYTES: usize = 4_096;
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The call that answered with it, by its position.
+    pub(super) step: usize,
+    /// Where in its answer; of lists the first item stands for all.
+    pub(super) output: Pointer,
+    pub(super) item: Item,
+    /// The item of the outermost list in which it is, where it is in one.
+    pub(super) index: Option<usize>,
+}
+
+/// The values of all answers so far.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    places: HashMap<String, Vec<Place>>,
+}
+
+impl Answers {
+    /// Where a value stands, in the order of the calls and then of their answers.
+    pub(super) fn places(&self, value: &Value) -> &[Place] {
+        key(value).and_then(|key| self.places.get(&key)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds the answer of a call.
+    pub(super) fn add(&mut self, step: usize, answer: &Value) {
+        let mut walk = Walk { step, found: Vec::new(), columns: Vec::new(), left: MAX_VALUES };
+        walk.go(answer, &Pointer::root(), None, 0);
+        let Walk { found, columns, .. } = walk;
+        for (value, place) in found {
+            self.insert(&value, place);
+        }
+        for (output, values) in columns {
+            self.insert(&Value::Array(values), Place { step, output, item: Item::Whole, index: None });
+        }
+    }
+
+    fn insert(&mut self, value: &Value, place: Place) {
+        let Some(key) = key(value) else { return };
+        let places = self.places.entry(key).or_default();
+        // The same value in several items of a list is one place.
+        if !places
+            .iter()
+            .any(|known| (known.step, &known.output, known.item) == (place.step, &place.output, place.item))
+        {
+            places.push(place);
+        }
+    }
+}
+
+struct Walk {
+    step: usize,
+    found: Vec<(Value, Place)>,
+    /// The plain values that all items of a list have at one place.
+    columns: Vec<(Pointer, Vec<Value>)>,
+    left: usize,
+}
+
+impl Walk {
+    fn go(&mut self, value: &Value, at: &Pointer, index: Option<usize>, depth: usize) {
+        if self.left == 0 || depth > MAX_DEPTH {
+            return;
+        }
+        self.left -= 1;
+        let item = if index.is_some() { Item::Chosen } else { Item::Whole };
+        let place = Place { step: self.step, output: at.clone(), item, index };
+        match value {
+            Value::Array(items) => {
+                self.found.push((value.clone(), place));
+                let below = at.item(0);
+                items.iter().enumerate().for_each(|(number, item)| {
+                    self.go(item, &below, index.or(Some(number)), depth + 1);
+                });
+            }
+            Value::Object(members) => {
+                self.found.push((value.clone(), place));
+                // A member whose name is a number cannot be told from an item.
+                for (name, member) in members.iter().filter(|(name, _)| !is_index(name)) {
+                    self.go(member, &at.child(name), index, depth + 1);
+                }
+            }
+            Value::Null => {}
+            scalar => {
+                if index.is_some() {
+                    match self.columns.iter_mut().find(|(output, _)| output == at) {
+                        Some((_, values)) => values.push(scalar.clone()),
+                        None => self.columns.push((at.clone(), vec![scalar.clone()])),
+                    }
+                }
+                self.found.push((scalar.clone(), place));
+            }
+        }
+    }
+}
+
+/// What equal values have in common: `7` and `"7"` are one.
+pub(super) fn key(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Bool(flag) => Some(format!("b{flag}")),
+        Value::String(_) | Value::Number(_) => scalar_text(value).map(|text| format!("s{}", text.trim())),
+        Value::Array(items) if items.is_empty() => None,
+        Value::Object(members) if members.is_empty() => None,
+        Value::Array(_) | Value::Object(_) => {
+            let text = value.to_string();
+            (text.len() <= MAX_WHOLE_BYTES).then(|| format!("j{text}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn places(answer: &Value, value: &Value) -> Vec<(String, Item, Option<usize>)> {
+        let mut answers = Answers::default();
+        answers.add(0, answer);
+        let told = |place: &Place| (place.output.as_str().to_owned(), place.item, place.index);
+        answers.places(value).iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_value_is_found_where_it_stands() {
+        let answer = json!({"total": 2, "rooms": [{"id": "A-1", "seats": 8}, {"id": "B-2", "seats": 8}]});
+        assert_eq!(places(&answer, &json!("B-2")), [("/rooms/0/id".to_owned(), Item::Chosen, Some(1))]);
+        assert_eq!(places(&answer, &json!("2")), [("/total".to_owned(), Item::Whole, None)]);
+        assert_eq!(places(&answer, &json!(["A-1", "B-2"])), [("/rooms/0/id".to_owned(), Item::Whole, None)]);
+        assert_eq!(places(&answer, &answer["rooms"]), [("/rooms".to_owned(), Item::Whole, None)]);
+        assert_eq!(places(&json!("P-17"), &json!("P-17")), [(String::new(), Item::Whole, None)]);
+    }
+
+    #[test]
+    fn what_says_nothing_is_found_nowhere_and_huge_answers_end() {
+        for nothing in [json!(null), json!([]), json!({})] {
+            assert!(places(&json!({"a": [nothing.clone()]}), &nothing).is_empty());
+        }
+        let huge: Value = (0..3 * MAX_VALUES).map(|number| json!(format!("v{number}"))).collect();
+        assert_eq!(places(&huge, &json!("v5")).len(), 1);
+        assert!(places(&huge, &json!(format!("v{}", 2 * MAX_VALUES))).is_empty());
+        let mut deep = json!("bottom");
+        (0..100).for_each(|_| deep = json!([deep]));
+        assert!(places(&deep, &json!("bottom")).is_empty());
+    }
+}

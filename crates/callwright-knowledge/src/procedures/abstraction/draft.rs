@@ -1,0 +1,163 @@
+//! Calls with their origins → a procedure.
+
+use super::answers::key;
+use super::origins::{Origin, Step, label};
+use super::said::is_trivial;
+use super::schema::Parameters;
+use super::wording::{beginning, first_sentence, output_words, step_words};
+use crate::procedures::Settings;
+use callwright_types::memory::{Backing, ClientTool, ProcedureInput};
+use callwright_types::plan::{Argument, Node, Source};
+use callwright_types::{Plan, ProcedureDraft};
+
+/// Calls of a procedure, at least: one alone needs no procedure.
+const MIN_STEPS: usize = 2;
+
+/// Values that are one input: the first place says what it is.
+struct Input {
+    tool: String,
+    parameter: String,
+    description: String,
+    /// What equal values have in common; none where the value is not known, or says nothing.
+    key: Option<String>,
+    /// The positions of the calls that take it: two arguments of one call are two inputs.
+    steps: Vec<usize>,
+    /// What it is called.
+    name: String,
+}
+
+/// The procedure of the calls that lead to `finals`; `None` where they are too few, too many, or need too much.
+pub(super) fn draft(
+    steps: Vec<Step<'_>>,
+    finals: &[usize],
+    backing: Backing,
+    settings: &Settings,
+) -> Option<ProcedureDraft> {
+    let kept = kept(&steps, finals);
+    if kept.len() < MIN_STEPS || kept.len() > settings.max_steps {
+        return None;
+    }
+    let tools = || kept.iter().filter_map(|at| steps.get(*at)).map(|step| &step.tool);
+    if tools().any(|tool| tool.toolset.is_none() && tool.client.is_none()) {
+        return None;
+    }
+    let mut client_tools: Vec<ClientTool> = tools().filter_map(|tool| tool.client.cloned()).collect();
+    client_tools.sort_unstable();
+    client_tools.dedup();
+    let mut toolsets: Vec<String> = tools().filter_map(|tool| tool.toolset).map(str::to_owned).collect();
+    toolsets.sort_unstable();
+    toolsets.dedup();
+    let mut inputs: Vec<Input> = Vec::new();
+    let mut places: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
+    for at in &kept {
+        let step = steps.get(*at)?;
+        let source = |(name, origin): &(String, Origin)| {
+            let source = match origin {
+                Origin::Known(source) => Ok(source.clone()),
+                Origin::Input(value) => Err(input(&mut inputs, step, *at, name, value.as_ref(), settings)),
+            };
+            (name.clone(), source)
+        };
+        places.push(step.arguments.iter().map(source).collect());
+    }
+    if inputs.len() > settings.max_inputs {
+        return None;
+    }
+    name_all(&mut inputs);
+    let number = |old: &str| kept.iter().position(|at| label(*at) == old).map_or(0, |position| position + 1);
+    let mut nodes = Vec::new();
+    for ((at, arguments), position) in kept.iter().zip(places).zip(1..) {
+        let step = steps.get(*at)?;
+        let arguments = arguments.into_iter().map(|(name, source)| {
+            let source = match source {
+                Ok(source) => source.relabelled(|old| numbered(number(old))),
+                Err(input) => {
+                    Source::Missing { question: inputs.get(input).map(|input| input.name.clone()).unwrap_or_default() }
+                }
+            };
+            Argument { name, source }
+        });
+        let task = beginning(first_sentence(step.tool.description), settings.description_chars);
+        let tool = step.tool.name.to_owned();
+        nodes.push(Node { label: numbered(position), tool, task, arguments: arguments.collect() });
+    }
+    let words = nodes.iter().map(step_words).collect();
+    let ends = finals.iter().map(|at| numbered(number(&label(*at)))).collect();
+    let output = output_words(finals.iter().filter_map(|at| Some(&steps.get(*at)?.tool)), settings);
+    let client_tools = Some(client_tools);
+    let input = inputs.into_iter().map(|input| ProcedureInput { name: input.name, description: input.description });
+    let plan = Plan::new(nodes, ends).ok()?;
+    Some(ProcedureDraft { toolsets, client_tools, input: input.collect(), output, steps: words, plan, backing })
+}
+
+fn numbered(position: usize) -> String {
+    format!("step{position}")
+}
+
+/// The positions of `finals` and all that feeds them, in order.
+fn kept(steps: &[Step<'_>], finals: &[usize]) -> Vec<usize> {
+    let mut open = finals.to_vec();
+    let mut kept: Vec<usize> = Vec::new();
+    while let Some(at) = open.pop() {
+        if !kept.contains(&at)
+            && let Some(step) = steps.get(at)
+        {
+            kept.push(at);
+            open.extend(step.feeders());
+        }
+    }
+    kept.sort_unstable();
+    kept
+}
+
+/// The input that an argument takes: one that is known, if its value is the same, or a new one.
+fn input(
+    inputs: &mut Vec<Input>,
+    step: &Step<'_>,
+    at: usize,
+    name: &str,
+    value: Option<&serde_json::Value>,
+    settings: &Settings,
+) -> usize {
+    let key = value.and_then(key);
+    let is_trivial = value.is_none_or(is_trivial);
+    let is_one = |input: &&mut Input| {
+        key.is_some() && input.key == key && !input.steps.contains(&at) && (!is_trivial || input.parameter == name)
+    };
+    // Of several that have the same value, one of the same name is meant.
+    let named = inputs.iter().position(|input| input.key == key && input.parameter == name);
+    let order = named.into_iter().chain(0..inputs.len());
+    for position in order {
+        if let Some(known) = inputs.get_mut(position).filter(is_one) {
+            known.steps.push(at);
+            return position;
+        }
+    }
+    let description = Parameters::of(step.tool.parameters).get(name).map(|parameter| parameter.description());
+    inputs.push(Input {
+        tool: step.tool.name.to_owned(),
+        parameter: name.to_owned(),
+        description: beginning(description.unwrap_or_default().trim(), settings.description_chars),
+        key,
+        steps: vec![at],
+        name: String::new(),
+    });
+    inputs.len() - 1
+}
+
+/// Names each input after its parameter; with the tool's name where two parameters share one, and a number where tools do too.
+fn name_all(inputs: &mut [Input]) {
+    let parameters: Vec<String> = inputs.iter().map(|input| input.parameter.clone()).collect();
+    let mut taken: Vec<String> = Vec::new();
+    for input in inputs {
+        let shared = parameters.iter().filter(|name| **name == input.parameter).count() > 1;
+        let own = if shared { format!("{}.{}", input.tool, input.parameter) } else { input.parameter.clone() };
+        let mut numbers = (2..).map(|number: usize| format!("{own} ({number})"));
+        let mut name = own.clone();
+        while taken.contains(&name) {
+            name = numbers.next().unwrap_or_default();
+        }
+        taken.push(name.clone());
+        input.name = name;
+    }
+}

@@ -1,0 +1,94 @@
+//! Which field of an answer may be meant by which parameter, by their names.
+
+use callwright_common::json::Pointer;
+use callwright_search::retrieval::{stem, words};
+
+/// Names that say nothing of what they belong to.
+const BARE: [&str; 8] = ["code", "id", "identifier", "key", "name", "number", "uuid", "value"];
+
+/// A parameter that takes a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taker<'a> {
+    pub(super) tool: &'a str,
+    pub(super) parameter: &'a str,
+}
+
+/// How well a field's name fits a parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Fit {
+    /// Do they name the same thing? Then even a value that is found anywhere comes from there.
+    pub(super) agrees: bool,
+    /// 0 where they have nothing in common, more the more they have.
+    pub(super) score: f32,
+}
+
+/// How well what stands at `place` in the answers of `producer` fits a parameter.
+pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
+    let tokens = place.tokens();
+    let named: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
+    let field = named.last().map(|token| stems(token)).unwrap_or_default();
+    let mut around: Vec<String> = named.iter().flat_map(|token| stems(token)).collect();
+    around.extend(stems(producer));
+    let mut wanted = stems(taker.parameter);
+    let is_bare = |words: &[String]| words.iter().all(|word| BARE.contains(&word.as_str()));
+    let same = named.last().is_some_and(|token| letters(token) == letters(taker.parameter));
+    let bare = is_bare(&wanted);
+    if bare {
+        // `id` alone is the id of what its tool is about.
+        wanted.extend(stems(taker.tool));
+    }
+    let known = wanted.iter().filter(|word| around.contains(word)).count();
+    let share = known as f32 / (wanted.len().max(1) as f32);
+    let is_field = field.last().is_some_and(|last| wanted.contains(last));
+    let is_of_thing = wanted.iter().any(|word| around.contains(word) && !BARE.contains(&word.as_str()));
+    let agrees = if bare { is_field && is_of_thing } else { same || is_field && share >= 1.0 };
+    Fit { agrees, score: share + if same { 1.0 } else { 0.0 } + if is_field { 0.5 } else { 0.0 } }
+}
+
+/// Do two names have the same letters, whatever the notation?
+pub(super) fn is_same_name(one: &str, other: &str) -> bool {
+    letters(one) == letters(other)
+}
+
+/// Is it the position of an item rather than a name?
+pub(super) fn is_index(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name, each without its plural.
+pub(super) fn stems(name: &str) -> Vec<String> {
+    words(name).iter().map(|word| stem(word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(tool: &str, parameter: &str, producer: &str, place: &str) -> Fit {
+        fit(Taker { tool, parameter }, producer, &Pointer::from(place))
+    }
+
+    #[test]
+    fn names_agree_where_they_name_the_same_thing() {
+        assert!(of("book_room", "room_id", "list_rooms", "/rooms/0/id").agrees);
+        assert!(of("book_room", "personId", "find_person", "/person_id").agrees);
+        assert!(of("get_room", "id", "list_rooms", "/rooms/0/id").agrees);
+        assert!(of("book_room", "person_id", "find_person", "/id").agrees);
+        assert!(!of("book_room", "room_id", "find_person", "/id").agrees);
+        assert!(!of("get_room", "id", "find_person", "/id").agrees);
+        assert!(!of("book_room", "guests", "list_rooms", "/rooms/0/id").agrees);
+    }
+
+    #[test]
+    fn the_same_name_counts_more_than_a_shared_word() {
+        let same = of("pay", "order_id", "create_order", "/order_id");
+        let shared = of("pay", "order_id", "create_order", "/id");
+        let nothing = of("pay", "amount", "create_order", "/id");
+        assert!(same.score > shared.score && shared.score > nothing.score);
+        assert!(nothing.score.abs() < f32::EPSILON);
+    }
+}

@@ -1,0 +1,245 @@
+//! Which value came from where.
+
+use serde_json::{Map, Value};
+
+use super::answers::{Answers, Place, key};
+use super::names::{Fit, Taker, fit, is_same_name};
+use super::said::{Said, is_trivial};
+use super::schema::{Parameters, Schema};
+use super::vocabulary::Vocabulary;
+use super::{KnownTool, MadeCall, Workflow};
+use callwright_types::plan::{Item, Reference, Source};
+
+/// Outputs that one value is made of, at most.
+const MAX_PARTS: usize = 16;
+
+/// A call in general terms.
+#[derive(Debug, Clone)]
+pub(super) struct Step<'a> {
+    pub(super) tool: KnownTool<'a>,
+    pub(super) arguments: Vec<(String, Origin)>,
+}
+
+/// Where the value of an argument came from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Origin {
+    /// Earlier answers, or the tool's schema. References name calls as [`label`] does.
+    Known(Source),
+    /// Whoever asked: the value tells whether two inputs are one, and goes no further.
+    Input(Option<Value>),
+}
+
+/// What a call is called until those that are kept are numbered.
+pub(super) fn label(step: usize) -> String {
+    format!("s{step}")
+}
+
+/// The calls that worked, each argument with its origin, and the positions of those that were wanted for themselves.
+pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
+    let mut tracing = Tracing {
+        answers: Answers::default(),
+        vocabulary: Vocabulary::of(workflow.tools),
+        said: Said::of(workflow.said),
+        made: Vec::new(),
+    };
+    let mut steps: Vec<Step<'a>> = Vec::new();
+    for call in workflow.calls.iter().filter(|call| call.worked) {
+        let Some(tool) = workflow.tools.iter().find(|tool| tool.name == call.tool) else { continue };
+        let is_same =
+            |(_, made): &(KnownTool<'_>, MadeCall<'_>)| made.tool == call.tool && made.arguments == call.arguments;
+        // A call that was made again is one call: the later answer may have more.
+        if let Some(known) = tracing.made.iter().position(is_same) {
+            tracing.answers.add(known, call.answer);
+            continue;
+        }
+        steps.push(Step { tool: *tool, arguments: tracing.arguments(tool, call.arguments) });
+        tracing.answers.add(tracing.made.len(), call.answer);
+        tracing.made.push((*tool, *call));
+    }
+    let finals = finals(&steps);
+    (!finals.is_empty()).then_some((steps, finals))
+}
+
+/// The last call, and those that change something and feed none that is kept.
+fn finals(steps: &[Step<'_>]) -> Vec<usize> {
+    let (mut finals, mut needed) = (Vec::new(), vec![false; steps.len()]);
+    for (at, step) in steps.iter().enumerate().rev() {
+        let is_needed = needed.get(at).copied().unwrap_or_default();
+        let is_final = at + 1 == steps.len() || step.tool.changes && !is_needed;
+        if is_final {
+            finals.push(at);
+        }
+        if is_final || is_needed {
+            for feeder in step.feeders() {
+                needed.get_mut(feeder).into_iter().for_each(|needed| *needed = true);
+            }
+        }
+    }
+    finals.reverse();
+    finals
+}
+
+impl Step<'_> {
+    /// The positions of the calls that feed it.
+    pub(super) fn feeders(&self) -> impl Iterator<Item = usize> {
+        let known = self.arguments.iter().filter_map(|(_, origin)| match origin {
+            Origin::Known(source) => Some(source),
+            Origin::Input(_) => None,
+        });
+        known.flat_map(Source::references).filter_map(|reference| reference.node.strip_prefix('s')?.parse().ok())
+    }
+}
+
+/// What is known while calls are gone through.
+struct Tracing<'a> {
+    answers: Answers,
+    vocabulary: Vocabulary,
+    said: Said,
+    made: Vec<(KnownTool<'a>, MadeCall<'a>)>,
+}
+
+/// Which item of which call's list an argument's value is of: all that a call chooses from one list is of one item.
+type Choices = Vec<(usize, usize)>;
+
+impl Tracing<'_> {
+    fn arguments(&self, tool: &KnownTool<'_>, arguments: &Value) -> Vec<(String, Origin)> {
+        let parameters = Parameters::of(tool.parameters);
+        let mut choices = Choices::new();
+        // Of an argument that the schema does not know, even the name is somebody's.
+        let known = arguments.as_object().into_iter().flatten();
+        let known = known.filter_map(|(name, value)| Some((parameters.get(name)?, value)));
+        let origin = |(parameter, value): (super::schema::Parameter<'_>, &Value)| {
+            let taker = Taker { tool: tool.name, parameter: parameter.name };
+            (parameter.name.to_owned(), self.origin(taker, parameter.schema(), value, &mut choices))
+        };
+        known.filter(|(_, value)| !value.is_null()).map(origin).collect()
+    }
+
+    fn origin(&self, taker: Taker<'_>, schema: &Schema<'_>, value: &Value, choices: &mut Choices) -> Origin {
+        if let Some(source) = self.plain(taker, schema, value, choices) {
+            return Origin::Known(source);
+        }
+        let before = choices.len();
+        let mut outputs = Vec::new();
+        match self.composed(taker, schema, value, &mut outputs, choices) {
+            Some(template) if !outputs.is_empty() => Origin::Known(Source::Composed { value: template, outputs }),
+            _ => {
+                choices.truncate(before);
+                Origin::Input(Some(value.clone()))
+            }
+        }
+    }
+
+    /// A value as a whole: from an answer, or the schema's own.
+    fn plain(&self, taker: Taker<'_>, schema: &Schema<'_>, value: &Value, choices: &mut Choices) -> Option<Source> {
+        let constant = || Some(Source::Value { value: value.clone(), words: String::new() });
+        if schema.fixes(value) {
+            return constant();
+        }
+        if let Some(place) = self.place(taker, value, schema.lists(value), choices) {
+            choices.extend(place.index.map(|index| (place.step, index)));
+            return Some(Source::Output(reference(place)));
+        }
+        (schema.lists(value) && !self.said.has(value)).then(constant).flatten()
+    }
+
+    /// A list or an object all of whose parts are known, as a template with `{1}` for the first output.
+    fn composed(
+        &self,
+        taker: Taker<'_>,
+        schema: &Schema<'_>,
+        value: &Value,
+        outputs: &mut Vec<Reference>,
+        choices: &mut Choices,
+    ) -> Option<Value> {
+        match value {
+            Value::Array(items) if !items.is_empty() => {
+                let inner = schema.items()?;
+                items.iter().map(|item| self.part(taker, &inner, item, outputs, choices)).collect()
+            }
+            Value::Object(members) if !members.is_empty() => {
+                let mut template = Map::new();
+                for (name, member) in members {
+                    let inner = schema.member(name)?;
+                    let taker = Taker { parameter: name, ..taker };
+                    template.insert(name.clone(), self.part(taker, &inner, member, outputs, choices)?);
+                }
+                Some(Value::Object(template))
+            }
+            _ => None,
+        }
+    }
+
+    fn part(
+        &self,
+        taker: Taker<'_>,
+        schema: &Schema<'_>,
+        value: &Value,
+        outputs: &mut Vec<Reference>,
+        choices: &mut Choices,
+    ) -> Option<Value> {
+        match self.plain(taker, schema, value, choices) {
+            Some(Source::Output(reference)) if outputs.len() < MAX_PARTS => {
+                outputs.push(reference);
+                Some(format!("{{{}}}", outputs.len()).into())
+            }
+            // A constant with a brace would be read as an output's place.
+            Some(Source::Value { value, .. }) => (!value.to_string().contains('{')).then_some(value),
+            Some(_) => None,
+            None => self.composed(taker, schema, value, outputs, choices),
+        }
+    }
+
+    /// Where a value came from. What the document links comes before what names suggest; a value that many things have needs names that
+    /// agree, and one that the user said is the user's.
+    fn place(&self, taker: Taker<'_>, value: &Value, listed: bool, choices: &Choices) -> Option<&Place> {
+        let is_common = listed || is_trivial(value);
+        let is_said = self.said.has(value);
+        let mut best: Option<((bool, f32, bool), &Place)> = None;
+        for place in self.answers.places(value).iter().filter(|place| self.vocabulary.has(&place.output)) {
+            let Some((producer, made)) = self.made.get(place.step) else { continue };
+            let is_other_item = place
+                .index
+                .is_some_and(|index| choices.iter().any(|(step, chosen)| *step == place.step && *chosen != index));
+            if is_other_item || is_echo(made.arguments, value, place) {
+                continue;
+            }
+            let is_linked = producer.links.iter().any(|link| {
+                link.tool == taker.tool && link.argument == taker.parameter && link.pointer == place.output.as_str()
+            });
+            let Fit { agrees, score } = fit(taker, producer.name, &place.output);
+            if !is_linked && (is_common && !agrees || !is_common && is_said) {
+                continue;
+            }
+            let rank = (is_linked, score, place.index.is_none());
+            if best.as_ref().is_none_or(|(known, _)| rank > *known) {
+                best = Some((rank, place));
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+}
+
+/// Does the call only repeat what it was given?
+fn is_echo(arguments: &Value, value: &Value, place: &Place) -> bool {
+    let field = place.output.tokens().pop().unwrap_or_default();
+    let is_trivial = is_trivial(value);
+    let Some(wanted) = key(value) else { return false };
+    let mut open: Vec<(&str, &Value)> = vec![("", arguments)];
+    while let Some((name, argument)) = open.pop() {
+        match argument {
+            Value::Object(members) => open.extend(members.iter().map(|(name, member)| (name.as_str(), member))),
+            Value::Array(items) => open.extend(items.iter().map(|item| (name, item))),
+            _ => {}
+        }
+        if key(argument).as_deref() == Some(wanted.as_str()) && (!is_trivial || is_same_name(name, &field)) {
+            return true;
+        }
+    }
+    false
+}
+
+fn reference(place: &Place) -> Reference {
+    let item = if place.index.is_some() { Item::Chosen } else { place.item };
+    Reference { node: label(place.step), output: place.output.clone(), item }
+}

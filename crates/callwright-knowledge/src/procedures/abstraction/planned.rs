@@ -1,0 +1,78 @@
+//! A plan that was followed, in general terms.
+
+use serde_json::Value;
+
+use super::KnownTool;
+use super::origins::{Origin, Step, label};
+use super::schema::{Parameters, Schema};
+use super::vocabulary::Vocabulary;
+use callwright_types::Plan;
+use callwright_types::plan::{Item, Reference, Source};
+
+/// The calls of a plan, and the positions of its goals; `None` where a tool is not known.
+pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
+    let vocabulary = Vocabulary::of(tools);
+    let at = |label: &str| plan.nodes().iter().position(|node| node.label == label);
+    let relabelled = |known: &str| label(at(known).unwrap_or(usize::MAX));
+    let mut steps = Vec::new();
+    for node in plan.nodes() {
+        let tool = tools.iter().find(|tool| tool.name == node.tool)?;
+        let parameters = Parameters::of(tool.parameters);
+        let known = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
+        let arguments = known.map(|(parameter, argument)| {
+            let origin = match origin(&argument.source, parameter.schema(), &vocabulary) {
+                Origin::Known(source) => Origin::Known(source.relabelled(relabelled)),
+                input => input,
+            };
+            (argument.name.clone(), origin)
+        });
+        steps.push(Step { tool: *tool, arguments: arguments.collect() });
+    }
+    let finals: Option<Vec<usize>> = plan.finals().iter().map(|label| at(label)).collect();
+    Some((steps, finals?))
+}
+
+fn origin(source: &Source, schema: &Schema<'_>, vocabulary: &Vocabulary) -> Origin {
+    match source {
+        Source::Value { value, words } if schema.fixes(value) || words.is_empty() && schema.lists(value) => {
+            Origin::Known(Source::Value { value: value.clone(), words: String::new() })
+        }
+        Source::Value { value, .. } => Origin::Input(Some(value.clone())),
+        Source::Output(reference) if vocabulary.has(&reference.output) => {
+            Origin::Known(Source::Output(general(reference)))
+        }
+        Source::Composed { value, outputs }
+            if is_general(value, schema) && outputs.iter().all(|reference| vocabulary.has(&reference.output)) =>
+        {
+            Origin::Known(Source::Composed { value: value.clone(), outputs: outputs.iter().map(general).collect() })
+        }
+        Source::Output(_) | Source::Composed { .. } | Source::Missing { .. } => Origin::Input(None),
+    }
+}
+
+/// A certain item of a list was that of one request; the first is the best of many.
+fn general(reference: &Reference) -> Reference {
+    let item = match reference.item {
+        Item::Index(index) if index > 0 => Item::Chosen,
+        item => item,
+    };
+    Reference { item, ..reference.clone() }
+}
+
+/// Is it made of outputs alone, and of what the schema has?
+fn is_general(template: &Value, schema: &Schema<'_>) -> bool {
+    match template {
+        Value::String(text) if is_output(text) => true,
+        Value::Array(items) => schema.items().is_some_and(|inner| items.iter().all(|item| is_general(item, &inner))),
+        Value::Object(members) => {
+            members.iter().all(|(name, member)| schema.member(name).is_some_and(|inner| is_general(member, &inner)))
+        }
+        scalar => schema.fixes(scalar),
+    }
+}
+
+/// `{1}`, `{2}`, ...
+fn is_output(text: &str) -> bool {
+    let number = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}

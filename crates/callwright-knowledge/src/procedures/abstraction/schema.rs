@@ -1,0 +1,191 @@
+//! What the schema of a tool's arguments says of each of them.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value};
+
+use callwright_common::schema::resolve;
+use callwright_types::memory::is_identifier;
+
+/// Schemas that make one together (`$ref`, `allOf`, `anyOf`, `oneOf`), at most.
+const MAX_PARTS: usize = 32;
+
+/// Levels of a client's schema whose names are taken over.
+const MAX_NAMED_DEPTH: usize = 6;
+
+/// Names of a client's schema that are taken over, at most.
+const MAX_NAMES: usize = 512;
+
+/// A client's own schema without everything but names: of a client's tools a procedure holds nothing else, so abstraction is not shown more. Parameters whose
+/// names are no identifiers are left out.
+pub fn names_only(parameters: &Value) -> Value {
+    let mut left = MAX_NAMES;
+    named(&Schema::of(parameters, parameters), MAX_NAMED_DEPTH, &mut left)
+}
+
+fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
+    let mut named_schema = Map::new();
+    if depth == 0 {
+        return Value::Object(named_schema);
+    }
+    let mut members = Map::new();
+    let names = schema.parts.iter().filter_map(|part| part.get("properties")?.as_object()).flatten();
+    for (name, member) in names.filter(|(name, _)| is_identifier(name)) {
+        if *left == 0 || members.contains_key(name) {
+            continue;
+        }
+        *left -= 1;
+        members.insert(name.clone(), named(&Schema::of(schema.root, member), depth - 1, left));
+    }
+    if !members.is_empty() {
+        named_schema.insert("properties".to_owned(), Value::Object(members));
+    }
+    if let Some(items) = schema.items() {
+        named_schema.insert("items".to_owned(), named(&items, depth - 1, left));
+    }
+    Value::Object(named_schema)
+}
+
+/// A schema with all that holds beside it.
+#[derive(Debug, Clone)]
+pub(in crate::procedures) struct Schema<'s> {
+    root: &'s Value,
+    parts: Vec<&'s Map<String, Value>>,
+}
+
+/// A parameter of a tool.
+#[derive(Debug, Clone)]
+pub(in crate::procedures) struct Parameter<'s> {
+    pub(super) name: &'s str,
+    schema: Schema<'s>,
+}
+
+/// The parameters of a tool.
+#[derive(Debug, Clone)]
+pub(in crate::procedures) struct Parameters<'s> {
+    schema: Schema<'s>,
+}
+
+impl<'s> Parameters<'s> {
+    pub(in crate::procedures) fn of(parameters: &'s Value) -> Self {
+        Self { schema: Schema::of(parameters, parameters) }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Parameter<'s>> {
+        let members = self.schema.parts.iter().filter_map(|part| part.get("properties")?.as_object());
+        let root = self.schema.root;
+        members.flatten().map(move |(name, schema)| Parameter { name, schema: Schema::of(root, schema) })
+    }
+
+    /// The names of those that every call has to give: required, and without a value of their own.
+    pub(in crate::procedures) fn demanded(&self) -> impl Iterator<Item = &'s str> {
+        let required = self.schema.parts.iter().filter_map(|part| part.get("required")?.as_array());
+        let has_own = |name: &str| {
+            let known = self.get(name);
+            known.is_some_and(|known| known.schema.parts.iter().any(|part| part.contains_key("default")))
+        };
+        required.flatten().filter_map(Value::as_str).filter(move |name| !has_own(name))
+    }
+
+    pub(in crate::procedures) fn get(&self, name: &str) -> Option<Parameter<'s>> {
+        self.iter().find(|parameter| parameter.name == name)
+    }
+}
+
+impl<'s> Parameter<'s> {
+    pub(in crate::procedures) fn schema(&self) -> &Schema<'s> {
+        &self.schema
+    }
+
+    /// What the schema says about it; may be empty.
+    pub(super) fn description(&self) -> &'s str {
+        let said = |keyword: &str| {
+            let mut texts = self.schema.parts.iter().filter_map(|part| part.get(keyword)?.as_str());
+            texts.find(|text| !text.trim().is_empty())
+        };
+        said("description").or_else(|| said("title")).unwrap_or_default()
+    }
+}
+
+impl<'s> Schema<'s> {
+    fn of(root: &'s Value, schema: &'s Value) -> Self {
+        let mut parts: Vec<&Map<String, Value>> = Vec::new();
+        let mut waiting = VecDeque::from([schema]);
+        while let Some(schema) = waiting.pop_front() {
+            let Some(members) = schema.as_object().filter(|_| parts.len() < MAX_PARTS) else { continue };
+            if parts.iter().any(|known| std::ptr::eq(*known, members)) {
+                continue;
+            }
+            parts.push(members);
+            let referred = members.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(root, reference));
+            waiting.extend(referred.map(|(_, target)| target));
+            for keyword in ["allOf", "anyOf", "oneOf"] {
+                waiting.extend(members.get(keyword).and_then(Value::as_array).into_iter().flatten());
+            }
+        }
+        Self { root, parts }
+    }
+
+    /// Has it this value of its own: as its only one, or where none is given?
+    pub(in crate::procedures) fn fixes(&self, value: &Value) -> bool {
+        self.parts.iter().any(|part| part.get("const") == Some(value) || part.get("default") == Some(value))
+    }
+
+    /// Is it one of the values that it lists?
+    pub(in crate::procedures) fn lists(&self, value: &Value) -> bool {
+        let mut lists = self.parts.iter().filter_map(|part| part.get("enum")?.as_array());
+        lists.any(|values| values.contains(value))
+    }
+
+    /// The schema of a member.
+    pub(super) fn member(&self, name: &str) -> Option<Self> {
+        let mut members = self.parts.iter().filter_map(|part| part.get("properties")?.get(name));
+        members.next().map(|schema| Self::of(self.root, schema))
+    }
+
+    /// The schema of the items.
+    pub(super) fn items(&self) -> Option<Self> {
+        self.parts.iter().find_map(|part| part.get("items")).map(|schema| Self::of(self.root, schema))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_schema_says_is_found_behind_references_and_in_parts() {
+        let schema = json!({"allOf": [{"$ref": "#/$defs/Base"}], "$defs": {"Base": {"properties": {
+            "class": {"anyOf": [{"enum": ["economy", "first"]}, {"type": "null"}], "description": "The class."},
+            "items": {"items": {"properties": {"unit": {"const": "kg"}}}}, "limit": {"default": 10}}}}});
+        let parameters = Parameters::of(&schema);
+        let class = parameters.get("class").unwrap();
+        assert_eq!(class.description(), "The class.");
+        assert!(class.schema().lists(&json!("first")) && !class.schema().lists(&json!("second")));
+        assert!(parameters.get("limit").unwrap().schema().fixes(&json!(10)));
+        let unit = parameters.get("items").unwrap().schema().items().and_then(|item| item.member("unit"));
+        assert!(unit.unwrap().fixes(&json!("kg")));
+    }
+
+    #[test]
+    fn of_a_client_s_schema_names_are_left() {
+        let schema = json!({"type": "object", "title": "zq", "description": "zq", "required": ["zq"], "patternProperties": {"^zq": {}},
+            "properties": {"board": {"enum": ["zq"], "const": "zq", "default": "zq", "examples": ["zq"], "title": "zq"},
+                "guests": {"items": {"$ref": "#/$defs/zq"}}, "two zq words": {}},
+            "$defs": {"zq": {"properties": {"name": {"description": "zq"}}}}});
+        let named = names_only(&schema);
+        assert_eq!(named, json!({"properties": {"board": {}, "guests": {"items": {"properties": {"name": {}}}}}}));
+    }
+
+    #[test]
+    fn broken_and_endless_schemas_end() {
+        let endless =
+            json!({"$ref": "#", "allOf": [{"$ref": "#"}], "properties": {"a": {"$ref": "#/nowhere"}, "b": 7}});
+        assert_eq!(Parameters::of(&endless).iter().count(), 2);
+        for broken in [json!(null), json!([1]), json!({"properties": 7}), json!({"properties": [1]})] {
+            assert_eq!(Parameters::of(&broken).iter().count(), 0, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
+use crate::procedures::Settings;
+use callwright_common::json::Pointer;
+use callwright_types::memory::{Backing, ClientTool};
+use callwright_types::plan::{Argument, Item, Node, Reference, Source};
+use callwright_types::{OutputField, OutputLink, Owner, Plan, ProcedureDraft, Tool};
+
+struct World {
+    schemas: Vec<Value>,
+    outputs: Vec<OutputField>,
+    links: Vec<OutputLink>,
+}
+
+impl World {
+    fn new() -> Self {
+        let schemas = vec![
+            json!({"properties": {"name": {"type": "string"}}, "required": ["name"]}),
+            json!({"properties": {"day": {"type": "string"}, "min_seats": {"type": "integer"}}}),
+            json!({"properties": {
+                "person_id": {"type": "string"}, "room_id": {"type": "string", "description": "The room."},
+                "day": {"type": "string", "description": "Day of the meeting."}, "guests": {"type": "integer"},
+                "class": {"enum": ["small", "large"]}, "unit": {"const": "hours"},
+                "people": {"type": "array", "items": {"type": "object", "properties": {"id": {}, "role": {"enum": ["host"]}}}}},
+                "required": ["person_id", "room_id"]}),
+            json!({"properties": {"to": {"type": "string"}, "text": {"type": "string"}}}),
+        ];
+        Self { schemas, outputs: Vec::new(), links: Vec::new() }
+    }
+
+    fn tools(&self) -> Vec<KnownTool<'_>> {
+        let tool = |at: usize, name, description, changes| KnownTool {
+            name,
+            toolset: Some("rooms"),
+            client: None,
+            description,
+            parameters: &self.schemas[at],
+            outputs: &self.outputs,
+            links: if at == 0 { &self.links } else { &[] },
+            changes,
+        };
+        vec![
+            tool(0, "find_person", "Finds a person by name.", false),
+            tool(1, "list_rooms", "Lists the meeting rooms that are free on a day.", false),
+            tool(2, "book_room", "Books a meeting room. It is yours then.", true),
+            tool(3, "send_mail", "", true),
+        ]
+    }
+}
+
+type Made = (&'static str, Value, Value, bool);
+
+fn drafted(world: &World, made: &[Made], said: &str) -> Option<ProcedureDraft> {
+    let calls: Vec<MadeCall<'_>> = made
+        .iter()
+        .map(|(tool, arguments, answer, worked)| MadeCall { tool, arguments, answer, worked: *worked })
+        .collect();
+    let workflow = Workflow { calls: &calls, tools: &world.tools(), said: &[said] };
+    draft_of_calls(&workflow, Backing::Seen, &Settings::default())
+}
+
+fn booking() -> Vec<Made> {
+    vec![
+        ("find_person", json!({"name": "Jack"}), json!({"id": "P-17", "name": "Jack"}), true),
+        ("list_rooms", json!({"day": "2026-05-15"}), json!({"rooms": [{"id": "R1"}, {"id": "R2"}]}), true),
+        (
+            "book_room",
+            json!({"person_id": "P-17", "room_id": "R2", "day": "2026-05-15", "guests": 2}),
+            json!({"booking": "B-1"}),
+            true,
+        ),
+    ]
+}
+
+const SAID: &str = "Book a room for Jack on Friday, for two.";
+
+#[test]
+fn a_workflow_becomes_a_procedure_in_general_terms() {
+    let draft = drafted(&World::new(), &booking(), SAID).unwrap();
+    let inputs: Vec<(&str, &str)> =
+        draft.input.iter().map(|input| (input.name.as_str(), input.description.as_str())).collect();
+    // The day is one input, though two calls take it.
+    assert_eq!(inputs, [("name", ""), ("day", ""), ("guests", "")]);
+    assert_eq!(draft.output, "Books a meeting room");
+    assert_eq!(
+        draft.steps,
+        [
+            "find_person: name given",
+            "list_rooms: day given",
+            "book_room: person_id from step 1's /id; room_id chosen from step 2's /rooms/0/id; day and guests given",
+        ]
+    );
+    assert_eq!(draft.toolsets, ["rooms"]);
+    assert_eq!(draft.plan.finals(), ["step3"]);
+    let missing: Vec<(&str, &str)> =
+        draft.plan.missing().map(|missing| (missing.node.label.as_str(), missing.question)).collect();
+    assert_eq!(missing, [("step1", "name"), ("step2", "day"), ("step3", "day"), ("step3", "guests")]);
+    let shown = serde_json::to_string(&draft).unwrap();
+    for value in ["Jack", "P-17", "R2", "2026", "B-1"] {
+        assert!(!shown.contains(value), "{value} in {shown}");
+    }
+}
+
+#[test]
+fn failed_and_repeated_calls_and_those_that_fed_nothing_are_left_out() {
+    let mut made = booking();
+    made.insert(0, ("find_person", json!({"name": "Jak"}), json!({"error": "nobody"}), false));
+    made.insert(1, ("list_rooms", json!({"day": "2026-05-01"}), json!({"rooms": []}), true));
+    let again = made[2].clone();
+    made.insert(3, again);
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    assert_eq!(draft.steps, drafted(&World::new(), &booking(), SAID).unwrap().steps);
+}
+
+#[test]
+fn a_call_that_changes_something_is_kept_though_nothing_takes_its_answer() {
+    let mut made = booking();
+    made.insert(0, ("send_mail", json!({"to": "jill@example.com", "text": "Hello"}), json!("sent"), true));
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    assert_eq!(draft.plan.finals(), ["step1", "step4"]);
+    assert_eq!(draft.output, "send mail; Books a meeting room");
+}
+
+#[test]
+fn one_call_alone_and_one_that_is_too_long_are_no_procedure() {
+    assert_eq!(drafted(&World::new(), &booking()[..1], SAID), None);
+    assert_eq!(drafted(&World::new(), &[], SAID), None);
+    let unknown: Made = ("unheard_of", json!({}), json!({}), true);
+    assert_eq!(drafted(&World::new(), &[unknown.clone(), unknown], SAID), None);
+    let many: Vec<Made> =
+        (0..13).map(|at| ("send_mail", json!({"to": format!("to{at}")}), json!("sent"), true)).collect();
+    assert_eq!(drafted(&World::new(), &many, SAID), None);
+    assert!(drafted(&World::new(), &many[..12], SAID).is_some());
+}
+
+#[test]
+fn what_the_user_said_is_an_input_also_where_an_answer_repeats_it() {
+    let mut made = booking();
+    made[1].2 = json!({"rooms": [{"id": "Blue", "owner": "P-17"}]});
+    made[2].1["room_id"] = json!("Blue");
+    let draft = drafted(&World::new(), &made, "Book the blue one for Jack on Friday").unwrap();
+    assert!(draft.input.iter().any(|input| input.name == "room_id"), "{draft:#?}");
+}
+
+#[test]
+fn common_values_come_from_answers_only_where_names_agree() {
+    let mut made = booking();
+    made[0].2 = json!({"id": 7, "desks": 2});
+    made[2].1["person_id"] = json!(7);
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    let book = draft.plan.node("step3").unwrap();
+    assert!(matches!(book.argument("person_id").unwrap().source, Source::Output(_)));
+    assert!(matches!(book.argument("guests").unwrap().source, Source::Missing { .. }), "2 is no desk");
+}
+
+#[test]
+fn what_the_schema_has_stays_unless_the_user_chose_it() {
+    let mut made = booking();
+    made[2].1["class"] = json!("large");
+    made[2].1["unit"] = json!("hours");
+    let source = |said: &str, name: &str| {
+        let draft = drafted(&World::new(), &made, said).unwrap();
+        draft.plan.node("step3").unwrap().argument(name).unwrap().source.clone()
+    };
+    let constant = |value: &str| Source::Value { value: value.into(), words: String::new() };
+    assert_eq!(source(SAID, "class"), constant("large"));
+    assert_eq!(source("A large one!", "class"), Source::Missing { question: "class".to_owned() });
+    assert_eq!(source("For hours!", "unit"), constant("hours"));
+}
+
+#[test]
+fn lists_and_objects_of_known_parts_are_composed() {
+    let mut made = booking();
+    made[2].1["people"] = json!([{"id": "P-17", "role": "host"}]);
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    let people = draft.plan.node("step3").unwrap().argument("people").unwrap().source.clone();
+    let outputs = vec![Reference { node: "step1".to_owned(), output: Pointer::from("/id"), item: Item::Whole }];
+    assert_eq!(people, Source::Composed { value: json!([{"id": "{1}", "role": "host"}]), outputs });
+    assert!(draft.steps[2].contains("people made of step 1's /id"), "{:?}", draft.steps);
+    made[2].1["people"] = json!([{"id": "P-17", "role": "guest of Jill"}]);
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    assert!(draft.input.iter().any(|input| input.name == "people"), "a part that somebody wrote");
+}
+
+#[test]
+fn two_items_of_one_list_are_not_one_choice() {
+    let mut made = booking();
+    made[0].2 = json!([{"person_id": "P-17", "room_id": "R-17"}, {"person_id": "P-18", "room_id": "R-18"}]);
+    made[1].2 = json!({});
+    made[2].1 = json!({"person_id": "P-17", "room_id": "R-18"});
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    assert!(draft.input.iter().any(|input| input.name == "room_id"));
+    made[2].1 = json!({"person_id": "P-17", "room_id": "R-17"});
+    let draft = drafted(&World::new(), &made, SAID).unwrap();
+    assert!(draft.input.iter().all(|input| input.name != "room_id"));
+}
+
+#[test]
+fn what_the_document_links_comes_first() {
+    let mut world = World::new();
+    world.links = vec![OutputLink { tool: "book_room".into(), argument: "room_id".into(), pointer: "/desk".into() }];
+    let mut made = booking();
+    made[0].2 = json!({"desk": "R2", "id": "P-17"});
+    let draft = drafted(&world, &made, SAID).unwrap();
+    assert!(draft.steps.last().unwrap().contains("room_id from step 1's /desk"), "{:?}", draft.steps);
+}
+
+#[test]
+fn inputs_of_one_name_and_other_values_are_told_apart() {
+    let made = vec![
+        ("send_mail", json!({"to": "jill@example.com", "text": "Hello"}), json!("sent"), true),
+        ("send_mail", json!({"to": "jack@example.com", "text": "Hello"}), json!("sent"), true),
+    ];
+    let draft = drafted(&World::new(), &made, "Greet both.").unwrap();
+    let names: Vec<&str> = draft.input.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(names, ["send_mail.to", "text", "send_mail.to (2)"]);
+}
+
+#[test]
+fn a_plan_that_was_followed_loses_its_values_too() {
+    let world = World::new();
+    let argument = |name: &str, source| Argument { name: name.to_owned(), source };
+    let said = |value: &str| Source::Value { value: value.into(), words: value.to_owned() };
+    let output = |pointer: &str, item| {
+        Source::Output(Reference { node: "call1".to_owned(), output: Pointer::from(pointer), item })
+    };
+    let nodes = vec![
+        Node {
+            label: "call1".to_owned(),
+            tool: "find_person".to_owned(),
+            task: "find Jack".to_owned(),
+            arguments: vec![argument("name", said("Jack"))],
+        },
+        Node {
+            label: "call2".to_owned(),
+            tool: "book_room".to_owned(),
+            task: "book for Jack".to_owned(),
+            arguments: vec![
+                argument("person_id", output("/people/0/id", Item::Index(3))),
+                argument("room_id", output("/jack/secret", Item::Whole)),
+                argument("day", Source::Missing { question: "Which day, Jack?".to_owned() }),
+                argument("class", said("large")),
+                argument("unit", Source::Value { value: "hours".into(), words: String::new() }),
+                argument("jack", said("Jack")),
+            ],
+        },
+    ];
+    let plan = Plan::new(nodes, vec!["call2".to_owned()]).unwrap();
+    let draft = draft_of_plan(&plan, &world.tools(), Backing::Seen, &Settings::default()).unwrap();
+    assert_eq!(
+        draft.steps,
+        [
+            "find_person: name given",
+            "book_room: person_id chosen from step 1's /people/0/id; unit is \"hours\"; room_id, day and class given",
+        ]
+    );
+    let shown = serde_json::to_string(&draft).unwrap().to_lowercase();
+    assert!(!shown.contains("jack"), "{shown}");
+    let unknown: Vec<KnownTool<'_>> = world.tools().into_iter().take(1).collect();
+    assert_eq!(draft_of_plan(&plan, &unknown, Backing::Seen, &Settings::default()), None);
+}
+
+#[test]
+fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
+    let schema = json!({"description": "zq", "properties": {
+        "person_id": {"description": "zq"}, "ward": {"enum": ["zq", "north"]}, "mode": {"const": "zq"}, "kind": {"default": "zq"},
+        "of zq": {}, "people": {"items": {"properties": {"id": {}, "role": {"enum": ["zq"]}}}}}});
+    let (booking, finding) = (names_only(&schema), names_only(&json!({"properties": {"name": {"title": "zq"}}})));
+    let own = |name: &str| {
+        let (description, parameters) = ("zq".to_owned(), Arc::new(schema.clone()));
+        let owner = Owner::Client;
+        ClientTool::of(&Tool { name: name.to_owned(), description, parameters, free_text: false, reads: None, owner })
+            .unwrap()
+    };
+    let clients = [own("find_person"), own("book_slot")];
+    let known = |client, name, parameters| KnownTool {
+        name,
+        toolset: None,
+        client,
+        description: "",
+        parameters,
+        outputs: &[],
+        links: &[],
+        changes: false,
+    };
+    let (found, taken) = (json!({"id": "zq-17", "of zq": "zq"}), json!({}));
+    let finds = json!({"name": "zq"});
+    let books = json!({"person_id": "zq-17", "ward": "north", "mode": "zq", "kind": "zq", "of zq": "zq-17", "people": [{"id": "zq-17", "role": "zq"}]});
+    let call = |tool, arguments, answer| MadeCall { tool, arguments, answer, worked: true };
+    let calls = [call("find_person", &finds, &found), call("book_slot", &books, &taken)];
+    let drafted = |first| {
+        let tools = [known(first, "find_person", &finding), known(Some(&clients[1]), "book_slot", &booking)];
+        draft_of_calls(&Workflow { calls: &calls, tools: &tools, said: &[] }, Backing::Seen, &Settings::default())
+    };
+    let draft = drafted(Some(&clients[0])).unwrap();
+    assert_eq!(
+        draft.steps,
+        ["find_person: name given", "book_slot: person_id from step 1's /id; ward, mode, kind and people given"]
+    );
+    assert_eq!((draft.output.as_str(), draft.toolsets.len()), ("book slot", 0));
+    assert_eq!(draft.client_tools.as_ref().unwrap().len(), 2);
+    let written = serde_json::to_string(&draft).unwrap();
+    assert!(!written.contains("zq") && !written.contains("north"), "{written}");
+    assert_eq!(drafted(None), None, "nobody could tell that tool again");
+}
+
+/// Values with planted secrets as texts, numbers and names of members.
+fn secret_value() -> impl Strategy<Value = Value> {
+    let secret = "zq[a-z0-9]{4,9}";
+    let leaf = prop_oneof![
+        secret.prop_map(Value::from),
+        (7_700_000_i64..7_799_999).prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(json!("large")),
+        Just(json!(2)),
+    ];
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        let name = prop_oneof![Just("id".to_owned()), Just("rooms".to_owned()), secret.prop_map(String::from)];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            proptest::collection::vec((name, inner), 0..3)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Every value in it, some of which later calls take.
+fn parts(value: &Value, found: &mut Vec<Value>) {
+    found.push(value.clone());
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| parts(item, found)),
+        Value::Object(members) => members.values().for_each(|member| parts(member, found)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_anybody_wrote_stays(
+        answers in proptest::collection::vec(secret_value(), 4),
+        own in proptest::collection::vec(secret_value(), 16),
+        picks in proptest::collection::vec(any::<prop::sample::Index>(), 16),
+        takes in proptest::collection::vec(any::<bool>(), 16),
+        said in "(zq[a-z0-9]{4,9} ?){0,4}",
+    ) {
+        let world = World::new();
+        let tools = world.tools();
+        let (mut made, mut known): (Vec<(&str, Value)>, Vec<Value>) = (Vec::new(), Vec::new());
+        let mut values = own.iter().zip(picks).zip(takes);
+        for (tool, answer) in tools.iter().zip(&answers) {
+            let names = tool.parameters["properties"].as_object().unwrap().keys().cloned().chain(["zqname".to_owned()]);
+            let mut arguments = serde_json::Map::new();
+            for name in names {
+                let Some(((own, pick), take)) = values.next() else { break };
+                let value = if take && !known.is_empty() { pick.get(&known).clone() } else { own.clone() };
+                arguments.insert(name, value);
+            }
+            made.push((tool.name, Value::Object(arguments)));
+            parts(answer, &mut known);
+        }
+        let calls: Vec<MadeCall<'_>> = made
+            .iter()
+            .zip(&answers)
+            .map(|((tool, arguments), answer)| MadeCall { tool, arguments, answer, worked: true })
+            .collect();
+        let workflow = Workflow { calls: &calls, tools: &tools, said: &[&said] };
+        let draft = draft_of_calls(&workflow, Backing::Seen, &Settings::default());
+        prop_assert!(draft.is_some(), "two calls change something");
+        let shown = serde_json::to_string(&draft).unwrap();
+        prop_assert!(!shown.contains("zq") && !shown.contains("77"), "{}", shown);
+    }
+}

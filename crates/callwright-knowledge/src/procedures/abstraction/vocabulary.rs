@@ -1,0 +1,109 @@
+//! The words that tools' schemas and documentation have: only these may stand in what is learned.
+
+use std::collections::HashSet;
+
+use super::KnownTool;
+use super::names::{is_index, stems};
+use super::schema::Parameters;
+use callwright_common::json::Pointer;
+use callwright_types::memory::is_identifier;
+
+/// Names of members that say nothing about anybody, which answers have without any documentation of them.
+const USUAL: [&str; 24] = [
+    "code",
+    "content",
+    "count",
+    "data",
+    "date",
+    "day",
+    "description",
+    "end",
+    "id",
+    "item",
+    "key",
+    "list",
+    "name",
+    "number",
+    "output",
+    "reference",
+    "response",
+    "result",
+    "start",
+    "status",
+    "time",
+    "type",
+    "uuid",
+    "value",
+];
+
+/// What may be said of answers. An object can have anything for its keys, names and addresses among them.
+#[derive(Debug)]
+pub(super) struct Vocabulary {
+    words: HashSet<String>,
+    /// Members that the schemas of answers name.
+    members: HashSet<String>,
+}
+
+impl Vocabulary {
+    pub(super) fn of(tools: &[KnownTool<'_>]) -> Self {
+        let mut vocabulary =
+            Self { words: USUAL.iter().map(|word| (*word).to_owned()).collect(), members: HashSet::new() };
+        for tool in tools {
+            vocabulary.words.extend(stems(tool.name));
+            vocabulary.words.extend(stems(tool.description));
+            for parameter in Parameters::of(tool.parameters).iter() {
+                vocabulary.words.extend(stems(parameter.name));
+                vocabulary.words.extend(stems(parameter.description()));
+            }
+            let places = tool.outputs.iter().map(|field| field.pointer.as_str());
+            let places = places.chain(tool.links.iter().map(|link| link.pointer.as_str()));
+            vocabulary.members.extend(places.flat_map(|place| Pointer::from(place).tokens()));
+        }
+        vocabulary
+    }
+
+    /// May this place be told?
+    pub(super) fn has(&self, place: &Pointer) -> bool {
+        place.tokens().iter().all(|token| self.has_member(token))
+    }
+
+    /// May the name of this member be told?
+    pub(super) fn has_member(&self, token: &str) -> bool {
+        let words = stems(token);
+        is_index(token)
+            || self.members.contains(token)
+            || is_identifier(token) && !words.is_empty() && words.iter().all(|word| self.words.contains(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_the_tools_say_may_be_told() {
+        let parameters = json!({"properties": {"person_id": {"description": "Who it is for."}}});
+        let field = callwright_types::OutputField { pointer: "/rooms/0/Ref".to_owned(), ..Default::default() };
+        let tool = KnownTool {
+            name: "bookRoom",
+            toolset: Some("rooms"),
+            client: None,
+            description: "Books a meeting room.",
+            parameters: &parameters,
+            outputs: &[field],
+            links: &[],
+            changes: true,
+        };
+        let vocabulary = Vocabulary::of(&[tool]);
+        for known in ["", "/rooms/7/Ref", "/meetings/0/personId", "/data/id"] {
+            assert!(vocabulary.has(&Pointer::from(known)), "{known}");
+        }
+        for unknown in
+            ["/jack/id", "/jack@example.com", "/P98341/id", "/rooms/0/bookedByJack", "/ ", "/room of a person"]
+        {
+            assert!(!vocabulary.has(&Pointer::from(unknown)), "{unknown}");
+        }
+    }
+}

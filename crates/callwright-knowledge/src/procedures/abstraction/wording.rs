@@ -1,0 +1,91 @@
+//! A procedure in words, made of what tools say of themselves.
+
+use std::fmt::Write as _;
+
+use super::KnownTool;
+use crate::procedures::Settings;
+use callwright_search::retrieval::words;
+use callwright_types::plan::{Item, Node, Reference, Source};
+
+/// Characters of a constant that a step tells.
+const CONSTANT_CHARS: usize = 40;
+
+/// What these tools give, from their descriptions, else their names.
+pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, settings: &Settings) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for tool in tools {
+        let sentence = first_sentence(tool.description).trim_end_matches('.');
+        let text = if sentence.is_empty() { words(tool.name).join(" ") } else { sentence.to_owned() };
+        let text = beginning(&text, settings.description_chars);
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.join("; ")
+}
+
+/// A call in a line: the tool, and where each of its arguments comes from. Labels are `stepN`.
+pub(in crate::procedures) fn step_words(node: &Node) -> String {
+    let (mut parts, mut given) = (Vec::new(), Vec::new());
+    for argument in &node.arguments {
+        let name = argument.name.as_str();
+        match &argument.source {
+            Source::Missing { .. } => given.push(name),
+            Source::Value { value, .. } => {
+                parts.push(format!("{name} is {}", beginning(&value.to_string(), CONSTANT_CHARS)));
+            }
+            Source::Output(reference) => parts.push(format!("{name} {} {}", taken(reference), place(reference))),
+            Source::Composed { outputs, .. } => {
+                let places: Vec<String> = outputs.iter().map(place).collect();
+                let places: Vec<&str> = places.iter().map(String::as_str).collect();
+                parts.push(format!("{name} made of {}", listed(&places)));
+            }
+        }
+    }
+    if !given.is_empty() {
+        parts.push(format!("{} given", listed(&given)));
+    }
+    let mut text = node.tool.clone();
+    if !parts.is_empty() {
+        let _ = write!(text, ": {}", parts.join("; "));
+    }
+    text
+}
+
+fn taken(reference: &Reference) -> &'static str {
+    match reference.item {
+        Item::Chosen => "chosen from",
+        Item::Index(_) => "the first of",
+        Item::Whole => "from",
+    }
+}
+
+fn place(reference: &Reference) -> String {
+    let number = reference.node.trim_start_matches("step");
+    match reference.output.as_str() {
+        "" => format!("step {number}'s answer"),
+        pointer => format!("step {number}'s {pointer}"),
+    }
+}
+
+/// `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The first sentence, without line breaks.
+pub(super) fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |at| at + 1);
+    line.get(..end).unwrap_or_default().trim()
+}
+
+/// The first characters of a text.
+pub(super) fn beginning(text: &str, chars: usize) -> String {
+    text.chars().take(chars).collect()
+}

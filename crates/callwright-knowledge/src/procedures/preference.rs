@@ -1,0 +1,131 @@
+//! Several procedures that fit a request as well: which of them is followed?
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use callwright_types::Procedure;
+use callwright_types::plan::Source;
+
+/// Of procedures that fit a request as well, in the order in which they were learned, the one to follow, if it `can_be` followed: where all give the
+/// same, one that needs nothing that another one does without, and of such ones the one that went best; of equals the one that was learned
+/// first. `None` where they do not give the same, or each needs something of its own: the request alone tells then, and a model has to
+/// read it.
+pub(super) fn preferred<'a>(
+    fitting: &[&'a Arc<Procedure>],
+    can_be: impl Fn(&Procedure) -> bool,
+) -> Option<&'a Arc<Procedure>> {
+    let (first, others) = fitting.split_first()?;
+    if others.iter().any(|other| given(other) != given(first)) {
+        return None;
+    }
+    let usable: Vec<&Arc<Procedure>> = fitting.iter().copied().filter(|procedure| can_be(procedure)).collect();
+    let least = usable.iter().map(|procedure| needs(procedure)).min_by_key(BTreeSet::len)?;
+    if usable.iter().any(|procedure| !needs(procedure).is_superset(&least)) {
+        return None;
+    }
+    // Of equals the first is the least.
+    let frugal = usable.into_iter().filter(|procedure| needs(procedure) == least);
+    frugal.min_by(|one, other| trust(other).total_cmp(&trust(one)))
+}
+
+/// What a procedure gives: its goals' tools, their arguments, and the values that are always the same.
+fn given(procedure: &Procedure) -> Vec<(&str, BTreeSet<(&str, String)>)> {
+    let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
+    let mut given: Vec<_> = goals
+        .map(|goal| {
+            let arguments = goal.arguments.iter().map(|argument| match &argument.source {
+                Source::Value { value, .. } => (argument.name.as_str(), Value::to_string(value)),
+                _ => (argument.name.as_str(), String::new()),
+            });
+            (goal.tool.as_str(), arguments.collect())
+        })
+        .collect();
+    given.sort_unstable();
+    given
+}
+
+/// The names of what it needs.
+fn needs(procedure: &Procedure) -> BTreeSet<&str> {
+    procedure.input.iter().map(|input| input.name.as_str()).collect()
+}
+
+/// How likely it is to go well again, by Laplace's rule of succession: of all turns that are known of it, those that verified it and those that it was
+/// shown to.
+fn trust(procedure: &Procedure) -> f64 {
+    let (verified, tally) = (procedure.evidence.len() as f64, procedure.tally);
+    (verified + tally.helped as f64 + 1.0) / (verified + tally.uses as f64 + 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedures::testing::{evidence, procedure};
+    use callwright_types::memory::EvidenceKind;
+
+    /// A way to book a room by these calls before, which verified outcomes and turns speak for.
+    fn way(first: &[(&str, &str, &str)], verified: usize, (uses, helped): (u64, u64)) -> Arc<Procedure> {
+        let goal = [("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
+        let mut way = Procedure::clone(&procedure("a", "Books a room", &[first, &goal].concat()));
+        way.evidence = (0..verified).map(|number| evidence(EvidenceKind::Mended, &number.to_string())).collect();
+        (way.tally.uses, way.tally.helped, way.tally.hurt) = (uses, helped, uses - helped);
+        Arc::new(way)
+    }
+
+    fn tool(found: Option<&Arc<Procedure>>) -> Option<&str> {
+        found.map(|found| found.plan.nodes()[0].tool.as_str())
+    }
+
+    #[test]
+    fn evidence_and_turns_decide_between_ways_to_the_same() {
+        let (find, list) = ([("find_person", "name", "?")], [("list_people", "name", "?")]);
+        for (one, other, expected) in [
+            ((1, (0, 0)), (1, (0, 0)), "find_person"),
+            ((1, (0, 0)), (2, (0, 0)), "list_people"),
+            ((9, (10, 2)), (1, (0, 0)), "list_people"),
+            ((9, (10, 9)), (9, (10, 10)), "list_people"),
+            ((9, (10, 10)), (9, (10, 9)), "find_person"),
+        ] {
+            let (one, other) = (way(&find, one.0, one.1), way(&list, other.0, other.1));
+            assert_eq!(tool(preferred(&[&one, &other], |_| true)), Some(expected), "{one:?} {other:?}");
+        }
+        let (find, list) = (way(&find, 9, (0, 0)), way(&list, 1, (0, 0)));
+        let is_left = |procedure: &Procedure| procedure.plan.nodes()[0].tool != "find_person";
+        assert_eq!(
+            tool(preferred(&[&find, &list], is_left)),
+            Some("list_people"),
+            "a tool of the better one is otherwise now"
+        );
+        assert_eq!(preferred(&[&find, &list], |_| false), None);
+        assert_eq!(preferred(&[], |_| true), None);
+    }
+
+    #[test]
+    fn what_needs_less_is_followed_and_where_each_needs_something_else_none_is() {
+        let by_name = way(&[("find_person", "name", "?")], 1, (0, 0));
+        let by_both = way(&[("find_person", "name", "?"), ("find_person", "floor", "?")], 9, (9, 9));
+        let by_mail = way(&[("find_mail", "mail", "?")], 9, (9, 9));
+        assert_eq!(preferred(&[&by_both, &by_name], |_| true), Some(&by_name));
+        assert_eq!(preferred(&[&by_name, &by_mail], |_| true), None);
+        assert_eq!(preferred(&[&by_both, &by_name, &by_mail], |_| true), None);
+    }
+
+    #[test]
+    fn what_gives_something_else_leaves_it_in_doubt() {
+        let one = way(&[("find_person", "name", "?")], 9, (0, 0));
+        let cancel =
+            procedure("a", "Books a room", &[("find_person", "name", "?"), ("cancel_room", "person_id", "step1/id")]);
+        assert_eq!(preferred(&[&one, &cancel], |_| true), None);
+        // The same tool, for something else each time.
+        let with = |unit: &str| {
+            let mut way = Procedure::clone(&one);
+            let told = serde_json::to_string(&way.plan).unwrap().replace("{\"missing\":{\"question\":\"day\"}}", unit);
+            way.plan = serde_json::from_str(&told).unwrap();
+            Arc::new(way)
+        };
+        let (day, week) = (r#"{"value":{"value":"day","words":""}}"#, r#"{"value":{"value":"week","words":""}}"#);
+        assert_eq!(preferred(&[&with(day), &with(week)], |_| true), None);
+        assert!(preferred(&[&with(day), &with(day)], |_| true).is_some());
+    }
+}

@@ -1,0 +1,62 @@
+//! Procedures for unit tests, in few words.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::merging::{Joined, join};
+use super::{Settings, Shelved};
+use callwright_common::json::Pointer;
+use callwright_types::memory::{Backing, EvidenceKind, ProcedureInput};
+use callwright_types::plan::{Argument, Item, Node, Reference, Source};
+use callwright_types::{Evidence, Plan, Procedure, ProcedureDraft, Scope};
+
+/// A draft of these arguments, by tool and name: `?` is an input of that name, `stepN/POINTER` an output. Tools are called in the order in
+/// which they stand here first; the last one is the goal.
+pub fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut input: Vec<ProcedureInput> = Vec::new();
+    for (tool, name, from) in arguments {
+        if nodes.last().is_none_or(|node| node.tool != *tool) {
+            let label = format!("step{}", nodes.len() + 1);
+            nodes.push(Node { label, tool: (*tool).to_owned(), task: String::new(), arguments: Vec::new() });
+        }
+        let source = match from.split_once('/') {
+            Some((node, pointer)) => Source::Output(Reference {
+                node: node.to_owned(),
+                output: Pointer::from(format!("/{pointer}").as_str()),
+                item: Item::Whole,
+            }),
+            None => Source::Missing { question: (*name).to_owned() },
+        };
+        if *from == "?" && input.iter().all(|known| known.name != *name) {
+            input.push(ProcedureInput { name: (*name).to_owned(), description: String::new() });
+        }
+        let node = nodes.last_mut().unwrap();
+        node.arguments.push(Argument { name: (*name).to_owned(), source });
+    }
+    let steps = nodes.iter().map(super::abstraction::step_words).collect();
+    let finals = vec![nodes.last().unwrap().label.clone()];
+    let plan = Plan::new(nodes, finals).unwrap();
+    let (toolsets, client_tools) = (Vec::new(), Some(Vec::new()));
+    ProcedureDraft { toolsets, client_tools, input, output: output.to_owned(), steps, plan, backing: Backing::Seen }
+}
+
+/// Evidence by a trace.
+pub fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
+    Evidence { kind, trace: Some(trace.to_owned()), session: None, source: None, at: Timestamp::UNIX_EPOCH }
+}
+
+/// The procedure of a draft, in the scope of a group.
+pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
+    let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
+    let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
+    let Joined::New(procedure) = joined else { panic!("{joined:?}") };
+    Arc::new(procedure)
+}
+
+/// The same, ready for a library that finds it by words.
+pub fn shelved(procedure: &Arc<Procedure>) -> Shelved {
+    Shelved { procedure: Arc::clone(procedure), vector: None }
+}

@@ -1,0 +1,89 @@
+//! Asking a model within a budget.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Budget;
+use crate::procedures::Settings;
+use callwright_common::json::bare;
+use callwright_common::tokens::estimated;
+use callwright_openai::Role;
+use callwright_types::Cost;
+use callwright_upstream::{Answered, Manner, TextSource};
+
+/// Longest answer that is read, in bytes.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// One request: what is said, and the JSON Schema of the answer.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    pub(super) messages: Vec<(Role, String)>,
+    pub(super) form: Value,
+}
+
+/// What was asked for; `None` where no answer of the form came, however often it was asked.
+pub(super) type Asking<T> = Option<T>;
+
+/// Why nothing more can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Stop {
+    #[error("the outline takes more than {0} requests")]
+    Requests(u64),
+    #[error("the outline takes more than {0} tokens")]
+    Tokens(u64),
+    #[error("{0}")]
+    Unanswered(String),
+}
+
+/// Asks, and keeps account.
+#[derive(Debug)]
+pub(super) struct Asker<'a> {
+    pub(super) source: &'a dyn TextSource,
+    pub(super) budget: Budget,
+    pub(super) spent: Cost,
+    pub(super) settings: &'a Settings,
+}
+
+impl Asker<'_> {
+    /// Asks; again where the answer cannot be read, as often as the settings say.
+    pub(super) async fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt) -> Result<Asking<T>, Stop> {
+        for _ in 0..self.settings.tries.max(1) {
+            if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read) {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The text of an answer; `None` where it was cut off.
+    async fn once(&mut self, prompt: &Prompt) -> Result<Option<String>, Stop> {
+        let size: usize = prompt.messages.iter().map(|(_, text)| estimated(text)).sum();
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        let left = self.budget.requests.saturating_sub(self.spent.requests);
+        if left == 0 {
+            return Err(Stop::Requests(self.budget.requests));
+        }
+        if self.spent.tokens().saturating_add(size) > self.budget.tokens {
+            return Err(Stop::Tokens(self.budget.tokens));
+        }
+        let manner = Manner { temperature: self.settings.temperature, form: Some(&prompt.form), requests: Some(left) };
+        let exchange = self.source.ask(&prompt.messages, manner).await;
+        let answered = match &exchange.answered {
+            Ok(Answered::Text(text)) => u64::try_from(estimated(text)).unwrap_or(u64::MAX),
+            _ => 0,
+        };
+        let (prompt_tokens, completion_tokens) =
+            exchange.usage.map_or((size, answered), |usage| (usage.prompt_tokens, usage.completion_tokens));
+        self.spent.add(Cost { requests: exchange.requests.max(1), prompt_tokens, completion_tokens });
+        match exchange.answered.map_err(Stop::Unanswered)? {
+            Answered::Text(text) => Ok(Some(text)),
+            Answered::CutOff => Ok(None),
+            Answered::Refused(reason) => Err(Stop::Unanswered(format!("the model refuses: {reason}"))),
+        }
+    }
+}
+
+/// Reads an answer: one JSON object, alone or in a Markdown fence.
+fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
+    (text.len() <= MAX_BYTES).then(|| serde_json::from_str(bare(text)).ok()).flatten()
+}

@@ -1,0 +1,113 @@
+//! Looking up procedures while an outline is made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::prompts::Known;
+use crate::procedures::{InPlay, Library, Query, Settings, Wording, compose, feed};
+use callwright_search::embedding::Embedder;
+use callwright_types::{OutputField, Procedure, Scope};
+
+/// What the answers of the tool of a name hold, where that is known.
+pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
+
+/// Where procedures are looked up.
+#[derive(Clone, Copy)]
+pub struct Lookup<'a> {
+    /// The procedures.
+    pub library: &'a Library,
+    /// Whose they are.
+    pub scope: &'a Scope,
+    /// Which tools are in play.
+    pub in_play: &'a InPlay<'a>,
+    /// What answers hold: it tells which procedure gives what another one needs.
+    pub outputs: &'a Outputs<'a>,
+    /// Is the procedure of this id withheld from the turn, to see whether it goes well without it?
+    pub withheld: &'a (dyn Fn(&str) -> bool + Sync),
+    /// What makes vectors of questions; none where procedures are found by words alone.
+    pub embedder: Option<&'a dyn Embedder>,
+}
+
+impl fmt::Debug for Lookup<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookup").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// Procedures that were found, each once.
+#[derive(Debug, Default)]
+pub(super) struct Retrieved {
+    found: Vec<(String, Known)>,
+}
+
+/// What fits a request.
+#[derive(Debug, Default)]
+pub(super) struct Fitting {
+    /// The ids of the procedures that fit best, the withheld ones among them, best first.
+    pub(super) ids: Vec<String>,
+    /// What is shown.
+    pub(super) shown: Vec<FoundWords>,
+}
+
+/// A procedure that was found: its id, none where it is made of two, and its words.
+pub(super) type FoundWords = (Option<String>, Known);
+
+impl Retrieved {
+    pub(super) fn add(&mut self, found: &[FoundWords]) {
+        for (id, known) in found {
+            let Some(id) = id else { continue };
+            if self.found.iter().all(|(present, _)| present != id) {
+                self.found.push((id.clone(), known.clone()));
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.found.iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    pub(super) fn wordings(self) -> Vec<Known> {
+        self.found.into_iter().map(|(_, known)| known).collect()
+    }
+}
+
+impl Lookup<'_> {
+    /// The procedures that fit a text best, without those that are withheld.
+    pub(super) async fn find(&self, text: &str, k: usize) -> Vec<FoundWords> {
+        let found = self.best(text, k).await.into_iter();
+        let shown = found.filter(|procedure| !(self.withheld)(&procedure.id));
+        shown.map(|procedure| (Some(procedure.id.clone()), Wording::of(&procedure).into())).collect()
+    }
+
+    async fn best(&self, text: &str, k: usize) -> Vec<Arc<Procedure>> {
+        // Without a vector words alone decide.
+        let vector = match self.embedder {
+            Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
+            None => None,
+        };
+        let query = Query { scope: self.scope, text, vector: vector.as_ref(), in_play: self.in_play };
+        self.library.recall(&query, k).into_iter().map(|found| found.procedure).collect()
+    }
+
+    /// The same for the request itself. Where another procedure gives an input of the best one, both together come behind.
+    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Fitting {
+        let fitting = self.best(request, settings.k).await;
+        let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();
+        let known: Vec<&Arc<Procedure>> = fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
+        let words = |procedure: &&Arc<Procedure>| (Some(procedure.id.clone()), Wording::of(procedure).into());
+        let mut shown: Vec<FoundWords> = known.iter().map(words).collect();
+        let Some(best) = known.first() else { return Fitting { ids, shown } };
+        let givers = self.library.in_play(self.scope, self.in_play).map(|giver| &giver.procedure);
+        let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {
+            let goal = giver.plan.node(giver.plan.finals().first()?)?;
+            let feed = feed(giver, best, &(self.outputs)(&goal.tool))?;
+            compose(giver, best, &feed, settings)
+        });
+        shown.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
+        Fitting { ids, shown }
+    }
+}

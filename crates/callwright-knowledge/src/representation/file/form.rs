@@ -1,0 +1,172 @@
+//! The keys of a representation file.
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::digest::digest;
+use super::stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPattern, StoredRepresentation};
+use super::tidy::joined;
+use callwright_types::representation::Pattern;
+
+/// A file, as it is written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct FileForm {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) toolset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) learned: Option<LearnedForm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ranking: Option<RankingForm>,
+    pub(super) tools: Vec<ToolForm>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LearnedForm {
+    pub(super) date: Date,
+    pub(super) proposer: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) embedder: Option<String>,
+    pub(super) seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) macro_f1: Option<MacroF1Form>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MacroF1Form {
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RankingForm {
+    pub(super) sharpness: f32,
+    pub(super) words: f32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolForm {
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) patterns: Vec<PatternForm>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PatternForm {
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(super) cases: Vec<String>,
+    #[serde(default = "usual_weight")]
+    pub(super) weight: f32,
+    #[serde(default)]
+    pub(super) source: SourceForm,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) gain: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) date: Option<Date>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) digest: Option<String>,
+}
+
+/// A source as its text.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct SourceForm(Source);
+
+impl TryFrom<String> for SourceForm {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map(Self)
+    }
+}
+
+impl From<SourceForm> for String {
+    fn from(form: SourceForm) -> Self {
+        form.0.to_string()
+    }
+}
+
+fn usual_weight() -> f32 {
+    1.0
+}
+
+/// Points of F1 have no use for more places, and differences of them would show noise.
+fn rounded(points: f64) -> f64 {
+    (points * 100.0).round() / 100.0
+}
+
+impl FileForm {
+    pub(super) fn of(file: &RepresentationFile) -> Self {
+        let RepresentationFile { toolset, learned, ranking, tools } = file;
+        Self {
+            toolset: toolset.clone(),
+            learned: learned.as_ref().map(|learned| LearnedForm {
+                date: learned.date,
+                proposer: learned.proposer.clone(),
+                embedder: learned.embedder.clone(),
+                seed: learned.seed,
+                macro_f1: learned
+                    .macro_f1
+                    .map(|(before, after)| MacroF1Form { before: rounded(before), after: rounded(after) }),
+            }),
+            ranking: ranking.map(|Ranking { sharpness, words }| RankingForm { sharpness, words }),
+            tools: tools.iter().map(ToolForm::of).collect(),
+        }
+    }
+
+    pub(super) fn into_file(self) -> RepresentationFile {
+        RepresentationFile {
+            toolset: self.toolset,
+            learned: self.learned.map(|learned| LearnedBy {
+                date: learned.date,
+                proposer: learned.proposer,
+                embedder: learned.embedder,
+                seed: learned.seed,
+                macro_f1: learned.macro_f1.map(|f1| (f1.before, f1.after)),
+            }),
+            ranking: self.ranking.map(|ranking| Ranking { sharpness: ranking.sharpness, words: ranking.words }),
+            tools: self.tools.into_iter().map(ToolForm::into_stored).collect(),
+        }
+    }
+}
+
+impl ToolForm {
+    fn of(stored: &StoredRepresentation) -> Self {
+        Self { tool: stored.tool.clone(), patterns: stored.patterns.iter().map(PatternForm::of).collect() }
+    }
+
+    fn into_stored(self) -> StoredRepresentation {
+        let patterns = self.patterns.into_iter().map(PatternForm::into_stored).collect();
+        StoredRepresentation { tool: self.tool, patterns }
+    }
+}
+
+impl PatternForm {
+    fn of(stored: &StoredPattern) -> Self {
+        let StoredPattern { pattern, source, gain, date } = stored;
+        Self {
+            description: pattern.description.clone(),
+            cases: pattern.cases.clone(),
+            weight: pattern.weight,
+            source: SourceForm(source.clone()),
+            gain: gain.map(rounded),
+            date: *date,
+            digest: (!source.is_kept()).then(|| digest(pattern)),
+        }
+    }
+
+    /// What was learned and has not the digest that it was written with is edited, and what it once brought says nothing any more.
+    fn into_stored(self) -> StoredPattern {
+        let cases = self.cases.iter().map(|case| joined(case)).collect();
+        let pattern = Pattern { description: joined(&self.description), cases, weight: self.weight };
+        let is_edited = !self.source.0.is_kept() && self.digest.as_deref() != Some(digest(&pattern).as_str());
+        let (source, gain) = if is_edited { (Source::Edited, None) } else { (self.source.0, self.gain) };
+        StoredPattern { pattern, source, gain, date: self.date }
+    }
+}

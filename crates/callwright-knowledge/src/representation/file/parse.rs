@@ -1,0 +1,28 @@
+//! A file's text → what it holds, with errors that name file, line, column and what mends them.
+
+use super::error::RepresentationError;
+use super::form::FileForm;
+use super::limits;
+use super::stored::RepresentationFile;
+use super::validate::{Fault, validate};
+use callwright_common::watch::FolderFile;
+use callwright_common::yaml::{self, Bounds, YamlProblem};
+
+const BOUNDS: Bounds = Bounds { depth: limits::DEPTH, events: limits::EVENTS };
+
+/// Reads a representation file.
+pub(super) fn parse(file: &FolderFile) -> Result<RepresentationFile, RepresentationError> {
+    let form: FileForm = match yaml::is_blank(&file.text) {
+        true => FileForm::default(),
+        false => yaml::read(&file.text, BOUNDS).map_err(|problem| invalid(file, problem))?,
+    };
+    match validate(&form) {
+        Ok(()) => Ok(form.into_file()),
+        Err(Fault { place, message }) => Err(invalid(file, yaml::problem_at(&file.text, &place, message, BOUNDS))),
+    }
+}
+
+fn invalid(file: &FolderFile, problem: YamlProblem) -> RepresentationError {
+    let YamlProblem { line, column, message } = problem;
+    RepresentationError::Invalid { file: file.shown(), line, column, message }
+}

@@ -1,0 +1,164 @@
+//! Representations that replicas share: each stands over what the files say of its tool.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::form::{FileForm, RankingForm, ToolForm};
+use super::validate::{Fault, validate};
+use super::{RepresentationError, RepresentationFile, StoredRepresentation};
+use callwright_common::digest::{add_part, hex};
+use callwright_types::Evidence;
+use callwright_types::representation::{SharedRanking, SharedRepresentation};
+
+/// Hexadecimal digits of an id: as many as a trace id has.
+const ID_DIGITS: usize = 32;
+
+/// What errors call the place of what is shared.
+const STORE: &str = "the store";
+
+/// The id of what is shared of a tool: the same in all processes.
+pub fn shared_id(toolset: Option<&str>, tool: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in toolset.into_iter().chain([tool]) {
+        add_part(&mut hash, part.as_bytes());
+    }
+    let mut digits = hex(&hash.finalize());
+    digits.truncate(ID_DIGITS);
+    format!("rep_{digits}")
+}
+
+impl RepresentationFile {
+    /// Its tools, each as it is shared. `evidence_of` tells what a tool's patterns rest on.
+    ///
+    /// # Errors
+    /// [`RepresentationError::Unfit`], where it could not be read again.
+    pub fn to_shared(
+        &self,
+        evidence_of: impl Fn(&str) -> Vec<Evidence>,
+        now: Timestamp,
+    ) -> Result<Vec<SharedRepresentation>, RepresentationError> {
+        let form = FileForm::of(self);
+        check(&form)?;
+        let ranking = self.ranking.map(|ranking| SharedRanking { sharpness: ranking.sharpness, words: ranking.words });
+        let shared = |tool: &ToolForm| {
+            Ok(SharedRepresentation {
+                id: shared_id(self.toolset.as_deref(), &tool.tool),
+                toolset: self.toolset.clone(),
+                tool: tool.tool.clone(),
+                patterns: serde_json::to_value(&tool.patterns).map_err(|error| unfit("/patterns", &error))?,
+                ranking,
+                evidence: evidence_of(&tool.tool),
+                updated_at: now,
+            })
+        };
+        form.tools.iter().map(shared).collect()
+    }
+
+    /// What is shared of one tool, as a file of its own.
+    ///
+    /// # Errors
+    /// [`RepresentationError::Unfit`]: it says what no file may say.
+    pub fn of_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
+        let patterns = serde_json::from_value(shared.patterns.clone()).map_err(|error| unfit(&shared.id, &error))?;
+        let form = FileForm {
+            toolset: shared.toolset.clone(),
+            learned: None,
+            ranking: shared.ranking.map(|SharedRanking { sharpness, words }| RankingForm { sharpness, words }),
+            tools: vec![ToolForm { tool: shared.tool.clone(), patterns }],
+        };
+        check(&form)?;
+        Ok(form.into_file())
+    }
+
+    /// This file with what is shared of its toolset's tools in place of what it says of them. What cannot be read is left out.
+    #[must_use]
+    pub fn under(mut self, shared: &[SharedRepresentation]) -> Self {
+        for over in shared.iter().filter(|shared| shared.toolset == self.toolset) {
+            let Ok(Self { tools, .. }) = Self::of_shared(over) else { continue };
+            for tool in tools {
+                match self.tools.iter_mut().find(|stored| stored.tool == tool.tool) {
+                    Some(stored) => *stored = tool,
+                    None => self.tools.push(tool),
+                }
+            }
+        }
+        self.tools.retain(|StoredRepresentation { patterns, .. }| !patterns.is_empty());
+        self
+    }
+}
+
+fn check(form: &FileForm) -> Result<(), RepresentationError> {
+    validate(form).map_err(|Fault { place, message }| unfit(&place.to_string(), &message))
+}
+
+fn unfit(place: &str, message: &impl ToString) -> RepresentationError {
+    let path = Path::new(STORE).to_owned();
+    RepresentationError::Unfit { path, place: place.to_owned(), message: message.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::representation::Source;
+    use callwright_common::watch::FolderFile;
+
+    fn file(text: &str) -> RepresentationFile {
+        RepresentationFile::of_file(&FolderFile { path: PathBuf::from("a.yaml"), text: text.to_owned() }).unwrap()
+    }
+
+    const BANK: &str = "toolset: bank\nranking: {sharpness: 8, words: 0.1}\ntools:\n- tool: pay\n  patterns:\n  \
+        - {description: Paying., cases: [pay it], weight: 1.1}\n- tool: refund\n  patterns:\n  - description: Refunds.\n";
+
+    #[test]
+    fn what_is_shared_of_a_tool_is_what_the_file_says_of_it() {
+        let bank = file(BANK);
+        let shared = bank.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(shared.len(), 2);
+        let text = serde_json::to_string(&shared[0]).unwrap();
+        let again = RepresentationFile::of_shared(&serde_json::from_str(&text).unwrap()).unwrap();
+        assert_eq!((&again.tools[0], again.ranking), (&bank.tools[0], bank.ranking));
+    }
+
+    #[test]
+    fn what_was_learned_is_known_as_such_and_what_was_edited_in_the_store_too() {
+        let mut bank = file(BANK);
+        bank.tools[0].patterns[0].source = Source::Learned("extractive".to_owned());
+        let mut shared = bank.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap().remove(0);
+        let source = |shared: &SharedRepresentation| {
+            RepresentationFile::of_shared(shared).unwrap().tools[0].patterns[0].source.clone()
+        };
+        assert_eq!(source(&shared), Source::Learned("extractive".to_owned()));
+        shared.patterns[0]["description"] = "Paying at once.".into();
+        assert_eq!(source(&shared), Source::Edited);
+    }
+
+    #[test]
+    fn what_is_shared_stands_over_the_file_and_only_for_its_tool() {
+        let over = file("toolset: bank\ntools:\n- tool: pay\n  patterns:\n  - description: Buying.\n");
+        let other = file("tools:\n- tool: refund\n  patterns:\n  - description: By the client.\n");
+        let mut shared = over.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap();
+        shared.extend(other.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap());
+        let text = |file: &RepresentationFile| -> Vec<String> {
+            file.tools.iter().map(|tool| tool.patterns[0].pattern.description.clone()).collect()
+        };
+        assert_eq!(text(&file(BANK).under(&shared)), ["Buying.", "Refunds."]);
+        shared[0].patterns = serde_json::json!([]);
+        assert_eq!(text(&file(BANK).under(&shared)), ["Refunds."], "an empty list takes a tool's patterns away");
+        shared[0].patterns = serde_json::json!([{"description": ""}]);
+        assert!(
+            RepresentationFile::of_shared(&shared[0]).unwrap_err().to_string().contains("the description is empty")
+        );
+        assert_eq!(text(&file(BANK).under(&shared)), ["Paying.", "Refunds."], "what cannot be read changes nothing");
+    }
+
+    #[test]
+    fn a_tool_of_a_client_is_another_one() {
+        assert_ne!(shared_id(None, "pay"), shared_id(Some("bank"), "pay"));
+        assert_ne!(shared_id(Some("a"), "bc"), shared_id(Some("ab"), "c"));
+        assert_eq!(shared_id(None, "pay").len(), 4 + ID_DIGITS);
+    }
+}

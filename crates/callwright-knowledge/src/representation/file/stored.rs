@@ -1,0 +1,221 @@
+//! What a representation file holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+
+use super::limits;
+use super::tidy::{shortened, tidy};
+use callwright_types::representation::{Pattern, Representation};
+
+/// A representation file: what was learned about the tools of one toolset, with what people made of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RepresentationFile {
+    /// The toolset; `None` for tools that clients send, which are found by their name.
+    pub toolset: Option<String>,
+    /// How the last run of the learner went.
+    pub learned: Option<LearnedBy>,
+    /// How the tools are ranked.
+    pub ranking: Option<Ranking>,
+    /// The tools, in the order of the file.
+    pub tools: Vec<StoredRepresentation>,
+}
+
+/// A run of the learner.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LearnedBy {
+    /// The day.
+    pub date: Date,
+    /// Who proposed: [`Proposer::name`](crate::representation::Proposer::name).
+    pub proposer: String,
+    /// Whose vectors the patterns were tried with; `None`: words alone.
+    pub embedder: Option<String>,
+    /// What the samples were parted by.
+    pub seed: u64,
+    /// Macro-F1 on the validation samples before and after, in percent.
+    pub macro_f1: Option<(f64, f64)>,
+}
+
+/// How what is said in words and in meaning makes a rank. Learned together with the patterns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranking {
+    /// How much the best likeness counts beside the others.
+    pub sharpness: f32,
+    /// How much words count beside meaning.
+    pub words: f32,
+}
+
+/// One tool of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StoredRepresentation {
+    /// The tool's name.
+    pub tool: String,
+    /// Its patterns, in the order of the file.
+    pub patterns: Vec<StoredPattern>,
+}
+
+/// A pattern, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPattern {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Where it comes from.
+    pub source: Source,
+    /// Points of macro-F1 that it brought on the validation samples.
+    pub gain: Option<f64>,
+    /// The day on which it was learned or written.
+    pub date: Option<Date>,
+}
+
+/// Where a pattern comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Source {
+    /// This proposer proposed it, and nobody has changed it since.
+    Learned(String),
+    /// It was learned, and a person changed it.
+    Edited,
+    /// A person wrote it.
+    #[default]
+    Written,
+}
+
+impl Source {
+    /// Does it belong to a person? The learner neither changes nor removes it then.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self, Self::Learned(_))
+    }
+}
+
+/// The word in front of the proposer's name.
+const LEARNED: &str = "learned ";
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Learned(proposer) => write!(f, "{LEARNED}{proposer}"),
+            Self::Edited => f.write_str("edited"),
+            Self::Written => f.write_str("written"),
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "edited" => Ok(Self::Edited),
+            "written" => Ok(Self::Written),
+            _ => match text.strip_prefix(LEARNED).map(str::trim).filter(|proposer| !proposer.is_empty()) {
+                Some(proposer) => Ok(Self::Learned(proposer.to_owned())),
+                None => Err(format!("unknown source `{text}`; there are `learned NAME`, `edited` and `written`")),
+            },
+        }
+    }
+}
+
+impl StoredPattern {
+    /// A pattern that `proposer` proposed and that the validation samples confirmed, with its text made fit for a file: on one line,
+    /// without control characters, within the bounds.
+    pub fn learned(pattern: &Pattern, proposer: &str, gain: f64, date: Date) -> Self {
+        let fit = |text: &str, bound| shortened(&tidy(text), bound).to_owned();
+        let cases = pattern.cases.iter().map(|case| fit(case, limits::CASE_CHARS)).filter(|case| !case.is_empty());
+        let mut cases: Vec<String> = cases.take(limits::CASES).collect();
+        let mut description = fit(&pattern.description, limits::DESCRIPTION_CHARS);
+        // Where no general sentence was found, the first case stands for it: the texts that were tried stay the same.
+        if description.is_empty() && !cases.is_empty() {
+            description = cases.remove(0);
+        }
+        let weight = pattern.weight.clamp(limits::LEAST_WEIGHT, limits::WEIGHT);
+        Self {
+            pattern: Pattern { description, cases, weight },
+            source: Source::Learned(tidy(proposer)),
+            gain: Some(gain),
+            date: Some(date),
+        }
+    }
+}
+
+impl StoredRepresentation {
+    /// The patterns that belong to people.
+    pub fn kept(&self) -> impl Iterator<Item = &StoredPattern> {
+        self.patterns.iter().filter(|stored| stored.source.is_kept())
+    }
+
+    /// The patterns alone, best first: what people wrote or edited, then what brought most, then by weight.
+    pub fn representation(&self) -> Representation {
+        let mut order: Vec<&StoredPattern> = self.patterns.iter().collect();
+        let gain = |stored: &StoredPattern| stored.gain.unwrap_or(f64::NEG_INFINITY);
+        order.sort_by(|one, other| {
+            let kept = other.source.is_kept().cmp(&one.source.is_kept());
+            let by_weight = other.pattern.weight.total_cmp(&one.pattern.weight);
+            kept.then(gain(other).total_cmp(&gain(one))).then(by_weight)
+        });
+        let patterns = order.into_iter().map(|stored| stored.pattern.clone()).collect();
+        Representation { tool: self.tool.clone(), patterns }
+    }
+}
+
+impl RepresentationFile {
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&StoredRepresentation> {
+        self.tools.iter().find(|stored| stored.tool == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(description: &str, source: Source, gain: Option<f64>, weight: f32) -> StoredPattern {
+        let pattern = Pattern { description: description.to_owned(), cases: Vec::new(), weight };
+        StoredPattern { pattern, source, gain, date: None }
+    }
+
+    #[test]
+    fn sources_are_read_as_they_are_written() {
+        for source in [Source::Learned("gpt 4".to_owned()), Source::Edited, Source::Written] {
+            assert_eq!(source.to_string().parse(), Ok(source));
+        }
+        for wrong in ["", "learned", "learned ", "Edited", "extractive"] {
+            assert!(wrong.parse::<Source>().unwrap_err().contains("`learned NAME`"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_comes_first_then_what_brought_most() {
+        let learned = || Source::Learned("extractive".to_owned());
+        let patterns = vec![
+            stored("light", learned(), Some(1.0), 0.5),
+            stored("heavy", learned(), Some(1.0), 2.0),
+            stored("most", learned(), Some(3.0), 0.1),
+            stored("edited", Source::Edited, None, 1.0),
+            stored("written", Source::Written, None, 1.0),
+        ];
+        let representation = StoredRepresentation { tool: "t".to_owned(), patterns }.representation();
+        let order: Vec<&str> = representation.patterns.iter().map(|pattern| pattern.description.as_str()).collect();
+        assert_eq!(order, ["edited", "written", "most", "heavy", "light"]);
+    }
+
+    #[test]
+    fn what_is_learned_is_made_fit_for_a_file() {
+        let case = "word ".repeat(limits::CASE_CHARS);
+        let pattern = Pattern {
+            description: " Lost\u{0} or\n stolen\u{202e} ".to_owned(),
+            cases: [" \n".to_owned(), case].into_iter().chain((0..20).map(|number| number.to_string())).collect(),
+            weight: 1.0,
+        };
+        let stored = StoredPattern::learned(&pattern, "a\nb", 0.5, Date::default());
+        assert_eq!(stored.pattern.description, "Lost or stolen");
+        assert_eq!(stored.pattern.cases.len(), limits::CASES);
+        assert!(stored.pattern.cases[0].chars().count() <= limits::CASE_CHARS);
+        assert!(stored.pattern.cases[0].ends_with("word"), "cut between words");
+        assert_eq!(stored.source, Source::Learned("a b".to_owned()));
+        let nameless =
+            Pattern { description: "\u{0}".to_owned(), cases: vec!["a".to_owned(), "b".to_owned()], weight: 0.0 };
+        let stored = StoredPattern::learned(&nameless, "x", 0.5, Date::default()).pattern;
+        assert_eq!((stored.description.as_str(), stored.cases.as_slice()), ("a", &["b".to_owned()][..]));
+        assert!(stored.weight > 0.0);
+    }
+}

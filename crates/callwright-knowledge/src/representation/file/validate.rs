@@ -1,0 +1,164 @@
+//! What a representation file may not say although it parses.
+
+use std::collections::HashMap;
+
+use super::form::{FileForm, PatternForm, ToolForm};
+use super::limits;
+use super::tidy::{is_hidden, joined};
+use callwright_common::json::Pointer;
+
+/// A value that a file cannot have, and where it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) place: Pointer,
+    pub(super) message: String,
+}
+
+fn fault(place: Pointer, message: impl Into<String>) -> Fault {
+    Fault { place, message: message.into() }
+}
+
+/// Finds the first mistake.
+pub(super) fn validate(file: &FileForm) -> Result<(), Fault> {
+    let root = Pointer::root();
+    if let Some(toolset) = &file.toolset {
+        name(toolset, "toolset", root.child("toolset"))?;
+    }
+    if let Some(learned) = &file.learned {
+        let here = root.child("learned");
+        name(&learned.proposer, "proposer", here.child("proposer"))?;
+        if let Some(embedder) = &learned.embedder {
+            name(embedder, "embedder", here.child("embedder"))?;
+        }
+        if let Some(f1) = &learned.macro_f1 {
+            let here = here.child("macro_f1");
+            for (key, value) in [("before", f1.before), ("after", f1.after)] {
+                if !(0.0..=100.0).contains(&value) {
+                    let message = format!("`{key}` is {value}; it is in percent, 0 to 100");
+                    return Err(fault(here.child(key), message));
+                }
+            }
+        }
+    }
+    if let Some(ranking) = &file.ranking {
+        for (key, value) in [("sharpness", ranking.sharpness), ("words", ranking.words)] {
+            if !value.is_finite() || value < 0.0 {
+                let message = format!("`{key}` is {value}; it must be a number from 0 on");
+                return Err(fault(root.child("ranking").child(key), message));
+            }
+        }
+    }
+    tools(&file.tools, &root.child("tools"))
+}
+
+fn tools(tools: &[ToolForm], place: &Pointer) -> Result<(), Fault> {
+    if tools.len() > limits::TOOLS {
+        let message = format!("{} tools are too many; {} are allowed in a file", tools.len(), limits::TOOLS);
+        return Err(fault(place.clone(), message));
+    }
+    let mut seen = HashMap::with_capacity(tools.len());
+    for (index, form) in tools.iter().enumerate() {
+        let here = place.item(index);
+        name(&form.tool, "tool", here.child("tool"))?;
+        if let Some(first) = seen.insert(form.tool.as_str(), index) {
+            let message = format!(
+                "the tool `{}` is there already, as number {} of the list; join their patterns under one",
+                form.tool,
+                first + 1
+            );
+            return Err(fault(here.child("tool"), message));
+        }
+        patterns(&form.patterns, &form.tool, &here.child("patterns"))?;
+    }
+    Ok(())
+}
+
+fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(), Fault> {
+    if patterns.len() > limits::PATTERNS {
+        let message = format!(
+            "`{tool}` has {} patterns; {} are allowed: join those that say alike, or remove some",
+            patterns.len(),
+            limits::PATTERNS
+        );
+        return Err(fault(place.clone(), message));
+    }
+    let mut seen = HashMap::with_capacity(patterns.len());
+    for (index, form) in patterns.iter().enumerate() {
+        let here = place.item(index);
+        pattern(form, &here)?;
+        let text: Vec<String> =
+            std::iter::once(&form.description).chain(&form.cases).map(|text| joined(text)).collect();
+        if let Some(first) = seen.insert(text, index) {
+            let message =
+                format!("the same pattern stands there already, as number {} of the tool's; remove one", first + 1);
+            return Err(fault(here, message));
+        }
+    }
+    Ok(())
+}
+
+fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), Fault> {
+    text(&form.description, "description", limits::DESCRIPTION_CHARS, place.child("description"))?;
+    if form.cases.len() > limits::CASES {
+        let message = format!("{} cases are too many; give 2 or 3, {} at most", form.cases.len(), limits::CASES);
+        return Err(fault(place.child("cases"), message));
+    }
+    for (index, case) in form.cases.iter().enumerate() {
+        text(case, "case", limits::CASE_CHARS, place.child("cases").item(index))?;
+    }
+    if !form.weight.is_finite() || form.weight <= 0.0 || form.weight > limits::WEIGHT {
+        let message = format!(
+            "`weight` is {}; it must be above 0 and at most {}: 1 is usual, 0.5 counts half",
+            form.weight,
+            limits::WEIGHT
+        );
+        return Err(fault(place.child("weight"), message));
+    }
+    match form.gain {
+        Some(gain) if !gain.is_finite() => {
+            Err(fault(place.child("gain"), format!("`gain` is {gain}; it must be a number, or be left out")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A text that a model is shown.
+fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), Fault> {
+    visible(text, what, &place)?;
+    let text = joined(text);
+    if text.is_empty() {
+        return Err(fault(place, format!("the {what} is empty; say in words what requests are meant, or remove it")));
+    }
+    let length = text.chars().count();
+    if length > chars {
+        return Err(fault(place, format!("the {what} has {length} characters; {chars} are allowed")));
+    }
+    Ok(())
+}
+
+/// A name that must be found elsewhere as it is.
+fn name(name: &str, what: &str, place: Pointer) -> Result<(), Fault> {
+    visible(name, what, &place)?;
+    let length = name.chars().count();
+    if length == 0 || length > limits::NAME_CHARS || name.trim() != name || name.contains(['\n', '\r', '\t']) {
+        let message = format!(
+            "the name of the {what} must be 1 to {} characters on one line, without spaces around it",
+            limits::NAME_CHARS
+        );
+        return Err(fault(place, message));
+    }
+    Ok(())
+}
+
+fn visible(text: &str, what: &str, place: &Pointer) -> Result<(), Fault> {
+    match text.chars().find(|character| is_hidden(*character)) {
+        Some(hidden) => {
+            let message = format!(
+                "the {what} has the character U+{:04X}, which readers cannot see; remove it",
+                u32::from(hidden)
+            );
+            Err(fault(place.clone(), message))
+        }
+        None => Ok(()),
+    }
+}

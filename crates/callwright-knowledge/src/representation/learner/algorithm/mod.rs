@@ -1,0 +1,248 @@
+//! Algorithm 1 of the paper.
+
+mod changes;
+mod proposals;
+mod selection;
+mod tuning;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::board::Board;
+use super::closeness::{Asked, Closeness};
+use super::learned::{Learned, LearnedPattern, LearnedTool, Point};
+use super::samples::{Sample, Samples};
+use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
+use callwright_search::embedding::Embedder;
+use callwright_search::retrieval::{Fusion, ToolText};
+
+/// Who takes part in learning.
+#[derive(Debug, Clone)]
+pub struct Means {
+    /// What vectors come from; without it, words alone are learned for.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who proposes patterns.
+    pub proposer: Arc<dyn Proposer>,
+    /// Who chooses among what is found.
+    pub selector: Arc<dyn Selector>,
+}
+
+/// Is told how learning goes.
+pub trait LearnWatcher: Sync {
+    /// Proposals are about to be asked for: for so many tools in this iteration.
+    fn begins(&self, iteration: usize, tools: usize);
+
+    /// One more tool has its proposal.
+    fn advances(&self);
+
+    /// A proposer or selector could not do its part.
+    fn problem(&self, problem: &ProposeError);
+}
+
+/// For what nobody waits for.
+#[derive(Debug)]
+struct Unwatched;
+
+impl LearnWatcher for Unwatched {
+    fn begins(&self, _: usize, _: usize) {}
+
+    fn advances(&self) {}
+
+    fn problem(&self, _: &ProposeError) {}
+}
+
+/// A run of the learner, between iterations.
+#[derive(Debug)]
+pub struct Learner<'a> {
+    settings: LearnSettings,
+    means: Means,
+    watcher: &'a dyn LearnWatcher,
+    samples: Samples,
+    asked: Asked,
+    tools: Vec<Tool>,
+    closeness: Closeness,
+    /// Selections that a model made, by what it was shown.
+    selections: HashMap<u64, usize>,
+    /// F1 of each tool at the start.
+    before: Vec<Option<f64>>,
+    curve: Vec<Point>,
+    stale: usize,
+    /// What all samples say, where they all confirm: see `add_from_all`.
+    crossed: Vec<Board>,
+}
+
+/// What is learned for a tool, beside its patterns.
+#[derive(Debug, Clone, Default)]
+struct Tool {
+    /// Patterns of people, which come first and stay as they are.
+    kept: usize,
+    /// What each pattern brought, in points of macro-F1.
+    gains: Vec<f64>,
+}
+
+impl std::fmt::Debug for dyn LearnWatcher + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LearnWatcher")
+    }
+}
+
+impl<'a> Learner<'a> {
+    /// Reads tools and samples and asks for all their vectors. The patterns that tools have already belong to people.
+    ///
+    /// # Errors
+    /// [`LearnError`]: samples are too few or too many, or there are no vectors.
+    pub async fn new(
+        tools: &[ToolText],
+        samples: &[Sample],
+        means: Means,
+        settings: LearnSettings,
+        watcher: &'a dyn LearnWatcher,
+    ) -> Result<Self, LearnError> {
+        let samples = Samples::new(samples, tools, settings.validation_share, settings.seed)?;
+        let columns = tools.len().saturating_mul(2 + settings.max_patterns);
+        let cells = samples.queries.len().saturating_mul(columns);
+        if cells > settings.max_cells {
+            return Err(LearnError::TooMany {
+                samples: samples.queries.len(),
+                tools: tools.len(),
+                cells,
+                most: settings.max_cells,
+            });
+        }
+        let mut learner = Self::at_the_start(tools, samples, means, settings, watcher).await?;
+        let board = learner.validation().await;
+        learner.before = (0..tools.len()).map(|tool| Board::f1_of_all(std::slice::from_ref(&board), tool)).collect();
+        learner.note(board.macro_f1(), 0);
+        Ok(learner)
+    }
+
+    /// Nothing learned yet.
+    async fn at_the_start(
+        tools: &[ToolText],
+        samples: Samples,
+        means: Means,
+        settings: LearnSettings,
+        watcher: &'a dyn LearnWatcher,
+    ) -> Result<Self, LearnError> {
+        let mut asked = Asked { queries: samples.queries.clone(), vectors: Vec::new() };
+        let mut own = Vec::new();
+        let mut fusion = Fusion { sharpness: 0.0, ..Fusion::default() };
+        if let Some(embedder) = &means.embedder {
+            asked.vectors = embedder.embed(samples.queries.clone()).await?;
+            own = embedder.embed(tools.iter().map(ToolText::embedded).collect()).await?;
+            fusion = Fusion::default();
+        }
+        let closeness = Closeness::new(tools, &own, &asked, fusion);
+        let mut learner = Self {
+            tools: vec![Tool::default(); tools.len()],
+            selections: HashMap::new(),
+            before: Vec::new(),
+            curve: Vec::new(),
+            stale: 0,
+            crossed: Vec::new(),
+            settings,
+            means,
+            watcher,
+            samples,
+            asked,
+            closeness,
+        };
+        for (at, tool) in tools.iter().enumerate().filter(|(_, tool)| !tool.patterns.is_empty()) {
+            let grown = learner.grown(&tool.patterns).await?;
+            learner.put(at, &grown, 0.0);
+            if let Some(tool) = learner.tools.get_mut(at) {
+                tool.kept = grown.len();
+            }
+        }
+        learner.closeness.look_up_words(&learner.asked);
+        Ok(learner)
+    }
+
+    /// The same run with its samples parted otherwise, before anything is learned. Nobody is told how it goes.
+    fn parted_otherwise(&self, samples: Samples) -> Learner<'static> {
+        Learner {
+            settings: self.settings.clone(),
+            means: self.means.clone(),
+            watcher: &Unwatched,
+            samples,
+            asked: self.asked.clone(),
+            tools: self.tools.clone(),
+            closeness: self.closeness.clone(),
+            selections: HashMap::new(),
+            before: Vec::new(),
+            curve: Vec::new(),
+            stale: 0,
+            crossed: Vec::new(),
+        }
+    }
+
+    /// One round over all tools: patterns are added, then edited, and what does not help is taken back. `false` where learning has ended.
+    ///
+    /// # Errors
+    /// [`LearnError::Embed`]: there are no vectors any more.
+    pub async fn step(&mut self) -> Result<bool, LearnError> {
+        let iteration = self.curve.len();
+        if iteration > self.settings.iterations || self.stale >= self.settings.patience {
+            return Ok(false);
+        }
+        if iteration == 1
+            && self.settings.add
+            && let Some(macro_f1) = self.add_from_all().await?
+        {
+            self.stale = self.settings.patience;
+            self.note(macro_f1, iteration);
+            return Ok(true);
+        }
+        let start = self.best();
+        let mut best = start;
+        if self.settings.add {
+            best = self.add(iteration, best).await?;
+        }
+        if self.settings.edit {
+            best = self.edit(iteration == 1, best).await?;
+        }
+        self.stale = if best > start + self.settings.threshold { 0 } else { self.stale + 1 };
+        self.note(best, iteration);
+        Ok(true)
+    }
+
+    /// What is learned so far.
+    pub async fn learned(&mut self) -> Learned {
+        let (boards, validation_share) = match std::mem::take(&mut self.crossed) {
+            crossed if crossed.is_empty() => (vec![self.validation().await], self.settings.validation_share),
+            crossed => (crossed, 1.0),
+        };
+        let tools = (0..self.closeness.tools()).map(|at| {
+            let tool = self.tools.get(at).cloned().unwrap_or_default();
+            let gains = tool.gains.into_iter().chain(std::iter::repeat(0.0));
+            let patterns = self.closeness.patterns(at).iter().zip(gains).skip(tool.kept);
+            LearnedTool {
+                tool: self.closeness.text(at).map_or_else(String::new, |text| text.name.clone()),
+                patterns: patterns.map(|(pattern, gain)| LearnedPattern { pattern: pattern.clone(), gain }).collect(),
+                f1_before: self.before.get(at).copied().flatten(),
+                f1_after: Board::f1_of_all(&boards, at),
+            }
+        });
+        Learned {
+            tools: tools.collect(),
+            fusion: self.closeness.fusion,
+            curve: self.curve.clone(),
+            confusions: self.confusions(&boards),
+            validation_share,
+        }
+    }
+
+    /// The points of the curve so far: macro-F1 on the validation samples before the first round, and after each.
+    pub fn curve(&self) -> &[Point] {
+        &self.curve
+    }
+
+    fn best(&self) -> f64 {
+        self.curve.last().map_or(0.0, |point| point.macro_f1)
+    }
+
+    fn note(&mut self, macro_f1: f64, iteration: usize) {
+        let patterns = self.closeness.weights().count();
+        self.curve.push(Point { iteration, macro_f1, patterns });
+    }
+}

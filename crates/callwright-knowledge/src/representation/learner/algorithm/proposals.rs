@@ -1,0 +1,105 @@
+//! What is asked of the proposer, and what is made of its answers.
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use super::Learner;
+use crate::representation::learner::closeness::Grown;
+use crate::representation::learner::{Addition, Edition, LearnError};
+use callwright_search::embedding::Vector;
+use callwright_search::retrieval::{pattern_texts, pattern_vector};
+use callwright_types::representation::Pattern;
+
+impl Learner<'_> {
+    /// The proposals for all tools that miss samples.
+    pub(super) async fn additions(&mut self, iteration: usize) -> Result<Vec<(usize, Vec<Grown>)>, LearnError> {
+        let training = self.training().await;
+        let mut asks = Vec::new();
+        for tool in 0..self.closeness.tools() {
+            let held = self.closeness.patterns(tool).len();
+            // A tool without patterns has none that its samples could be like: they are all missed.
+            let is_missed = |row: &usize| held == 0 || !training.chosen(*row).contains(&tool);
+            let missed: Vec<&str> = training
+                .wanting(tool)
+                .filter(is_missed)
+                .filter_map(|row| training.samples().get(row))
+                .filter_map(|at| self.samples.queries.get(*at))
+                .map(String::as_str)
+                .collect();
+            let room = self.settings.max_patterns.saturating_sub(held);
+            if room > 0 && !missed.is_empty() {
+                asks.push((tool, missed, room));
+            }
+        }
+        self.watcher.begins(iteration, asks.len());
+        let (closeness, proposer, watcher) = (&self.closeness, &self.means.proposer, self.watcher);
+        let proposals = stream::iter(&asks).map(async |(tool, missed, room)| {
+            let text = closeness.text(*tool).cloned().unwrap_or_default();
+            let addition = Addition {
+                tool: &text.name,
+                description: &text.description,
+                patterns: &text.patterns,
+                missed,
+                room: *room,
+            };
+            let proposed = proposer.add(addition).await;
+            watcher.advances();
+            match proposed {
+                Ok(mut patterns) => {
+                    patterns.truncate(*room);
+                    Some((*tool, patterns))
+                }
+                Err(error) => {
+                    watcher.problem(&error);
+                    None
+                }
+            }
+        });
+        let proposals: Vec<Option<(usize, Vec<Pattern>)>> =
+            proposals.buffered(self.settings.parallel.max(1)).collect().await;
+        let mut all = Vec::new();
+        for (tool, patterns) in proposals.into_iter().flatten().filter(|(_, patterns)| !patterns.is_empty()) {
+            all.push((tool, self.grown(&patterns).await?));
+        }
+        Ok(all)
+    }
+
+    /// The learned patterns of a tool as they are proposed to be instead; `None` where there is nothing to edit or nothing changes.
+    pub(super) async fn edition(&self, tool: usize, wrong: &[&str]) -> Result<Option<Vec<Grown>>, LearnError> {
+        let kept = self.kept(tool);
+        let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))
+        else {
+            return Ok(None);
+        };
+        if wrong.is_empty() || patterns.is_empty() {
+            return Ok(None);
+        }
+        let edition = Edition { tool: &text.name, description: &text.description, patterns, wrong };
+        match self.means.proposer.edit(edition).await {
+            Ok(edited) if edited.len() == patterns.len() && edited != patterns => Ok(Some(self.grown(&edited).await?)),
+            Ok(_) => Ok(None),
+            Err(error) => {
+                self.watcher.problem(&error);
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) async fn grown(&self, patterns: &[Pattern]) -> Result<Vec<Grown>, LearnError> {
+        let Some(embedder) = &self.means.embedder else {
+            return Ok(patterns.iter().map(|pattern| Grown { pattern: pattern.clone(), vector: None }).collect());
+        };
+        let texts = patterns.iter().flat_map(pattern_texts).map(str::to_owned).collect();
+        let vectors = embedder.embed(texts).await?;
+        let mut rest = vectors.iter();
+        let vector = |pattern: &Pattern| {
+            pattern_vector(rest.by_ref().take(pattern_texts(pattern).count()), embedder.dimensions())
+        };
+        let vectors: Vec<Vector> = patterns.iter().map(vector).collect();
+        Ok(patterns
+            .iter()
+            .zip(vectors)
+            .map(|(pattern, vector)| Grown { pattern: pattern.clone(), vector: Some(vector) })
+            .collect())
+    }
+}

@@ -1,0 +1,103 @@
+//! Which tools are selected for samples, by the retriever and whoever chooses behind it.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::Learner;
+use crate::representation::learner::board::Board;
+use crate::representation::learner::{Candidate, Confusion};
+use callwright_search::retrieval::ToolText;
+use callwright_types::representation::Pattern;
+
+impl Learner<'_> {
+    pub(super) async fn training(&mut self) -> Board {
+        let among = self.samples.training.clone();
+        self.board(&among).await
+    }
+
+    pub(super) async fn validation(&mut self) -> Board {
+        let among = self.samples.validation.clone();
+        self.board(&among).await
+    }
+
+    /// What is selected for some samples, by the retriever and whoever chooses behind it.
+    pub(super) async fn board(&mut self, among: &[usize]) -> Board {
+        let columns: Vec<Vec<f32>> =
+            (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
+        let score = |row: usize, tool: usize| {
+            columns.get(tool).and_then(|column| column.get(row)).copied().unwrap_or(f32::NEG_INFINITY)
+        };
+        let mut board = Board::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);
+        self.select(&mut board).await;
+        board
+    }
+
+    /// Has the selector choose among the best tools of each sample. What it was shown once, it is not asked again.
+    pub(super) async fn select(&mut self, board: &mut Board) {
+        let count = self.means.selector.candidates();
+        if count <= 1 {
+            return;
+        }
+        let mut picks = Vec::new();
+        for (row, sample) in board.samples().to_vec().into_iter().enumerate() {
+            let best = board.best(row, count);
+            let shown: Vec<(String, String)> = best
+                .iter()
+                .filter_map(|tool| self.closeness.text(*tool))
+                .map(|text| (text.name.clone(), shown(text)))
+                .collect();
+            let candidates: Vec<Candidate<'_>> =
+                shown.iter().map(|(name, description)| Candidate { name, description }).collect();
+            let Some(query) = self.samples.queries.get(sample) else { continue };
+            let key = key(query, &shown);
+            let picked = match self.selections.get(&key) {
+                Some(picked) => *picked,
+                None => match self.means.selector.select(query, &candidates).await {
+                    Ok(picked) => picked,
+                    Err(error) => {
+                        self.watcher.problem(&error);
+                        0
+                    }
+                },
+            };
+            self.selections.insert(key, picked);
+            if let Some(tool) = best.get(picked) {
+                picks.push((row, *tool));
+            }
+        }
+        board.select(picks);
+    }
+
+    /// Which tool is selected in place of which, on the validation samples, the most frequent first.
+    pub(super) fn confusions(&self, boards: &[Board]) -> Vec<Confusion> {
+        let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
+        let rows = boards
+            .iter()
+            .flat_map(|board| board.samples().iter().enumerate().map(move |(row, sample)| (board, row, sample)));
+        for (board, row, sample) in rows {
+            let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
+            let wrong = board.chosen(row).iter().filter(|tool| !self.samples.wants(*sample, **tool));
+            for (wrong, missing) in wrong.zip(right.iter().filter(|tool| !board.chosen(row).contains(tool))) {
+                *counts.entry((*missing, *wrong)).or_default() += 1;
+            }
+        }
+        let mut counts: Vec<((usize, usize), usize)> = counts.into_iter().collect();
+        counts.sort_unstable_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
+        let name = |at: usize| self.closeness.text(at).map_or_else(String::new, |text| text.name.clone());
+        let confusion =
+            |((wanted, selected), samples)| Confusion { wanted: name(wanted), selected: name(selected), samples };
+        counts.into_iter().map(confusion).collect()
+    }
+}
+
+/// A tool as a selector sees it: patterns included.
+fn shown(text: &ToolText) -> String {
+    let patterns = text.patterns.iter().map(Pattern::text);
+    std::iter::once(text.description.clone()).chain(patterns).collect::<Vec<_>>().join("\n")
+}
+
+fn key(query: &str, shown: &[(String, String)]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (query, shown).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,149 @@
+//! How patterns are weighed against each other, and words against meaning.
+
+use super::Learner;
+use crate::representation::learner::closeness::Closeness;
+use crate::representation::learner::fit::Problem;
+use crate::representation::learner::rivals::Rivals;
+use callwright_search::retrieval::Fusion;
+
+/// Sharpnesses that are tried.
+const SHARPNESS: [f32; 6] = [8.0, 10.0, 12.5, 16.0, 20.0, 25.0];
+
+/// Worths of words that are tried.
+const WORDS: [f32; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5];
+
+/// The share of the ridge that holds weights where there are no vectors.
+const WORDS_ONLY_RIDGE: f32 = 0.02;
+
+impl Learner<'_> {
+    /// Fits the weights of all patterns to the samples that are learned from, and how words and meaning are weighed to those that confirm: patterns are
+    /// made of words of the former.
+    pub(super) fn tune(&mut self, sharpness_too: bool) {
+        let sharpnesses: &[f32] = if sharpness_too && self.means.embedder.is_some() { &SHARPNESS } else { &[] };
+        let start: Vec<f32> = self.closeness.weights().collect();
+        let among = self.samples.validation.clone();
+        let mut best: Option<(f64, Vec<f32>, Fusion)> = None;
+        for sharpness in
+            sharpnesses.iter().copied().chain(sharpnesses.is_empty().then_some(self.closeness.fusion.sharpness))
+        {
+            self.closeness.weigh(start.iter().copied());
+            self.closeness.fusion.sharpness = sharpness;
+            self.fit_weights();
+            let likelihood = self.tune_words(&among);
+            if best.as_ref().is_none_or(|(most, ..)| likelihood > *most) {
+                best = Some((likelihood, self.closeness.weights().collect(), self.closeness.fusion));
+            }
+        }
+        if let Some((_, weights, fusion)) = best {
+            self.closeness.weigh(weights);
+            self.closeness.fusion = fusion;
+        }
+    }
+
+    /// Takes the worth of words under which the right tools of some samples are most likely; gives that likelihood's logarithm.
+    pub(super) fn tune_words(&mut self, among: &[usize]) -> f64 {
+        let tools = 0..self.closeness.tools();
+        let meanings: Vec<Vec<f32>> = tools.clone().map(|tool| self.closeness.meanings(tool, among)).collect();
+        let words: Vec<Vec<f32>> = tools.map(|tool| self.closeness.words(tool, among)).collect();
+        let mut best = (f64::NEG_INFINITY, self.closeness.fusion);
+        for worth in WORDS {
+            let fusion = Fusion { words: worth, ..self.closeness.fusion };
+            let score = |(meaning, words): (&f32, &f32)| fusion.score(*meaning, *words);
+            let columns: Vec<Vec<f32>> = meanings
+                .iter()
+                .zip(&words)
+                .map(|(meanings, words)| meanings.iter().zip(words).map(score).collect())
+                .collect();
+            let likelihood = self.likelihood(among, &columns);
+            if likelihood > best.0 {
+                best = (likelihood, fusion);
+            }
+        }
+        self.closeness.fusion = best.1;
+        best.0
+    }
+
+    /// The mean logarithm of the right tools' likelihood for some samples, of which each tool has a column of scores.
+    fn likelihood(&self, among: &[usize], columns: &[Vec<f32>]) -> f64 {
+        let mut largest = vec![f32::NEG_INFINITY; among.len()];
+        for column in columns {
+            largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));
+        }
+        let mut totals = vec![0.0_f32; among.len()];
+        for column in columns {
+            let scores = column.iter().zip(&largest);
+            totals.iter_mut().zip(scores).for_each(|(total, (score, largest))| *total += (score - largest).exp());
+        }
+        let mut sum = 0.0;
+        for (row, (sample, (largest, total))) in among.iter().zip(largest.iter().zip(&totals)).enumerate() {
+            let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
+            let told =
+                right.iter().filter_map(|tool| columns.get(*tool)?.get(row)).map(|score| score - largest - total.ln());
+            sum += f64::from(told.sum::<f32>()) / right.len().max(1) as f64;
+        }
+        sum / among.len().max(1) as f64
+    }
+
+    /// Patterns of a tool that belong to people: its first ones.
+    pub(super) fn kept(&self, tool: usize) -> usize {
+        self.tools.get(tool).map_or(0, |tool| tool.kept)
+    }
+
+    /// Without vectors the patterns of a tool cannot be told apart: their weights say no more than how often it is wanted, and need less to hold them.
+    pub(super) fn ridge(&self) -> f32 {
+        self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
+    }
+
+    /// What words say of the samples that are learned from, in the unit of the score.
+    fn worth_of_words(&self, closeness: &Closeness, tool: usize) -> Vec<f32> {
+        let words = closeness.words(tool, &self.samples.training).into_iter();
+        words.map(|words| self.closeness.fusion.words * words).collect()
+    }
+
+    /// Fits the weights of one tool's patterns, with all others as they are.
+    pub(super) fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
+        let among = &self.samples.training;
+        let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
+        let problem = Problem {
+            own: vec![one.own_likeness(0, among), rivals.of(tool)],
+            words: vec![self.worth_of_words(one, 0), vec![0.0; among.len()]],
+            patterns: one.pattern_likeness(among),
+            right: among.iter().map(right).collect(),
+        };
+        let kept = self.kept(tool);
+        let is_kept = (0..one.patterns(0).len()).map(|at| at < kept);
+        let weights = self.fitted(&problem, one.weights(), is_kept);
+        one.weigh(weights);
+    }
+
+    /// Fits the weights of all tools' patterns.
+    pub(super) fn fit_weights(&mut self) {
+        let among = &self.samples.training;
+        let tools = 0..self.closeness.tools();
+        let problem = Problem {
+            own: tools.clone().map(|tool| self.closeness.own_likeness(tool, among)).collect(),
+            words: tools.map(|tool| self.worth_of_words(&self.closeness, tool)).collect(),
+            patterns: self.closeness.pattern_likeness(among),
+            right: among.iter().filter_map(|sample| self.samples.right.get(*sample)).map(Vec::as_slice).collect(),
+        };
+        let is_kept = (0..self.closeness.tools()).flat_map(|tool| {
+            let kept = self.kept(tool);
+            (0..self.closeness.patterns(tool).len()).map(move |at| at < kept)
+        });
+        let weights = self.fitted(&problem, self.closeness.weights(), is_kept);
+        self.closeness.weigh(weights);
+    }
+
+    /// The weights that a problem gives patterns; what people wrote stays as they wrote it, its weight too.
+    fn fitted(
+        &self,
+        problem: &Problem<'_>,
+        weights: impl Iterator<Item = f32>,
+        is_kept: impl Iterator<Item = bool>,
+    ) -> Vec<f32> {
+        let start: Vec<f32> = weights.map(f32::ln).collect();
+        let logs = problem.fit(&start, self.ridge());
+        let log = |(is_kept, (start, fitted)): (bool, (&f32, f32))| if is_kept { *start } else { fitted };
+        is_kept.zip(start.iter().zip(logs)).map(log).map(f32::exp).collect()
+    }
+}

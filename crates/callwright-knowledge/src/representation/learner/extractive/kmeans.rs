@@ -1,0 +1,132 @@
+//! Clusters of texts that are close in meaning.
+
+use callwright_search::embedding::Vector;
+
+/// Rounds after which clusters are taken as they are. They seldom change after ten.
+const ROUNDS: usize = 25;
+
+/// Parts vectors into at most `count` clusters by their direction (spherical k-means, Dhillon and Modha, "Concept Decompositions for Large Sparse
+/// Text Data using Clustering", 2001; begun as k-means++ does). Gives the positions of each cluster's vectors. What would be alone goes to the cluster
+/// that is nearest, where there is another.
+pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut centres = first_centres(vectors, count.min(vectors.len()), seed);
+    let mut home = vec![usize::MAX; vectors.len()];
+    for _ in 0..ROUNDS {
+        let now: Vec<usize> = vectors.iter().map(|vector| nearest(vector, &centres)).collect();
+        if now == home {
+            break;
+        }
+        home = now;
+        for (at, centre) in centres.iter_mut().enumerate() {
+            let members = vectors.iter().zip(&home).filter(|(_, home)| **home == at).map(|(vector, _)| vector);
+            // A cluster that has lost all its members stays where it was, and may win some back.
+            *centre = mean(members).unwrap_or_else(|| centre.clone());
+        }
+    }
+    join_the_lonely(vectors, &centres, &mut home);
+    let members = |at: usize| home.iter().enumerate().filter(move |(_, home)| **home == at).map(|(member, _)| member);
+    (0..centres.len()).map(|at| members(at).collect::<Vec<_>>()).filter(|members| !members.is_empty()).collect()
+}
+
+/// Gives the members of clusters of one to the nearest of the others.
+fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
+    for at in 0..home.len() {
+        let size = |cluster: usize| home.iter().filter(|home| **home == cluster).count();
+        let (Some(own), Some(vector)) = (home.get(at).copied(), vectors.get(at)) else { continue };
+        if size(own) > 1 {
+            continue;
+        }
+        let others = centres.iter().enumerate().filter(|(cluster, _)| *cluster != own && size(*cluster) > 0);
+        let nearest = others.max_by(|left, right| left.1.cosine(vector).total_cmp(&right.1.cosine(vector)));
+        if let (Some((cluster, _)), Some(place)) = (nearest, home.get_mut(at)) {
+            *place = cluster;
+        }
+    }
+}
+
+/// The direction of the sum; `None` of nothing.
+pub(super) fn mean<'a>(mut vectors: impl Iterator<Item = &'a Vector>) -> Option<Vector> {
+    let mut sum = vectors.next()?.components().to_vec();
+    for vector in vectors {
+        sum.iter_mut().zip(vector.components()).for_each(|(sum, component)| *sum += component);
+    }
+    Vector::new(sum)
+}
+
+/// Vectors that are far from one another: each next one is drawn by its distance to those before it.
+fn first_centres(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vector> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut centres: Vec<Vector> = Vec::new();
+    let mut distances = vec![2.0_f32; vectors.len()];
+    while centres.len() < count {
+        let total: f32 = distances.iter().sum();
+        let mut drawn = random.f32() * total;
+        let at = distances.iter().position(|distance| {
+            drawn -= distance;
+            drawn < 0.0 && *distance > 0.0
+        });
+        // Where all are where a centre is already, another centre would be of no use.
+        let Some(centre) =
+            at.or_else(|| distances.iter().rposition(|distance| *distance > 0.0)).and_then(|at| vectors.get(at))
+        else {
+            break;
+        };
+        for (distance, vector) in distances.iter_mut().zip(vectors) {
+            *distance = distance.min((1.0 - centre.cosine(vector)).max(0.0));
+        }
+        // Rounding must not let a centre be drawn again.
+        for (distance, vector) in distances.iter_mut().zip(vectors) {
+            if vector == centre {
+                *distance = 0.0;
+            }
+        }
+        centres.push(centre.clone());
+    }
+    centres
+}
+
+fn nearest(vector: &Vector, centres: &[Vector]) -> usize {
+    let close = centres.iter().map(|centre| centre.cosine(vector)).enumerate();
+    close.fold((0, f32::NEG_INFINITY), |best, here| if here.1 > best.1 { here } else { best }).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(x: f32, y: f32) -> Vector {
+        Vector::new(vec![x, y]).unwrap()
+    }
+
+    #[test]
+    fn what_is_close_comes_together() {
+        let vectors = [vector(1.0, 0.0), vector(0.0, 1.0), vector(1.0, 0.1), vector(0.1, 1.0), vector(1.0, 0.2)];
+        for seed in 0..8 {
+            let mut found = clusters(&vectors, 2, seed);
+            found.sort();
+            assert_eq!(found, [vec![0, 2, 4], vec![1, 3]], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn there_are_no_more_clusters_than_directions() {
+        assert_eq!(clusters(&[vector(1.0, 0.0), vector(2.0, 0.0)], 5, 1), [vec![0, 1]]);
+        assert_eq!(clusters(&[vector(1.0, 0.0)], 3, 1), [vec![0]]);
+        assert!(clusters(&[], 3, 1).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_left_alone_but_where_there_is_nothing_else() {
+        let vectors = [vector(1.0, 0.0), vector(1.0, 0.1), vector(0.0, 1.0)];
+        for seed in 0..8 {
+            assert!(clusters(&vectors, 3, seed).iter().all(|members| members.len() > 1), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn texts_that_say_nothing_do_no_harm() {
+        let vectors = [Vector::zero(2), Vector::zero(2), vector(1.0, 0.0)];
+        let members: usize = clusters(&vectors, 3, 1).iter().map(Vec::len).sum();
+        assert_eq!(members, 3);
+    }
+}

@@ -1,0 +1,291 @@
+//! Patterns without a model: phrases copied from samples, and sentences made of the words that tell them from others.
+
+mod kmeans;
+mod phrases;
+mod pick;
+mod sentence;
+mod terms;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::{Addition, Edition, ProposeError, Proposer};
+use callwright_search::embedding::{EmbedError, Embedder, Vector};
+use callwright_types::Cost;
+use callwright_types::representation::Pattern;
+
+use kmeans::{clusters, mean};
+use pick::{Phrase, pick};
+use terms::Background;
+
+/// How patterns are extracted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtractiveSettings {
+    /// Share of its sample's words that a case holds at most. 1: cases are whole samples.
+    pub case_share: f32,
+    /// Cases of a pattern.
+    pub cases: usize,
+    /// Words of a pattern's general sentence, at most.
+    pub terms: usize,
+    /// Samples that make a pattern of their own, at least on average: fewer make fewer patterns.
+    pub samples_per_pattern: usize,
+    /// Phrases of a cluster that are compared by a model of meaning that takes time; the built-in one has chosen them.
+    pub candidates: usize,
+    /// What clusters begin with.
+    pub seed: u64,
+}
+
+impl Default for ExtractiveSettings {
+    fn default() -> Self {
+        Self { case_share: 0.6, cases: 3, terms: 12, samples_per_pattern: 2, candidates: 24, seed: 1 }
+    }
+}
+
+/// The proposer that needs no model.
+#[derive(Debug)]
+pub struct ExtractiveProposer {
+    /// Whose vectors patterns are to be found by; without one, the built-in ones say what is alike.
+    embedder: Arc<dyn Embedder>,
+    /// Chooses among many phrases at once; `None` where the embedder itself takes no time.
+    narrowing: Option<Arc<dyn Embedder>>,
+    background: Background,
+    settings: ExtractiveSettings,
+}
+
+impl ExtractiveProposer {
+    /// A proposer for samples of which `queries` are all. `embedder` is what tools will be found with, `built_in` what takes no time.
+    pub fn new<'a>(
+        embedder: Option<Arc<dyn Embedder>>,
+        built_in: Arc<dyn Embedder>,
+        queries: impl IntoIterator<Item = &'a str>,
+        settings: ExtractiveSettings,
+    ) -> Self {
+        let background = Background::of(queries);
+        let (embedder, narrowing) = match embedder {
+            Some(embedder) if embedder.id() != built_in.id() => (embedder, Some(built_in)),
+            _ => (built_in, None),
+        };
+        Self { embedder, narrowing, background, settings }
+    }
+
+    async fn patterns(&self, missed: &[&str], room: usize) -> Result<Vec<Pattern>, EmbedError> {
+        let vectors = self.embedder.embed(owned(missed)).await?;
+        let count = (missed.len() / self.settings.samples_per_pattern.max(1)).clamp(1, room.max(1));
+        let mut sketches = Vec::new();
+        for members in clusters(&vectors, count, self.settings.seed) {
+            let samples: Vec<&str> = members.iter().filter_map(|at| missed.get(*at).copied()).collect();
+            let Some(target) = mean(members.iter().filter_map(|at| vectors.get(*at))) else { continue };
+            let phrases = self.phrases(&samples).await?;
+            let description = sentence::write(&self.background.telling(&samples, self.settings.terms));
+            sketches.push(Sketch { target, phrases, description });
+        }
+        self.finish(sketches).await
+    }
+
+    /// The phrases of samples that may become cases; where vectors take time, those that the built-in ones find most like the samples.
+    async fn phrases(&self, samples: &[&str]) -> Result<Vec<Phrase<String>>, EmbedError> {
+        let mut phrases: Vec<Phrase<String>> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for (sample, text) in samples.iter().enumerate() {
+            for phrase in phrases::phrases(text, self.settings.case_share) {
+                if seen.insert(phrase.to_lowercase()) {
+                    phrases.push(Phrase { text: phrase.to_owned(), sample });
+                }
+            }
+        }
+        let Some(narrowing) = self.narrowing.as_ref().filter(|_| phrases.len() > self.settings.candidates) else {
+            return Ok(phrases);
+        };
+        let of_samples = narrowing.embed(owned(samples)).await?;
+        let of_phrases = narrowing.embed(phrases.iter().map(|phrase| phrase.text.clone()).collect()).await?;
+        let Some(target) = mean(of_samples.iter()) else { return Ok(Vec::new()) };
+        let mut order: Vec<(f32, usize)> = of_phrases
+            .iter()
+            .map(|vector| target.cosine(vector))
+            .enumerate()
+            .map(|(at, cosine)| (cosine, at))
+            .collect();
+        order.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        order.truncate(self.settings.candidates);
+        let kept = order.into_iter().filter_map(|(_, at)| phrases.get(at));
+        Ok(kept.map(|phrase| Phrase { text: phrase.text.clone(), sample: phrase.sample }).collect())
+    }
+
+    /// Chooses the cases of all sketches; the embedder is asked once.
+    async fn finish(&self, sketches: Vec<Sketch>) -> Result<Vec<Pattern>, EmbedError> {
+        let mut texts = Vec::new();
+        for sketch in &sketches {
+            texts.push(sketch.description.clone());
+            texts.extend(sketch.phrases.iter().map(|phrase| phrase.text.clone()));
+        }
+        let vectors = self.embedder.embed(texts).await?;
+        let mut rest = vectors.iter();
+        let mut patterns = Vec::new();
+        for Sketch { target, phrases, description } in sketches {
+            let Some(general) = rest.next() else { break };
+            let vectors: Vec<&Vector> = rest.by_ref().take(phrases.len()).collect();
+            let chosen = pick(&target, general, &phrases, &vectors, self.settings.cases);
+            let cases: Vec<String> = chosen.into_iter().map(|phrase| phrase.text.clone()).collect();
+            if !(cases.is_empty() && description.is_empty()) {
+                patterns.push(Pattern { description, cases, weight: 1.0 });
+            }
+        }
+        Ok(patterns)
+    }
+
+    /// Patterns that attract what is wrong say less afterwards: half as much, and without the words that stand in most of it.
+    async fn edited(&self, patterns: &[Pattern], wrong: &[&str]) -> Result<Vec<Pattern>, EmbedError> {
+        let of_wrong = self.embedder.embed(owned(wrong)).await?;
+        let of_patterns = self.embedder.embed(patterns.iter().map(Pattern::text).collect()).await?;
+        let mut attracted: Vec<Vec<&str>> = vec![Vec::new(); patterns.len()];
+        for (vector, text) in of_wrong.iter().zip(wrong) {
+            let close = of_patterns.iter().map(|pattern| pattern.cosine(vector)).enumerate();
+            let nearest = close.max_by(|left, right| left.1.total_cmp(&right.1));
+            if let Some(place) = nearest.and_then(|(at, _)| attracted.get_mut(at)) {
+                place.push(text);
+            }
+        }
+        Ok(patterns.iter().zip(attracted).map(|(pattern, attracted)| weakened(pattern, &attracted)).collect())
+    }
+}
+
+/// A pattern before its cases are chosen.
+struct Sketch {
+    target: Vector,
+    phrases: Vec<Phrase<String>>,
+    description: String,
+}
+
+/// What attracting something wrong leaves of a pattern's weight.
+const WEAKENED: f32 = 0.5;
+
+fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
+    let mut pattern = pattern.clone();
+    if attracted.is_empty() {
+        return pattern;
+    }
+    pattern.weight *= WEAKENED;
+    let tokens: Vec<Vec<String>> = attracted.iter().map(|text| callwright_search::retrieval::tokens(text)).collect();
+    let is_in_most = |word: &str| {
+        let of_word = callwright_search::retrieval::tokens(word);
+        let with = tokens.iter().filter(|tokens| of_word.iter().all(|token| tokens.contains(token))).count();
+        2 * with > tokens.len()
+    };
+    if let Some(words) = sentence::read(&pattern.description) {
+        let kept: Vec<&str> = words.into_iter().filter(|word| !is_in_most(word)).collect();
+        // A sentence about nothing would be worse.
+        if !kept.is_empty() {
+            pattern.description = sentence::write(&kept);
+        }
+    }
+    pattern
+}
+
+impl Proposer for ExtractiveProposer {
+    fn name(&self) -> &str {
+        "extractive"
+    }
+
+    fn asks_a_model(&self) -> bool {
+        false
+    }
+
+    fn settings(&self) -> String {
+        format!("{:?}", self.settings)
+    }
+
+    fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
+        Box::pin(async move {
+            if addition.missed.is_empty() || addition.room == 0 {
+                return Ok(Vec::new());
+            }
+            let patterns = self.patterns(addition.missed, addition.room).await;
+            patterns.map_err(|error| ProposeError { tool: addition.tool.to_owned(), reason: error.to_string() })
+        })
+    }
+
+    fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
+        Box::pin(async move {
+            let patterns = self.edited(edition.patterns, edition.wrong).await;
+            patterns.map_err(|error| ProposeError { tool: edition.tool.to_owned(), reason: error.to_string() })
+        })
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_search::embedding::{Settings, built_in};
+
+    const MISSED: [&str; 6] = [
+        "I lost my bank card yesterday, what now?",
+        "my card is lost, please block the card",
+        "somebody has stolen my card from my bag",
+        "which currencies can I exchange in the app",
+        "I want to exchange euros for dollars today",
+        "can I exchange another currency at the weekend",
+    ];
+
+    fn proposer(case_share: f32) -> ExtractiveProposer {
+        let settings = ExtractiveSettings { case_share, samples_per_pattern: 3, ..ExtractiveSettings::default() };
+        let queries = MISSED.into_iter().chain(["where is the nearest machine", "change my address please"]);
+        ExtractiveProposer::new(None, built_in(&Settings::default()).unwrap(), queries, settings)
+    }
+
+    fn addition(missed: &'static [&'static str]) -> Addition<'static> {
+        Addition { tool: "t", description: "", patterns: &[], missed, room: 2 }
+    }
+
+    #[tokio::test]
+    async fn each_kind_of_request_gets_a_pattern() {
+        let patterns = proposer(0.6).add(addition(&MISSED)).await.unwrap();
+        assert_eq!(patterns.len(), 2);
+        let about = |word: &str| patterns.iter().filter(|pattern| pattern.description.contains(word)).count();
+        assert_eq!((about("card"), about("exchange")), (1, 1), "{patterns:?}");
+        for pattern in &patterns {
+            assert_eq!(pattern.cases.len(), 3, "{pattern:?}");
+            assert!(
+                pattern
+                    .cases
+                    .iter()
+                    .all(|case| MISSED.iter().any(|sample| sample.contains(case.as_str()) && sample != case))
+            );
+        }
+        assert_eq!(patterns, proposer(0.6).add(addition(&MISSED)).await.unwrap(), "a run can be repeated");
+    }
+
+    #[tokio::test]
+    async fn cases_are_whole_samples_where_that_is_asked_for() {
+        let patterns = proposer(1.0).add(addition(&MISSED)).await.unwrap();
+        assert!(patterns.iter().flat_map(|pattern| &pattern.cases).all(|case| MISSED.contains(&case.as_str())));
+    }
+
+    #[tokio::test]
+    async fn poor_samples_make_poor_patterns_or_none() {
+        for missed in [&["?!"][..], &["card"], &["", " "], &["北京天气怎么样"]] {
+            let patterns = proposer(0.6).add(Addition { missed, ..addition(&MISSED) }).await.unwrap();
+            assert!(patterns.len() <= 1, "{patterns:?}");
+        }
+        assert!(proposer(0.6).add(addition(&[])).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_attracts_the_wrong_says_less() {
+        let patterns = proposer(0.6).add(addition(&MISSED)).await.unwrap();
+        let edition =
+            Edition { tool: "t", description: "", patterns: &patterns, wrong: &["exchange my card for a new card"] };
+        let edited = proposer(0.6).edit(edition).await.unwrap();
+        assert_eq!(edited.len(), patterns.len());
+        let weakened: Vec<f32> = edited.iter().map(|pattern| pattern.weight).filter(|weight| *weight < 1.0).collect();
+        assert_eq!(weakened, [WEAKENED]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Which phrases stand for a cluster.
+
+use callwright_search::embedding::Vector;
+
+/// A phrase, and which of the cluster's samples it was found in first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Phrase<T> {
+    pub(super) text: T,
+    pub(super) sample: usize,
+}
+
+/// At most `count` phrases that bring the mean of their vectors and that of the `general` sentence closest to `target`, one after the other. Each
+/// is of another sample while there are samples left: what users wrote is not to be put together again from its parts.
+pub(super) fn pick<'a, T>(
+    target: &Vector,
+    general: &Vector,
+    phrases: &'a [Phrase<T>],
+    vectors: &[&Vector],
+    count: usize,
+) -> Vec<&'a Phrase<T>> {
+    let mut sum = general.components().to_vec();
+    let mut left: Vec<(&Phrase<T>, &Vector)> = phrases.iter().zip(vectors.iter().copied()).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < count {
+        let gain = |(_, vector): &(&Phrase<T>, &Vector)| closeness(&sum, vector, target);
+        let best = left.iter().map(gain).enumerate().fold(None, |best: Option<(usize, f32)>, (at, gain)| match best {
+            Some((_, most)) if gain <= most => best,
+            _ => Some((at, gain)),
+        });
+        let Some((phrase, vector)) = best.and_then(|(at, _)| left.get(at).copied()) else { break };
+        sum.iter_mut().zip(vector.components()).for_each(|(sum, component)| *sum += component);
+        chosen.push(phrase);
+        left.retain(|(other, _)| other.sample != phrase.sample);
+    }
+    chosen
+}
+
+/// The cosine of sum and vector together with the target.
+fn closeness(sum: &[f32], vector: &Vector, target: &Vector) -> f32 {
+    let (mut dot, mut square) = (0.0_f32, 0.0_f32);
+    for ((sum, component), target) in sum.iter().zip(vector.components()).zip(target.components()) {
+        let together = sum + component;
+        dot += together * target;
+        square += together * together;
+    }
+    if square > 0.0 { dot / square.sqrt() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(x: f32, y: f32) -> Vector {
+        Vector::new(vec![x, y]).unwrap()
+    }
+
+    #[test]
+    fn phrases_make_up_for_what_the_others_lack() {
+        let phrases: Vec<Phrase<u8>> = (0..3).map(|at| Phrase { text: 0, sample: at }).collect();
+        let vectors = [vector(1.0, 0.0), vector(0.7, 0.7), vector(0.0, 1.0)];
+        let vectors: Vec<&Vector> = vectors.iter().collect();
+        let chosen = pick(&vector(1.0, 1.0), &vector(1.0, 0.0), &phrases, &vectors, 1);
+        assert_eq!(chosen[0].sample, 2, "the general sentence says the other half");
+        let chosen = pick(&vector(1.0, 1.0), &Vector::zero(2), &phrases, &vectors, 2);
+        assert_eq!(chosen[0].sample, 1);
+    }
+
+    #[test]
+    fn a_sample_gives_one_phrase() {
+        let phrases = [0, 0, 1].map(|sample| Phrase { text: 0, sample });
+        let same = vector(1.0, 0.0);
+        assert_eq!(pick(&same, &same, &phrases, &[&same; 3], 3).len(), 2);
+        assert!(pick(&same, &same, &phrases[..0], &[], 3).is_empty());
+    }
+}

@@ -1,0 +1,190 @@
+//! Weights of patterns that make the right tools likely.
+
+/// Rounds of the descent. Weights change by less than a hundredth after that, on sets of a hundred and of ten thousand samples.
+const ROUNDS: usize = 50;
+
+/// The first step of each parameter, and the bounds of its steps; how a step grows where the slope keeps its sign, and shrinks where it does not
+/// ("A direct adaptive method for faster backpropagation learning: the RPROP algorithm", Riedmiller and Braun, 1993).
+const FIRST_STEP: f32 = 0.1;
+const STEPS: (f32, f32) = (1e-4, 0.5);
+const GROWS: f32 = 1.2;
+const SHRINKS: f32 = 0.5;
+
+/// The share of what the number of a tool's texts gives that is taken back.
+const HALF: f32 = 0.5;
+
+/// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) − ½ ln(1 + Σ weight) + words`, for each of some samples, which is
+/// what [`soft_sum`](callwright_search::retrieval::soft_sum) gives. All columns have one number for each sample.
+#[derive(Debug, Default)]
+pub(super) struct Problem<'a> {
+    /// For each tool, exp(sharpness · cosine) with its description.
+    pub(super) own: Vec<Vec<f32>>,
+    /// For each tool, what words say, in the unit of the score.
+    pub(super) words: Vec<Vec<f32>>,
+    /// For each pattern, its tool and exp(sharpness · cosine).
+    pub(super) patterns: Vec<(usize, Vec<f32>)>,
+    /// For each sample, the right tools.
+    pub(super) right: Vec<&'a [usize]>,
+}
+
+impl Problem<'_> {
+    /// The logarithms of the weights under which the right tools are most likely (a softmax over the scores, each right tool of a sample counting
+    /// for its share), each held to 0 by `ridge`. Begins at `start`.
+    pub(super) fn fit(&self, start: &[f32], ridge: f32) -> Vec<f32> {
+        let mut logs = start.to_vec();
+        let mut steps = vec![FIRST_STEP; logs.len()];
+        let mut slopes = vec![0.0_f32; logs.len()];
+        for _ in 0..ROUNDS {
+            let now = self.slopes(&logs, ridge);
+            for (((log, step), before), slope) in logs.iter_mut().zip(&mut steps).zip(&mut slopes).zip(now) {
+                let turn = *before * slope;
+                *before = slope;
+                if turn > 0.0 {
+                    *step = (*step * GROWS).min(STEPS.1);
+                } else if turn < 0.0 {
+                    *step = (*step * SHRINKS).max(STEPS.0);
+                    // The minimum lies behind: the next round begins from here with half the step.
+                    *before = 0.0;
+                    continue;
+                }
+                if slope != 0.0 {
+                    *log -= step.copysign(slope);
+                }
+            }
+        }
+        logs
+    }
+
+    /// The derivative of the loss by the logarithm of each weight.
+    fn slopes(&self, logs: &[f32], ridge: f32) -> Vec<f32> {
+        let sums = self.sums(logs);
+        let totals = self.totals(logs);
+        let mut shares = self.likelihoods(&sums, &totals);
+        for (sample, right) in self.right.iter().enumerate() {
+            for tool in *right {
+                if let Some(share) = shares.get_mut(*tool).and_then(|column| column.get_mut(sample)) {
+                    *share -= 1.0 / right.len() as f32;
+                }
+            }
+        }
+        // What more of anything takes back again.
+        let number = |(column, total): (&Vec<f32>, &f32)| HALF * column.iter().sum::<f32>() / total;
+        let number: Vec<f32> = shares.iter().zip(&totals).map(number).collect();
+        for (column, sums) in shares.iter_mut().zip(&sums) {
+            column.iter_mut().zip(sums).for_each(|(share, sum)| *share /= sum);
+        }
+        let slope = |((tool, column), log): (&(usize, Vec<f32>), &f32)| {
+            let shares = shares.get(*tool).map_or(&[][..], Vec::as_slice);
+            let number = number.get(*tool).copied().unwrap_or_default();
+            log.exp() * (dot(shares, column) - number) + ridge * log
+        };
+        self.patterns.iter().zip(logs).map(slope).collect()
+    }
+
+    /// own + Σ weight · pattern, for each tool.
+    fn sums(&self, logs: &[f32]) -> Vec<Vec<f32>> {
+        let mut sums = self.own.clone();
+        for ((tool, column), log) in self.patterns.iter().zip(logs) {
+            let weight = log.exp();
+            if let Some(sums) = sums.get_mut(*tool) {
+                sums.iter_mut().zip(column).for_each(|(sum, likeness)| *sum += weight * likeness);
+            }
+        }
+        sums
+    }
+
+    /// 1 + Σ weight, for each tool.
+    fn totals(&self, logs: &[f32]) -> Vec<f32> {
+        let mut totals = vec![1.0_f32; self.own.len()];
+        for ((tool, _), log) in self.patterns.iter().zip(logs) {
+            totals.get_mut(*tool).into_iter().for_each(|total| *total += log.exp());
+        }
+        totals
+    }
+
+    /// The softmax over the tools, for each sample.
+    fn likelihoods(&self, sums: &[Vec<f32>], totals: &[f32]) -> Vec<Vec<f32>> {
+        let score = |((sums, total), words): ((&Vec<f32>, &f32), &Vec<f32>)| -> Vec<f32> {
+            let number = HALF * total.ln();
+            sums.iter().zip(words).map(|(sum, words)| sum.max(f32::MIN_POSITIVE).ln() - number + words).collect()
+        };
+        let mut scores: Vec<Vec<f32>> = sums.iter().zip(totals).zip(&self.words).map(score).collect();
+        let mut largest = vec![f32::NEG_INFINITY; self.right.len()];
+        for column in &scores {
+            largest.iter_mut().zip(column).for_each(|(largest, score)| *largest = largest.max(*score));
+        }
+        let mut totals = vec![0.0_f32; self.right.len()];
+        for column in &mut scores {
+            for ((score, largest), total) in column.iter_mut().zip(&largest).zip(&mut totals) {
+                *score = (*score - largest).exp();
+                *total += *score;
+            }
+        }
+        for column in &mut scores {
+            column.iter_mut().zip(&totals).for_each(|(score, total)| *score /= total);
+        }
+        scores
+    }
+}
+
+/// In several sums, which a processor adds at the same time.
+fn dot(left: &[f32], right: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let (left, left_rest) = left.as_chunks::<LANES>();
+    let (right, right_rest) = right.as_chunks::<LANES>();
+    let mut sums = [0.0_f32; LANES];
+    for (left, right) in left.iter().zip(right) {
+        sums.iter_mut().zip(left.iter().zip(right)).for_each(|(sum, (left, right))| *sum += left * right);
+    }
+    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two tools that look the same but for one pattern each; the first pattern is like all samples, of which only the second two want its tool.
+    fn problem() -> Problem<'static> {
+        Problem {
+            own: vec![vec![1.0; 4], vec![1.0; 4]],
+            words: vec![vec![0.0; 4], vec![0.0; 4]],
+            patterns: vec![(0, vec![3.0; 4]), (1, vec![1.0, 1.0, 4.0, 4.0])],
+            right: vec![&[0], &[0], &[1], &[1]],
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_attracts_what_is_wrong_loses_weight() {
+        let logs = problem().fit(&[0.0, 0.0], 0.01);
+        assert!(logs[1] > logs[0], "{logs:?}");
+        let shares = problem().likelihoods(&problem().sums(&logs), &problem().totals(&logs));
+        assert!(shares[0][0] > 0.5 && shares[1][2] > 0.5, "{shares:?}");
+    }
+
+    #[test]
+    fn the_ridge_holds_weights_to_one() {
+        let free = problem().fit(&[0.0, 0.0], 0.01);
+        let held = problem().fit(&[0.0, 0.0], 100.0);
+        assert!(held.iter().zip(&free).all(|(held, free)| held.abs() < free.abs()), "{held:?} {free:?}");
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_loss() {
+        let (problem, logs) = (problem(), [0.3_f32, -0.2]);
+        let loss = |logs: &[f32]| -> f32 {
+            let shares = problem.likelihoods(&problem.sums(logs), &problem.totals(logs));
+            let told: f32 = problem.right.iter().enumerate().map(|(sample, right)| shares[right[0]][sample].ln()).sum();
+            logs.iter().map(|log| log * log).sum::<f32>() - told
+        };
+        for at in 0..2 {
+            let moved = |by: f32| {
+                let mut moved = logs;
+                moved[at] += by;
+                loss(&moved)
+            };
+            let measured = (moved(0.01) - moved(-0.01)) / 0.02;
+            assert!((problem.slopes(&logs, 2.0)[at] - measured).abs() < 1e-2, "{measured}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Requests whose right tools are known, and how they are parted.
+
+use std::collections::HashMap;
+
+use super::LearnError;
+use callwright_search::retrieval::ToolText;
+
+/// A request, and the tools that it wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// What was asked.
+    pub query: String,
+    /// Names of tools.
+    pub tools: Vec<String>,
+}
+
+/// Samples with tools as positions, parted into what is learned from and what changes are confirmed with.
+#[derive(Debug, Clone)]
+pub(super) struct Samples {
+    /// The requests.
+    pub(super) queries: Vec<String>,
+    /// For each, the positions of the right tools.
+    pub(super) right: Vec<Vec<usize>>,
+    /// Positions of the samples that are learned from.
+    pub(super) training: Vec<usize>,
+    /// Positions of those that confirm.
+    pub(super) validation: Vec<usize>,
+}
+
+impl Samples {
+    /// Finds the tools of the samples, and parts those by `seed`. Names that no tool has are left out; a sample without a tool is of no use.
+    pub(super) fn new(samples: &[Sample], tools: &[ToolText], share: f64, seed: u64) -> Result<Self, LearnError> {
+        let mut positions = HashMap::new();
+        for (position, tool) in tools.iter().enumerate() {
+            positions.entry(tool.name.as_str()).or_insert(position);
+        }
+        let (mut queries, mut right) = (Vec::new(), Vec::new());
+        for sample in samples {
+            let mut wanted: Vec<usize> =
+                sample.tools.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            if !wanted.is_empty() && !sample.query.trim().is_empty() {
+                queries.push(sample.query.clone());
+                right.push(wanted);
+            }
+        }
+        if queries.len() < 2 {
+            return Err(LearnError::TooFew { usable: queries.len(), given: samples.len() });
+        }
+        let mut order: Vec<usize> = (0..queries.len()).collect();
+        fastrand::Rng::with_seed(seed).shuffle(&mut order);
+        // One sample on each side at least: without confirmation nothing could be kept.
+        let confirming = ((queries.len() as f64 * share).round() as usize).clamp(1, queries.len() - 1);
+        let mut training = order.split_off(confirming);
+        order.sort_unstable();
+        training.sort_unstable();
+        Ok(Self { queries, right, training, validation: order })
+    }
+
+    /// The same samples parted otherwise, so often that each confirms once: as many parts as one confirming part goes into all of them.
+    pub(super) fn rotations(&self, seed: u64) -> Vec<Self> {
+        let mut training = self.training.clone();
+        fastrand::Rng::with_seed(seed).shuffle(&mut training);
+        let order: Vec<usize> = self.validation.iter().copied().chain(training).collect();
+        let parts = (order.len() as f64 / self.validation.len().max(1) as f64).round().max(1.0) as usize;
+        let rotated = |part: usize| {
+            let (mut training, mut validation) = (Vec::new(), Vec::new());
+            for (at, sample) in order.iter().enumerate() {
+                let own = at * parts / order.len().max(1);
+                if own == part { validation.push(*sample) } else { training.push(*sample) }
+            }
+            training.sort_unstable();
+            validation.sort_unstable();
+            Self { training, validation, ..self.clone() }
+        };
+        (0..parts).map(rotated).collect()
+    }
+
+    /// Does the sample at a position want a tool?
+    pub(super) fn wants(&self, sample: usize, tool: usize) -> bool {
+        self.right.get(sample).is_some_and(|right| right.binary_search(&tool).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(query: &str, tools: &[&str]) -> Sample {
+        Sample { query: query.to_owned(), tools: tools.iter().map(|tool| (*tool).to_owned()).collect() }
+    }
+
+    fn tools(names: &[&str]) -> Vec<ToolText> {
+        names.iter().map(|name| ToolText { name: (*name).to_owned(), ..ToolText::default() }).collect()
+    }
+
+    #[test]
+    fn samples_are_parted_four_to_one_and_the_same_every_time() {
+        let samples: Vec<Sample> = (0..50).map(|number| sample(&number.to_string(), &["a"])).collect();
+        let parted = |seed| Samples::new(&samples, &tools(&["a"]), 0.2, seed).unwrap();
+        let first = parted(1);
+        assert_eq!((first.training.len(), first.validation.len()), (40, 10));
+        assert_eq!(first.validation, parted(1).validation);
+        assert_ne!(first.validation, parted(2).validation);
+    }
+
+    #[test]
+    fn each_sample_confirms_in_one_of_the_rotations() {
+        let samples: Vec<Sample> = (0..23).map(|number| sample(&number.to_string(), &["a"])).collect();
+        let rotations = Samples::new(&samples, &tools(&["a"]), 0.2, 1).unwrap().rotations(1);
+        let mut confirming: Vec<usize> = rotations.iter().flat_map(|rotation| rotation.validation.clone()).collect();
+        confirming.sort_unstable();
+        assert_eq!(confirming, (0..23).collect::<Vec<_>>());
+        assert!(rotations.iter().all(|rotation| rotation.training.len() + rotation.validation.len() == 23));
+        assert!(rotations.iter().all(|rotation| !rotation.training.is_empty() && !rotation.validation.is_empty()));
+    }
+
+    #[test]
+    fn what_names_no_tool_is_left_out() {
+        let samples = [
+            sample("x", &["b", "a", "b", "unheard"]),
+            sample("y", &["unheard"]),
+            sample(" ", &["a"]),
+            sample("z", &["a"]),
+        ];
+        let samples = Samples::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
+        assert_eq!(samples.right, [vec![0, 1], vec![0]]);
+        assert!(samples.wants(0, 1) && !samples.wants(1, 1) && !samples.wants(9, 0));
+        assert!(matches!(
+            Samples::new(&[sample("x", &["a"])], &tools(&["a"]), 0.2, 1),
+            Err(LearnError::TooFew { usable: 1, given: 1 })
+        ));
+    }
+}

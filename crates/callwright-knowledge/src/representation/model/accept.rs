@@ -1,0 +1,111 @@
+//! What is taken of a list that a model proposes.
+
+use std::collections::HashSet;
+
+use super::ModelSettings;
+use super::answer::{Proposed, read_list};
+use super::copied::{copied_share, repeats_one, words};
+use crate::representation::file::{limits, tidy};
+use callwright_types::representation::Pattern;
+
+/// What a list is held against.
+pub(super) struct Acceptance<'a> {
+    settings: &'a ModelSettings,
+    /// The words of the samples that the model was shown.
+    samples: Vec<Vec<String>>,
+}
+
+impl<'a> Acceptance<'a> {
+    pub(super) fn new(settings: &'a ModelSettings, samples: &[&str]) -> Self {
+        Self { settings, samples: samples.iter().map(|sample| words(sample)).collect() }
+    }
+
+    /// New patterns, `room` at most. Cut out are cases that are no phrase of a sample, or too much of one; patterns that repeat a whole
+    /// sample, keep no case, or say what another one says, are left out.
+    ///
+    /// # Errors
+    /// What is wrong with the list, for the model; also where every new pattern had to be left out.
+    pub(super) fn added(&self, answer: &str, present: &[Pattern], room: usize) -> Result<Vec<Pattern>, String> {
+        let proposed = read_list(answer)?;
+        let mut seen: HashSet<Vec<String>> = present.iter().map(|pattern| words(&pattern.description)).collect();
+        let mut faults = Vec::new();
+        let mut patterns = Vec::new();
+        for (index, proposed) in proposed.iter().enumerate() {
+            let number = index + 1;
+            let description = description(proposed, number)?;
+            let said = words(&description);
+            let cases = self.cases(proposed, |share| share.is_some_and(|share| share <= self.settings.case_share));
+            if repeats_one(&said, &self.samples) {
+                faults.push(format!("the description of item {number} repeats a whole request"));
+            } else if cases.is_empty() {
+                faults.push(format!(
+                    "no case of item {number} is a phrase of a request with at most {:.0} % of its words",
+                    self.settings.case_share * 100.0
+                ));
+            } else if seen.insert(said) {
+                patterns.push(Pattern { description, cases, weight: 1.0 });
+            }
+        }
+        if patterns.is_empty() && !faults.is_empty() {
+            return Err(faults.join("; "));
+        }
+        patterns.truncate(room);
+        Ok(patterns)
+    }
+
+    /// The same patterns, edited: one for each, in their order. Of a case that is too much of a wrong sample nothing is taken; where no
+    /// case is left, the former ones stay. Weights stay.
+    ///
+    /// # Errors
+    /// What is wrong with the list, for the model: not exactly as many patterns, or a description that repeats a whole sample.
+    pub(super) fn edited(&self, answer: &str, present: &[Pattern]) -> Result<Vec<Pattern>, String> {
+        let proposed = read_list(answer)?;
+        if proposed.len() != present.len() {
+            return Err(format!(
+                "the list has {} items, and there are {} patterns; give each of them back, edited or not, in the same order",
+                proposed.len(),
+                present.len()
+            ));
+        }
+        let one = |(index, (proposed, former)): (usize, (&Proposed, &Pattern))| {
+            let description = description(proposed, index + 1)?;
+            if repeats_one(&words(&description), &self.samples) {
+                return Err(format!("the description of item {} repeats a whole wrong request", index + 1));
+            }
+            let cases = self.cases(proposed, |share| share.is_none_or(|share| share <= self.settings.case_share));
+            let cases = if cases.is_empty() { former.cases.clone() } else { cases };
+            Ok(Pattern { description, cases, weight: former.weight })
+        };
+        proposed.iter().zip(present).enumerate().map(one).collect()
+    }
+
+    /// The first cases that pass, each once.
+    fn cases(&self, proposed: &Proposed, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let tidied = proposed.cases.iter().map(|case| tidy(case));
+        let fit = tidied.filter(|case| !case.is_empty() && case.chars().count() <= limits::CASE_CHARS).filter(|case| {
+            let said = words(case);
+            !said.is_empty() && passes(copied_share(&said, &self.samples)) && seen.insert(said)
+        });
+        fit.take(self.settings.cases).collect()
+    }
+}
+
+/// The description of an item.
+///
+/// # Errors
+/// It is empty, or too long.
+fn description(proposed: &Proposed, number: usize) -> Result<String, String> {
+    let description = tidy(&proposed.description);
+    let length = description.chars().count();
+    if words(&description).is_empty() {
+        return Err(format!("the description of item {number} is empty; give one general sentence"));
+    }
+    if length > limits::DESCRIPTION_CHARS {
+        return Err(format!(
+            "the description of item {number} has {length} characters; give one sentence of at most {}",
+            limits::DESCRIPTION_CHARS
+        ));
+    }
+    Ok(description)
+}

@@ -1,0 +1,119 @@
+//! A model's text → the list that it was asked for.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ask::quoted;
+use callwright_common::json::bare;
+
+/// Longest answer that is read, in bytes: twelve patterns at their longest are a tenth of it.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// A pattern as a model writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Proposed {
+    pub(super) description: String,
+    pub(super) cases: Vec<String>,
+}
+
+/// Reads the list. It may stand alone or in one Markdown fence, behind what a reasoning model thinks aloud; nothing else may stand
+/// around it.
+///
+/// # Errors
+/// What is wrong, in words that tell the model how to mend it.
+pub(super) fn read_list(text: &str) -> Result<Vec<Proposed>, String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("the answer is longer than {MAX_BYTES} bytes; give a short JSON list"));
+    }
+    let text = bare(text);
+    if text.is_empty() {
+        return Err("the answer is empty; give a JSON list".to_owned());
+    }
+    let items = match serde_json::from_str(text) {
+        Ok(Value::Array(items)) => items,
+        Ok(other) => return Err(format!("the answer is {}, and not a JSON list", kind(&other))),
+        Err(error) => {
+            let begins = quoted(text);
+            return Err(format!("the answer is not a JSON list ({error}); it begins: {begins}"));
+        }
+    };
+    items.into_iter().enumerate().map(|(index, item)| read_one(item, index + 1)).collect()
+}
+
+fn read_one(item: Value, number: usize) -> Result<Proposed, String> {
+    if !item.is_object() {
+        return Err(format!("item {number} of the list is {}, and not an object", kind(&item)));
+    }
+    for (key, is_right, form) in [
+        ("description", item.get("description").is_some_and(Value::is_string), "a string"),
+        ("cases", item.get("cases").is_some_and(is_strings), "a list of strings"),
+    ] {
+        if !is_right {
+            return Err(format!("item {number} of the list has no `{key}` that is {form}"));
+        }
+    }
+    serde_json::from_value(item).map_err(|error| format!("item {number} of the list: {error}"))
+}
+
+fn is_strings(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = r#"[{"description": "a", "cases": ["b", "c"], "why": 1}]"#;
+
+    #[test]
+    fn a_list_is_read_alone_in_a_fence_and_behind_thoughts() {
+        let expected = [Proposed { description: "a".to_owned(), cases: vec!["b".to_owned(), "c".to_owned()] }];
+        for text in [
+            ONE.to_owned(),
+            format!("\n {ONE} \n"),
+            format!("```json\n{ONE}\n```"),
+            format!("```\n{ONE}```"),
+            format!("<think>[] or not?</think>\n{ONE}"),
+            format!("<think>x</think>```json\n{ONE}\n```"),
+        ] {
+            assert_eq!(read_list(&text).as_deref(), Ok(&expected[..]), "{text}");
+        }
+        assert_eq!(read_list("[]"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn whatever_else_is_refused_in_words_that_say_what_is_wrong() {
+        let cases = [
+            ("", "is empty"),
+            ("I cannot help with that.", "is not a JSON list"),
+            ("Here you are: []", "is not a JSON list"),
+            ("[] Anything else?", "is not a JSON list"),
+            (r#"{"patterns": []}"#, "is an object, and not a JSON list"),
+            (r#"[{"description": "a", "cases": ["b"]"#, "is not a JSON list"),
+            ("[1]", "item 1 of the list is a number"),
+            (r#"[{"description": "a", "cases": []}, {"cases": []}]"#, "item 2 of the list has no `description`"),
+            (r#"[{"description": ["a"], "cases": []}]"#, "no `description` that is a string"),
+            (r#"[{"description": "a"}]"#, "no `cases` that is a list of strings"),
+            (r#"[{"description": "a", "cases": "b"}]"#, "no `cases` that is a list of strings"),
+            (r#"[{"description": "a", "cases": [1]}]"#, "no `cases` that is a list of strings"),
+            ("<think>[]", "is not a JSON list"),
+        ];
+        for (text, expected) in cases {
+            let error = read_list(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        assert!(read_list(&"[".repeat(MAX_BYTES)).unwrap_err().contains("is not a JSON list"));
+        assert!(read_list(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer than"));
+    }
+}

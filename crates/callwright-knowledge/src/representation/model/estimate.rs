@@ -1,0 +1,90 @@
+//! What a run will cost at most, before it begins.
+
+use super::ModelSettings;
+use super::prompts;
+use crate::representation::Addition;
+use callwright_common::tokens::estimated;
+use callwright_types::Cost;
+
+/// Tokens of an answer, about: six patterns, each of a sentence and three phrases in JSON.
+const ANSWER_TOKENS: u64 = 400;
+
+/// What a million tokens cost, in whatever currency the provider takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prices {
+    /// Of what is sent.
+    pub prompt: f64,
+    /// Of what is answered.
+    pub completion: f64,
+}
+
+impl Prices {
+    /// What this costs.
+    #[expect(clippy::cast_precision_loss, reason = "an amount for people")]
+    pub fn of(&self, cost: &Cost) -> f64 {
+        const MILLION: f64 = 1_000_000.0;
+        (cost.prompt_tokens as f64 * self.prompt + cost.completion_tokens as f64 * self.completion) / MILLION
+    }
+}
+
+/// What a run would cost if every tool were added to and edited in every iteration. Most runs cost a fraction: only tools that are found
+/// wrongly are asked about.
+#[derive(Debug, Default)]
+pub struct Estimate {
+    per_iteration: Cost,
+}
+
+impl Estimate {
+    /// Counts a tool with its samples. Tools without samples are never asked about.
+    pub fn count(&mut self, tool: &str, description: &str, samples: &[&str], settings: &ModelSettings) {
+        if samples.is_empty() {
+            return;
+        }
+        let asked = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
+        let messages = prompts::addition(&asked, settings);
+        let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
+        // One request to add and one to edit, which shows the patterns besides.
+        let prompt = u64::try_from(prompt).unwrap_or(u64::MAX).saturating_mul(2).saturating_add(ANSWER_TOKENS);
+        self.per_iteration.requests += 2;
+        self.per_iteration.prompt_tokens = self.per_iteration.prompt_tokens.saturating_add(prompt);
+        self.per_iteration.completion_tokens += 2 * ANSWER_TOKENS;
+    }
+
+    /// Over so many iterations.
+    pub fn over(&self, iterations: u64) -> Cost {
+        let Cost { requests, prompt_tokens, completion_tokens } = self.per_iteration;
+        Cost {
+            requests: requests.saturating_mul(iterations),
+            prompt_tokens: prompt_tokens.saturating_mul(iterations),
+            completion_tokens: completion_tokens.saturating_mul(iterations),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_counts_what_is_sent_for_every_tool_with_samples() {
+        let settings = ModelSettings::default();
+        let mut estimate = Estimate::default();
+        estimate.count("idle", "Never asked for.", &[], &settings);
+        assert_eq!(estimate.over(10), Cost::default());
+        estimate.count("pay", "Pays.", &["pay my bill"], &settings);
+        let few = estimate.over(1);
+        assert_eq!((few.requests, few.completion_tokens), (2, 800));
+        assert!((700..3000).contains(&few.prompt_tokens), "{few:?}");
+        assert_eq!(estimate.over(10).requests, 20);
+        let samples = vec!["pay my bill at the end of the month"; 40];
+        let mut more = Estimate::default();
+        more.count("pay", "Pays.", &samples, &settings);
+        assert!(more.over(1).prompt_tokens > few.prompt_tokens + 2 * 40 * 8);
+    }
+
+    #[test]
+    fn prices_are_for_a_million_tokens() {
+        let cost = Cost { requests: 3, prompt_tokens: 2_000_000, completion_tokens: 500_000 };
+        assert!((Prices { prompt: 2.5, completion: 10.0 }.of(&cost) - 10.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,108 @@
+//! The proposer that asks a model.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::Model;
+use super::accept::Acceptance;
+use super::ask::Answered;
+use super::prompts::{self, repair, shown};
+use crate::representation::{Addition, Edition, ProposeError, Proposer};
+use callwright_openai::Role;
+use callwright_types::Cost;
+use callwright_types::representation::Pattern;
+
+/// Characters of a faulty answer that the model gets back with what is wrong about it.
+const RETURNED_CHARS: usize = 8_000;
+
+/// Asks a model for patterns (sections 4.2 and appendix A of the paper).
+///
+/// An answer that cannot be used is told to the model once, with what is wrong; where the second one cannot be used either, there is no
+/// proposal. A model that refuses is not asked again. What is taken of an answer that can be used is written at
+/// `model/accept.rs`.
+#[derive(Debug)]
+pub struct LlmProposer {
+    model: Arc<Model>,
+}
+
+impl LlmProposer {
+    /// Asks this model.
+    pub fn new(model: Arc<Model>) -> Self {
+        Self { model }
+    }
+
+    async fn propose<T>(
+        &self,
+        tool: &str,
+        messages: Vec<(Role, String)>,
+        accept: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, ProposeError> {
+        converse(&self.model, messages, accept).await.map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
+    }
+}
+
+/// Asks, and once more where the answer cannot be used.
+pub(super) async fn converse<T>(
+    model: &Model,
+    mut messages: Vec<(Role, String)>,
+    accept: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let judge = |answered: Answered| match answered {
+        Answered::Text(text) => Ok(accept(&text).map_err(|fault| (text, fault))),
+        Answered::CutOff => {
+            let fault = "it was cut off because it is too long; give fewer and shorter items".to_owned();
+            Ok(Err((String::new(), fault)))
+        }
+        Answered::Refused(reason) => Err(format!("the model refuses: {reason}")),
+    };
+    let (text, fault) = match judge(model.ask(&messages).await?)? {
+        Ok(accepted) => return Ok(accepted),
+        Err(faulty) => faulty,
+    };
+    messages.push((Role::Assistant, text.chars().take(RETURNED_CHARS).collect()));
+    messages.push((Role::User, repair(&fault)));
+    let second = judge(model.ask(&messages).await?)?;
+    second.map_err(|(_, second)| {
+        format!("the model's answer cannot be used, and neither can the one after it was told so: {second}")
+    })
+}
+
+impl Proposer for LlmProposer {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
+        Box::pin(async move {
+            if addition.room == 0 || addition.missed.is_empty() {
+                return Ok(Vec::new());
+            }
+            let settings = &self.model.settings;
+            let acceptance = Acceptance::new(settings, &shown(addition.missed, settings));
+            let messages = prompts::addition(&addition, settings);
+            let accept = |answer: &str| acceptance.added(answer, addition.patterns, addition.room);
+            self.propose(addition.tool, messages, accept).await
+        })
+    }
+
+    fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
+        Box::pin(async move {
+            if edition.patterns.is_empty() || edition.wrong.is_empty() {
+                return Ok(edition.patterns.to_vec());
+            }
+            let settings = &self.model.settings;
+            let acceptance = Acceptance::new(settings, edition.wrong);
+            let messages = prompts::edition(&edition, settings);
+            self.propose(edition.tool, messages, |answer| acceptance.edited(answer, edition.patterns)).await
+        })
+    }
+
+    fn cost(&self) -> Cost {
+        self.model.cost()
+    }
+}
+
+#[cfg(test)]
+#[path = "proposer_tests.rs"]
+mod tests;

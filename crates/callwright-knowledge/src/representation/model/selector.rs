@@ -1,0 +1,156 @@
+//! The choice of a model among the best tools.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use sha2::{Digest, Sha256};
+
+use super::Model;
+use super::ask::quoted;
+use super::prompts::{letter, selection};
+use super::proposer::converse;
+use crate::representation::{Candidate, ProposeError, Selector};
+use callwright_common::digest::add_part;
+use callwright_common::json::bare;
+use callwright_types::Cost;
+
+/// Choices that are remembered: those of many runs over all samples.
+const MAX_REMEMBERED: usize = 200_000;
+
+/// Letters that there are.
+const MAX_CANDIDATES: usize = 26;
+
+/// Asks a model which of the best tools serves a request, by letter. The same question is asked once.
+#[derive(Debug)]
+pub struct LlmSelector {
+    model: Arc<Model>,
+    candidates: usize,
+    remembered: Mutex<HashMap<[u8; 32], usize>>,
+}
+
+impl LlmSelector {
+    /// Asks this model about so many tools, 26 at most (the paper: 5).
+    pub fn new(model: Arc<Model>, candidates: usize) -> Self {
+        Self { model, candidates: candidates.clamp(1, MAX_CANDIDATES), remembered: Mutex::default() }
+    }
+
+    fn remembered(&self, question: &[u8; 32]) -> Option<usize> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).get(question).copied()
+    }
+
+    fn remember(&self, question: [u8; 32], choice: usize) {
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if remembered.len() < MAX_REMEMBERED {
+            remembered.insert(question, choice);
+        }
+    }
+}
+
+fn digest(query: &str, candidates: &[Candidate<'_>]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    add_part(&mut hash, query.as_bytes());
+    for candidate in candidates {
+        add_part(&mut hash, candidate.name.as_bytes());
+        add_part(&mut hash, candidate.description.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+/// The position that a letter stands for: `B`, `b`, `(B)`, `B.` and `**B**` are 1.
+///
+/// # Errors
+/// What is wrong with the answer, for the model.
+fn read_letter(answer: &str, candidates: usize) -> Result<usize, String> {
+    let text = bare(answer).trim_matches(|character: char| !character.is_alphanumeric()).to_uppercase();
+    let mut characters = text.chars();
+    let position = match (characters.next(), characters.next()) {
+        (Some(only), None) => (0..candidates).find(|position| letter(*position) == only),
+        _ => None,
+    };
+    position.ok_or_else(|| {
+        format!("it is no letter from A to {}: {}", letter(candidates.saturating_sub(1)), quoted(answer))
+    })
+}
+
+impl Selector for LlmSelector {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn candidates(&self) -> usize {
+        self.candidates
+    }
+
+    fn select<'a>(
+        &'a self,
+        query: &'a str,
+        candidates: &'a [Candidate<'a>],
+    ) -> BoxFuture<'a, Result<usize, ProposeError>> {
+        Box::pin(async move {
+            let candidates = candidates.get(..self.candidates).unwrap_or(candidates);
+            if candidates.len() < 2 {
+                return Ok(0);
+            }
+            let question = digest(query, candidates);
+            if let Some(choice) = self.remembered(&question) {
+                return Ok(choice);
+            }
+            let messages = selection(query, candidates, &self.model.settings);
+            let chosen = converse(&self.model, messages, |answer| read_letter(answer, candidates.len())).await;
+            let first = candidates.first().map_or("", |candidate| candidate.name);
+            let choice = chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })?;
+            self.remember(question, choice);
+            Ok(choice)
+        })
+    }
+
+    fn cost(&self) -> Cost {
+        self.model.cost()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::representation::model::test_model::{ScriptedModel, text};
+
+    #[test]
+    fn a_letter_is_read_whatever_stands_around_it() {
+        for answer in ["B", " b\n", "(B)", "B.", "**B**", "<think>A?</think>B"] {
+            assert_eq!(read_letter(answer, 3), Ok(1), "{answer}");
+        }
+        for answer in ["", "D", "AB", "The answer is B", "2", "?"] {
+            assert!(read_letter(answer, 3).unwrap_err().contains("no letter from A to C"), "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_chooses_and_is_asked_the_same_once() {
+        let scripted = ScriptedModel::answering([text("the second"), text("B")]).await;
+        let selector = LlmSelector::new(scripted.model(), 2);
+        let candidates = ["a", "b", "c"].map(|name| Candidate { name, description: "does it" });
+        assert_eq!(selector.select("do b", &candidates).await, Ok(1));
+        assert_eq!(selector.select("do b", &candidates).await, Ok(1));
+        assert_eq!(selector.cost().requests, 2, "one question, and one repair");
+        assert!(!scripted.requests()[0].contains("\\\"c\\\""), "only the best are shown");
+    }
+
+    #[tokio::test]
+    async fn a_model_that_cannot_choose_is_told_once_and_then_given_up() {
+        let scripted = ScriptedModel::answering([text("I like both."), text("Z")]).await;
+        let selector = LlmSelector::new(scripted.model(), 5);
+        let candidates = ["a", "b"].map(|name| Candidate { name, description: "" });
+        let error = selector.select("do b", &candidates).await.unwrap_err();
+        assert!(error.reason.contains("no letter from A to B: Z"), "{error}");
+        assert_eq!(scripted.requests().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn where_there_is_nothing_to_choose_nobody_is_asked() {
+        let scripted = ScriptedModel::answering([]).await;
+        let selector = LlmSelector::new(scripted.model(), 5);
+        assert_eq!(selector.select("q", &[Candidate { name: "a", description: "" }]).await, Ok(0));
+        assert!(scripted.requests().is_empty());
+    }
+}

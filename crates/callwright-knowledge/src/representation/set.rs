@@ -1,0 +1,273 @@
+//! All representations in force.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Settings;
+use super::file::{Ranking, RepresentationError, RepresentationFile, folder};
+use callwright_common::nearest::nearest;
+use callwright_common::watch::{FolderDigest, FolderFile, digest};
+use callwright_types::representation::{Representation, SharedRepresentation};
+
+/// What a directory of representation files says. Immutable: a reload makes a new set.
+#[derive(Debug, Default)]
+pub struct Representations {
+    /// By toolset; `None` is for tools that clients send.
+    by_toolset: BTreeMap<Option<String>, Entry>,
+    seen: FolderDigest,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    path: PathBuf,
+    ranking: Option<Ranking>,
+    tools: HashMap<String, Arc<Representation>>,
+}
+
+/// What stands for the path of what no file says.
+const STORE: &str = "the store";
+
+/// Names that are told as unknown of one file, at most.
+const MAX_TOLD: usize = 10;
+
+impl Representations {
+    /// Reads the directory that the settings name; a relative one is taken from `base_dir`. Without one there are none.
+    ///
+    /// # Errors
+    /// [`RepresentationError`]: a file that cannot be read or holds no representations, or two files for one toolset.
+    pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, RepresentationError> {
+        match directory(settings, base_dir) {
+            Some(directory) => Self::of_directory(&directory),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// Reads one directory, such as one that a verb is given.
+    ///
+    /// # Errors
+    /// As [`Representations::load`].
+    pub fn of_directory(directory: &Path) -> Result<Self, RepresentationError> {
+        Self::of(&folder(directory).read()?)
+    }
+
+    pub(super) fn of(files: &[FolderFile]) -> Result<Self, RepresentationError> {
+        let mut by_toolset: BTreeMap<Option<String>, Entry> = BTreeMap::new();
+        for file in files {
+            let RepresentationFile { toolset, ranking, tools, .. } = RepresentationFile::of_file(file)?;
+            let tools = tools.iter().filter(|stored| !stored.patterns.is_empty());
+            let tools = tools.map(|stored| (stored.tool.clone(), Arc::new(stored.representation()))).collect();
+            let entry = Entry { path: file.path.clone(), ranking, tools };
+            if let Some(first) = by_toolset.get(&toolset) {
+                let (first, second) = (first.path.clone(), entry.path);
+                return Err(RepresentationError::Duplicate { toolset, first, second });
+            }
+            by_toolset.insert(toolset, entry);
+        }
+        Ok(Self { by_toolset, seen: digest(files) })
+    }
+
+    /// These with what replicas share in place of what the files say of the same tools, and what of that cannot be used, in words. Of several
+    /// rankings of a toolset the latest holds.
+    pub fn under(&self, shared: &[SharedRepresentation]) -> (Self, Vec<String>) {
+        let mut by_toolset = self.by_toolset.clone();
+        let mut problems = Vec::new();
+        let mut oldest_first: Vec<&SharedRepresentation> = shared.iter().collect();
+        oldest_first.sort_by_key(|shared| shared.updated_at);
+        for shared in oldest_first {
+            let RepresentationFile { toolset, ranking, tools, .. } = match RepresentationFile::of_shared(shared) {
+                Ok(file) => file,
+                Err(error) => {
+                    problems.push(format!("`{}` of {}: {error}", shared.tool, shared.id));
+                    continue;
+                }
+            };
+            let new = || Entry { path: PathBuf::from(STORE), ranking: None, tools: HashMap::new() };
+            let entry = by_toolset.entry(toolset).or_insert_with(new);
+            entry.ranking = ranking.or(entry.ranking);
+            for stored in tools {
+                if stored.patterns.is_empty() {
+                    entry.tools.remove(&stored.tool);
+                } else {
+                    entry.tools.insert(stored.tool.clone(), Arc::new(stored.representation()));
+                }
+            }
+        }
+        (Self { by_toolset, seen: self.seen }, problems)
+    }
+
+    /// What was learned of a tool of a toolset.
+    pub fn of_tool(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
+        self.by_toolset.get(&Some(toolset.to_owned()))?.tools.get(tool)
+    }
+
+    /// What was learned of a tool that clients send under this name.
+    pub fn of_client_tool(&self, tool: &str) -> Option<&Arc<Representation>> {
+        self.by_toolset.get(&None)?.tools.get(tool)
+    }
+
+    /// How the tools of a toolset are ranked, where that was learned; `None` stands for tools that clients send.
+    pub fn ranking(&self, toolset: Option<&str>) -> Option<Ranking> {
+        self.by_toolset.get(&toolset.map(str::to_owned))?.ranking
+    }
+
+    /// How many tools have a representation.
+    pub fn tools(&self) -> usize {
+        self.by_toolset.values().map(|entry| entry.tools.len()).sum()
+    }
+
+    /// What names no tool of the catalog, in words for the operator: the document has changed, or a name is misspelt. `tools_of` gives the
+    /// names of a toolset's tools; `None` where there is no such toolset.
+    pub fn strangers<'c>(&self, toolsets: &[&str], tools_of: impl Fn(&str) -> Option<Vec<&'c str>>) -> Vec<String> {
+        let mut told = Vec::new();
+        for (toolset, entry) in &self.by_toolset {
+            let Some(toolset) = toolset else { continue };
+            let path = entry.path.display();
+            let Some(known) = tools_of(toolset) else {
+                told.push(format!("{path}: there is no toolset `{toolset}`{}", hint(toolset, toolsets)));
+                continue;
+            };
+            let mut strange: Vec<&str> =
+                entry.tools.keys().map(String::as_str).filter(|tool| !known.contains(tool)).collect();
+            strange.sort_unstable();
+            let named = strange.iter().take(MAX_TOLD);
+            told.extend(
+                named.map(|tool| format!("{path}: the toolset `{toolset}` has no tool `{tool}`{}", hint(tool, &known))),
+            );
+            if let Some(more) = strange.len().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+                told.push(format!("{path}: the toolset `{toolset}` lacks {more} more of its tools"));
+            }
+        }
+        told
+    }
+
+    /// The digest of the files that it was made of.
+    pub(super) fn seen(&self) -> FolderDigest {
+        self.seen
+    }
+}
+
+fn hint(name: &str, known: &[&str]) -> String {
+    nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// The directory that the settings name, if they name one.
+pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {
+    let directory = (!settings.directory.is_empty()).then(|| base_dir.join(&settings.directory))?;
+    Some(std::path::absolute(&directory).unwrap_or(directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(files: &[(&str, &str)]) -> Result<Representations, RepresentationError> {
+        let file = |(path, text): &(&str, &str)| FolderFile { path: PathBuf::from(path), text: (*text).to_owned() };
+        Representations::of(&files.iter().map(file).collect::<Vec<_>>())
+    }
+
+    fn tool(name: &str, description: &str) -> String {
+        format!("- tool: {name}\n  patterns:\n  - description: {description}\n")
+    }
+
+    #[test]
+    fn tools_are_found_by_toolset_and_those_of_clients_by_name() {
+        let bank = format!("toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}", tool("pay", "Paying."));
+        let own = format!("tools:\n{}- tool: empty\n", tool("pay", "Paying by the client."));
+        let set = set(&[("bank.yaml", &bank), ("own.yaml", &own)]).unwrap();
+        let text = |found: Option<&Arc<Representation>>| found.map(|found| found.patterns[0].description.clone());
+        assert_eq!(text(set.of_tool("bank", "pay")).as_deref(), Some("Paying."));
+        assert_eq!(text(set.of_client_tool("pay")).as_deref(), Some("Paying by the client."));
+        assert!(set.of_tool("shop", "pay").is_none() && set.of_tool("bank", "buy").is_none());
+        assert!(set.of_client_tool("empty").is_none(), "no patterns are no representation");
+        assert_eq!(set.ranking(Some("bank")), Some(Ranking { sharpness: 8.0, words: 0.1 }));
+        assert_eq!((set.ranking(None), set.tools()), (None, 2));
+    }
+
+    #[test]
+    fn what_replicas_share_stands_over_the_files_and_can_be_taken_back() {
+        let bank = format!(
+            "toolset: bank\nranking: {{sharpness: 8, words: 0.1}}\ntools:\n{}{}",
+            tool("pay", "Paying."),
+            tool("refund", "Refunds.")
+        );
+        let set = set(&[("bank.yaml", &bank)]).unwrap();
+        let shared =
+            |toolset: Option<&str>, name: &str, patterns: serde_json::Value, sharpness, second| SharedRepresentation {
+                id: crate::representation::shared_id(toolset, name),
+                toolset: toolset.map(str::to_owned),
+                tool: name.to_owned(),
+                patterns,
+                ranking: Some(callwright_types::representation::SharedRanking { sharpness, words: 0.5 }),
+                evidence: Vec::new(),
+                updated_at: jiff::Timestamp::from_second(second).unwrap(),
+            };
+        let buying = serde_json::json!([{"description": "Buying."}]);
+        let all = [
+            shared(Some("bank"), "pay", buying.clone(), 9.0, 2),
+            shared(Some("bank"), "refund", serde_json::json!([]), 7.0, 1),
+            shared(None, "pay", buying, 1.0, 1),
+            shared(Some("bank"), "broken", serde_json::json!([{"description": ""}]), 1.0, 3),
+        ];
+        let (under, problems) = set.under(&all);
+        let text = |set: &Representations, tool: &str| {
+            set.of_tool("bank", tool).map(|found| found.patterns[0].description.clone())
+        };
+        assert_eq!(text(&under, "pay").as_deref(), Some("Buying."));
+        assert!(text(&under, "refund").is_none() && under.of_client_tool("pay").is_some());
+        assert_eq!(under.ranking(Some("bank")).unwrap().sharpness, 9.0);
+        assert!(
+            problems.len() == 1 && problems[0].contains("`broken`") && problems[0].contains("empty"),
+            "{problems:?}"
+        );
+        let (back, _) = set.under(&[]);
+        assert_eq!(
+            (text(&back, "pay").as_deref(), text(&back, "refund").as_deref()),
+            (Some("Paying."), Some("Refunds."))
+        );
+    }
+
+    #[test]
+    fn two_files_for_one_toolset_are_an_error_that_names_both() {
+        let error = set(&[("a.yaml", "toolset: bank"), ("b.yaml", "toolset: bank")]).unwrap_err().to_string();
+        assert_eq!(error, "b.yaml: the toolset `bank` has a file already, a.yaml; join the two, or remove one");
+        let error = set(&[("a.yaml", ""), ("b.yaml", "")]).unwrap_err().to_string();
+        assert!(error.contains("what clients send has a file already"), "{error}");
+    }
+
+    #[test]
+    fn what_names_no_tool_is_told() {
+        let many: String = (0..20).map(|number| tool(&format!("gone{number:02}"), "Gone.")).collect();
+        let bank = format!("toolset: bank\ntools:\n{}{}", tool("pay", "Paying."), tool("refnd", "Refunds."));
+        let shop = format!("toolset: shop\ntools:\n{many}");
+        let set =
+            set(&[("bank.yaml", &bank), ("own.yaml", "tools: []"), ("rom.yaml", "toolset: rom"), ("shop.yaml", &shop)]);
+        let tools_of = |toolset: &str| match toolset {
+            "bank" => Some(vec!["pay", "refund"]),
+            "shop" => Some(Vec::new()),
+            _ => None,
+        };
+        let told = set.unwrap().strangers(&["bank", "shop", "room"], tools_of);
+        assert_eq!(told[0], "bank.yaml: the toolset `bank` has no tool `refnd`; did you mean `refund`?");
+        assert_eq!(told[1], "rom.yaml: there is no toolset `rom`; did you mean `room`?");
+        assert_eq!(told.len(), 2 + MAX_TOLD + 1);
+        assert_eq!(told[12], "shop.yaml: the toolset `shop` lacks 10 more of its tools");
+    }
+
+    #[test]
+    fn without_a_directory_there_are_none_and_a_missing_one_is_named() {
+        assert_eq!(Representations::load(&Settings::default(), Path::new("")).unwrap().tools(), 0);
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { directory: "learned".to_owned(), ..Settings::default() };
+        let error = Representations::load(&settings, folder.path()).unwrap_err().to_string();
+        assert!(error.contains(&folder.path().join("learned").display().to_string()), "{error}");
+        std::fs::create_dir(folder.path().join("learned")).unwrap();
+        for (name, text) in
+            [("a.yml", tool("pay", "Paying.")), (".b.yaml", "x: 1".to_owned()), ("README.md", "x".to_owned())]
+        {
+            let text = if name == "a.yml" { format!("tools:\n{text}") } else { text };
+            std::fs::write(folder.path().join("learned").join(name), text).unwrap();
+        }
+        assert_eq!(Representations::load(&settings, folder.path()).unwrap().tools(), 1);
+    }
+}

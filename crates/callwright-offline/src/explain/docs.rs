@@ -1,0 +1,99 @@
+//! The folder of documentation: which APIs it has, and what of them can be searched.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::OfflineError;
+use crate::questions::MAX_QUOTED;
+use callwright_common::text::excerpt;
+use callwright_knowledge::explain::{DocumentError, Documents, Explainer, Settings, documents};
+use callwright_search::embedding::Embedder;
+
+/// Names of APIs that a message lists, at most.
+const MAX_NAMED: usize = 20;
+
+/// The documentation of all APIs.
+pub(super) struct Library {
+    explainer: Explainer,
+    apis: BTreeSet<String>,
+    folder: String,
+    /// What of the folder could not be read, or not wholly.
+    errors: Vec<DocumentError>,
+}
+
+impl Library {
+    /// Reads the folder; with an embedder, by the meaning of its sentences too.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`] where it cannot be read, or has no documentation, [`OfflineError::Unembedded`] where the embedder fails.
+    pub(super) async fn read(
+        folder: &Path,
+        settings: &Settings,
+        embedder: Option<&Arc<dyn Embedder>>,
+    ) -> Result<Self, OfflineError> {
+        let name = folder.display().to_string();
+        let unreadable = |source: io::Error, fix| OfflineError::Unreadable { file: name.clone(), source, fix };
+        std::fs::read_dir(folder).map_err(|source| unreadable(source, FOLDER_FIX))?;
+        let Documents { sections, errors } = documents(&[folder.to_owned()], settings);
+        let sections: Vec<_> = sections.into_iter().map(|section| (api_of(&section.file), section)).collect();
+        let apis: BTreeSet<String> = sections.iter().map(|(api, _)| api.clone()).collect();
+        if apis.is_empty() {
+            let source = io::Error::new(io::ErrorKind::NotFound, "there is no documentation in it");
+            return Err(unreadable(source, FOLDER_FIX));
+        }
+        let explainer = match embedder {
+            None => Explainer::with_sections(Vec::new(), sections, settings),
+            Some(embedder) => match Explainer::with_meanings(Vec::new(), sections, settings, embedder).await {
+                (explainer, None) => explainer,
+                (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
+            },
+        };
+        Ok(Self { explainer, apis, folder: name, errors })
+    }
+
+    pub(super) fn explainer(&self) -> &Explainer {
+        &self.explainer
+    }
+
+    pub(super) fn apis(&self) -> &BTreeSet<String> {
+        &self.apis
+    }
+
+    /// What of the folder could not be read, or not wholly.
+    pub(super) fn errors(&self) -> &[DocumentError] {
+        &self.errors
+    }
+
+    /// How many passages the documentation has.
+    pub(super) fn passages(&self) -> usize {
+        self.explainer.passages()
+    }
+
+    /// The toolset that a line's `api` names.
+    ///
+    /// # Errors
+    /// Which APIs there are, where it names none of them.
+    pub(super) fn toolset(&self, api: &str) -> Result<&str, String> {
+        let found = self.apis.get(api).or_else(|| self.apis.iter().find(|name| name.eq_ignore_ascii_case(api)));
+        found.map(String::as_str).ok_or_else(|| {
+            let named: Vec<&str> = self.apis.iter().take(MAX_NAMED).map(String::as_str).collect();
+            let more = if self.apis.len() > MAX_NAMED { ", ..." } else { "" };
+            format!(
+                "`{}` names no documentation of {}; there is {}{more}",
+                excerpt(api, MAX_QUOTED),
+                self.folder,
+                named.join(", ")
+            )
+        })
+    }
+}
+
+const FOLDER_FIX: &str =
+    "name a folder with an API's documentation in each file, such as `--docs docs` with docs/weather.md";
+
+/// The API that a file documents: its name without folders and without its ending.
+fn api_of(file: &str) -> String {
+    Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

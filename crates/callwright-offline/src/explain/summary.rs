@@ -1,0 +1,55 @@
+//! How often something was found.
+
+use super::docs::Library;
+use crate::answers::Summary;
+use callwright_types::Explanation;
+
+/// Counts over a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExplainSummary {
+    /// APIs that the folder documents.
+    pub apis: u64,
+    /// Passages of their documentation.
+    pub indexed: u64,
+    /// Failures that were looked up.
+    pub records: u64,
+    /// Failures of which the documentation says something.
+    pub explained: u64,
+    /// Passages that were given.
+    pub passages: u64,
+    /// Characters of those.
+    pub characters: u64,
+    /// Lines that could not be used.
+    pub problems: u64,
+}
+
+impl ExplainSummary {
+    pub(super) fn of(library: &Library) -> Self {
+        Self { apis: library.apis().len() as u64, indexed: library.passages() as u64, ..Self::default() }
+    }
+
+    pub(super) fn count(&mut self, explanation: &Explanation) {
+        self.records += 1;
+        self.explained += u64::from(explanation.is_hit());
+        self.passages += explanation.passages.len() as u64;
+        self.characters += explanation.passages.iter().map(|passage| passage.text.chars().count() as u64).sum::<u64>();
+    }
+}
+
+impl Summary for ExplainSummary {
+    fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.explained += other.explained;
+        self.passages += other.passages;
+        self.characters += other.characters;
+        self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
+    }
+}

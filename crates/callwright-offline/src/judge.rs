@@ -1,0 +1,131 @@
+//! One message of a file, judged as a server would judge it.
+
+use std::cell::LazyCell;
+use std::sync::Arc;
+
+use super::toolbooks::{Key, Offered, Toolbooks};
+use callwright_judge::repair::rescue::Situation;
+use callwright_judge::repair::rescue::decision::Delivery;
+use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
+use callwright_judge::scanner::{self, Budget, BudgetLimits, Context, Conversation, Relevance, Transcript};
+use callwright_openai::{AssistantMessage, RecordedAnswer, ToolChoice};
+use callwright_policy::Policy;
+use callwright_search::retrieval::TextVectors;
+use callwright_types::rules::{Action, Evidence};
+use callwright_types::{FaultCode, Message, Similarity};
+
+/// The rules, and the tools that were compiled so far. Shared by the threads.
+pub(super) struct Judge<'a> {
+    /// The rules.
+    pub(super) policy: &'a Policy,
+    evidence: Evidence,
+    delivery: Delivery,
+    notations: Arc<Notations>,
+    toolbooks: Toolbooks,
+    vectors: Option<TextVectors>,
+}
+
+impl<'a> Judge<'a> {
+    /// `native_tool_calls` says whether the answers come from an upstream that delivers native calls. Without `vectors`, names and requests
+    /// are compared by words alone.
+    pub(super) fn new(
+        policy: &'a Policy,
+        native_tool_calls: bool,
+        notations: Arc<Notations>,
+        vectors: Option<TextVectors>,
+    ) -> Self {
+        let rescue = policy.repair.rescue;
+        let evidence = if native_tool_calls { rescue.native } else { rescue.text };
+        let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
+        Self { policy, evidence, delivery, notations, toolbooks: Toolbooks::new(), vectors }
+    }
+
+    /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
+    ///
+    /// # Errors
+    /// That of `read`.
+    pub(super) fn offered<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
+        self.toolbooks.get(key, read)
+    }
+
+    /// Judges an answer to `request`; `cut_off` where its tokens ran out.
+    pub(super) fn message(
+        &self,
+        message: &AssistantMessage,
+        cut_off: bool,
+        request: &RecordedAnswer<'_>,
+        offered: &Offered,
+    ) -> JudgedMessage {
+        let choice = request.tool_choice();
+        let situation = Situation {
+            evidence: if choice == ToolChoice::None { Evidence::Off } else { self.evidence },
+            allowed: choice.allowed(),
+            cut_off,
+            json_wanted: request.wants_json(),
+            sent: 0,
+            delivery: self.delivery,
+            expressions: self.policy.repair.rescue.expressions,
+            notations: Some(&self.notations),
+            budget: None,
+        };
+        // Beside calls that are not judged, text is only text.
+        let said = if message.has_unjudged_calls() { None } else { message.text() };
+        let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
+        let (scan, repair) = (&self.policy.scan, &self.policy.repair);
+        self.in_context(Some(request), offered, |context| {
+            let judged = judge_message(&spoken, &offered.toolbook, scan, repair, context);
+            if choice == ToolChoice::None || !message.is_only_text() {
+                return judged;
+            }
+            let reasoning = message.reasoning();
+            let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
+            judged.or_no_answer(&answer, &offered.toolbook, scan, repair, context)
+        })
+    }
+
+    /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.
+    pub(super) fn spoken(
+        &self,
+        spoken: &Spoken<'_>,
+        request: Option<&RecordedAnswer<'_>>,
+        offered: &Offered,
+    ) -> JudgedMessage {
+        self.in_context(request, offered, |context| {
+            judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, context)
+        })
+    }
+
+    /// Judges in the context of `request`, whose conversation is read at most once, and only where something needs it.
+    fn in_context(
+        &self,
+        request: Option<&RecordedAnswer<'_>>,
+        offered: &Offered,
+        judge: impl FnOnce(&Context<'_>) -> JudgedMessage,
+    ) -> JudgedMessage {
+        // Without the conversation nobody knows what it does not mention.
+        let request = request.filter(|request| request.member("messages").is_some());
+        let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
+        let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
+        let relevance = request.and_then(|request| self.relevance(request, offered));
+        // Files are judged to the end, however long that takes: the result depends on no clock.
+        let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
+        let budget = Budget::start(limits);
+        judge(&Context {
+            budget: Some(&budget),
+            conversation: request.map(|_| &transcript as &dyn Conversation),
+            relevance: relevance.as_ref(),
+            similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),
+            ..Context::default()
+        })
+    }
+
+    /// How well each tool serves the last thing that the user said; `None` where policy does not ask for it.
+    fn relevance(&self, request: &RecordedAnswer<'_>, offered: &Offered) -> Option<Relevance> {
+        if self.policy.scan.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
+            return None;
+        }
+        let messages = request.messages();
+        let last = messages.iter().rev().find(|message| message.role == "user")?;
+        last.text.as_deref().map(|said| offered.relevance(said, self.vectors.as_ref()))
+    }
+}

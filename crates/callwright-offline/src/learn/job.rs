@@ -1,0 +1,225 @@
+//! What a run reads before it learns, and writes after.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::report::{REPORT_FILE, Report};
+use super::samples::{Known, Samples, beginning};
+use crate::output::write_whole;
+use crate::tools::{ListedTool, ListedTools, names};
+use crate::{OfflineError, Watcher};
+use callwright_knowledge::representation::{
+    LearnedBy, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, place_in,
+};
+use callwright_search::retrieval::ToolText;
+use callwright_types::Evidence;
+use callwright_types::memory::ToolSample;
+use callwright_types::representation::SharedRepresentation;
+
+/// Fewest samples that a run can make anything of: one to learn from, one to try it on.
+const MIN_SAMPLES: usize = 2;
+
+/// The files of a run.
+#[derive(Debug, Clone)]
+pub struct LearnFiles {
+    /// Lines `{"name", "description", "parameters"?}`.
+    pub tools: PathBuf,
+    /// Lines `{"query", "tools"}`.
+    pub train: Option<PathBuf>,
+    /// Exported traces.
+    pub traces: Option<PathBuf>,
+    /// The folder of representation files.
+    pub out: PathBuf,
+    /// Whose tools these are; `None`: those that clients send.
+    pub toolset: Option<String>,
+}
+
+/// What the store has for a run.
+#[derive(Debug, Clone, Default)]
+pub struct Stored {
+    /// Requests whose right tools are known.
+    pub samples: Vec<ToolSample>,
+    /// What replicas share of tools: it stands over the file, and what people wrote of it stays.
+    pub representations: Vec<SharedRepresentation>,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The tools.
+    pub listed: ListedTools,
+    /// The samples.
+    pub samples: Samples,
+    /// Where the representations go.
+    pub path: PathBuf,
+    /// What stands there already.
+    pub present: RepresentationFile,
+    toolset: Option<String>,
+    out: PathBuf,
+    stored: Stored,
+}
+
+impl Prepared {
+    /// Reads the files of a run, and makes the folder where there is none. Lines that cannot be used are told to the watcher and counted.
+    ///
+    /// # Errors
+    /// [`OfflineError`]: a file that cannot be read, no tools, too few samples, or a folder whose representations are damaged.
+    pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+        let LearnFiles { tools, train, traces, out, toolset } = files;
+        let unwritable = |source| OfflineError::Unwritable { file: out.display().to_string(), source };
+        std::fs::create_dir_all(out).map_err(unwritable)?;
+        let (path, present) = place_in(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
+        let listed = ListedTools::read(tools, watcher)?;
+        let names = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let known = Known { tools: names, toolset: toolset.as_deref() };
+        let mut samples = match train {
+            Some(train) => Samples::read(train, &known, watcher)?,
+            None => Samples::default(),
+        };
+        if let Some(traces) = traces {
+            samples.add(Samples::read_traces(traces, &known, watcher)?);
+        }
+        samples.add(Samples::of_stored(&stored.samples, &known));
+        samples.tidy();
+        if samples.samples.len() < MIN_SAMPLES {
+            return Err(OfflineError::TooFewSamples { samples: samples.samples.len(), least: MIN_SAMPLES });
+        }
+        let (toolset, out) = (toolset.clone(), out.clone());
+        let present = with_stored(present, toolset.as_deref(), &stored);
+        Ok(Self { listed, samples, path, present, toolset, out, stored })
+    }
+
+    /// What a person should know about what was read.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.listed.notes();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for tool in self.samples.samples.iter().flat_map(|sample| &sample.tools) {
+            *counts.entry(tool).or_default() += 1;
+        }
+        let with = |count: usize| -> Vec<&str> {
+            let names = self.listed.tools.iter().map(|tool| tool.name.as_str());
+            names.filter(|name| counts.get(name).copied().unwrap_or(0) == count).collect()
+        };
+        let (none, one) = (with(0), with(1));
+        if !none.is_empty() {
+            notes.push(format!("without a sample, so that nothing is learned about them: {}", names(&none)));
+        }
+        if !one.is_empty() {
+            notes.push(format!("with one sample, which is learned from or tried on, not both: {}", names(&one)));
+        }
+        if self.samples.unverified > 0 {
+            notes.push(format!("{} traces say nothing sure and are left out", self.samples.unverified));
+        }
+        if self.samples.strange > 0 {
+            notes.push(format!("{} stored samples name other tools and are left out", self.samples.strange));
+        }
+        let gone = self.gone(&self.present);
+        if !gone.is_empty() {
+            notes.push(format!("patterns of people for tools that --tools does not have are kept: {}", names(&gone)));
+        }
+        notes
+    }
+
+    /// The patterns of people that a tool has.
+    pub fn kept(&self, tool: &str) -> Vec<&StoredPattern> {
+        self.present.tool(tool).map(|stored| stored.kept().collect()).unwrap_or_default()
+    }
+
+    /// The file of a run: what people wrote or edited stays, first, and as it is now, for a run may take hours in which they go on; what was
+    /// learned before is replaced.
+    ///
+    /// # Errors
+    /// [`OfflineError::Representations`]: the file is damaged by now.
+    pub fn file(
+        &self,
+        learned_by: LearnedBy,
+        ranking: Option<Ranking>,
+        learned: &HashMap<String, Vec<StoredPattern>>,
+    ) -> Result<RepresentationFile, OfflineError> {
+        let (_, present) = place_in(&self.out, self.toolset()).map_err(OfflineError::Representations)?;
+        let present = with_stored(present, self.toolset(), &self.stored);
+        let listed = self.listed.tools.iter().map(|tool| tool.name.as_str());
+        let tools = listed.chain(self.gone(&present)).map(|tool| {
+            let kept = present.tool(tool).into_iter().flat_map(StoredRepresentation::kept).cloned();
+            let new = learned.get(tool).into_iter().flatten().cloned();
+            let mut patterns: Vec<StoredPattern> = kept.collect();
+            for stored in new {
+                // Two proposals may come to say the same; one of them is enough.
+                if !patterns.iter().any(|other| says_the_same(other, &stored)) {
+                    patterns.push(stored);
+                }
+            }
+            patterns.truncate(MAX_PATTERNS);
+            StoredRepresentation { tool: tool.to_owned(), patterns }
+        });
+        let tools = tools.filter(|stored| !stored.patterns.is_empty()).collect();
+        Ok(RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools })
+    }
+
+    /// Writes the representations and the report, each in one step.
+    ///
+    /// # Errors
+    /// [`OfflineError`], where one of them cannot be written.
+    pub fn write(&self, file: &RepresentationFile, report: &Report) -> Result<(), OfflineError> {
+        file.write(&self.path).map_err(OfflineError::Representations)?;
+        write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
+    }
+
+    /// What the written file says, as replicas share it; and the ids of what they shared of its toolset and the file does not have.
+    ///
+    /// # Errors
+    /// [`OfflineError::Representations`]: the file cannot be read.
+    pub fn to_shared(&self, now: Timestamp) -> Result<(Vec<SharedRepresentation>, Vec<String>), OfflineError> {
+        let file = RepresentationFile::read(&self.path).map_err(OfflineError::Representations)?;
+        let evidence_of = |tool: &str| -> Vec<Evidence> {
+            let of_tool = self.stored.samples.iter().filter(|sample| sample.tools.iter().any(|name| name == tool));
+            of_tool.flat_map(|sample| sample.evidence.iter().cloned()).collect()
+        };
+        let shared = file.to_shared(evidence_of, now).map_err(OfflineError::Representations)?;
+        let is_gone = |id: &String| !shared.iter().any(|new| new.id == *id);
+        let before = self.stored.representations.iter().filter(|before| before.toolset == self.toolset);
+        let gone = before.map(|before| before.id.clone()).filter(is_gone).collect();
+        Ok((shared, gone))
+    }
+
+    /// The tools as they are found, with the patterns of people.
+    pub fn texts(&self) -> Vec<ToolText> {
+        let text = |tool: &ListedTool| ToolText {
+            name: tool.name.clone(),
+            description: beginning(&tool.description).to_owned(),
+            parameters: beginning(&tool.parameters_text()).to_owned(),
+            tags: String::new(),
+            patterns: self.kept(&tool.name).into_iter().map(|stored| stored.pattern.clone()).collect(),
+        };
+        self.listed.tools.iter().map(text).collect()
+    }
+
+    /// Whose tools these are.
+    pub fn toolset(&self) -> Option<&str> {
+        self.toolset.as_deref()
+    }
+
+    /// The folder that is written to.
+    pub fn folder(&self) -> &Path {
+        &self.out
+    }
+
+    /// Tools of the file that were not listed, and have patterns of people.
+    fn gone<'a>(&self, present: &'a RepresentationFile) -> Vec<&'a str> {
+        let listed: HashSet<&str> = self.listed.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let stored = present.tools.iter().filter(|stored| stored.kept().next().is_some());
+        stored.map(|stored| stored.tool.as_str()).filter(|tool| !listed.contains(tool)).collect()
+    }
+}
+
+/// What a file says under what replicas share.
+fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
+    let none = || RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() };
+    file.unwrap_or_else(none).under(&stored.representations)
+}
+
+fn says_the_same(one: &StoredPattern, other: &StoredPattern) -> bool {
+    one.pattern.description == other.pattern.description && one.pattern.cases == other.pattern.cases
+}

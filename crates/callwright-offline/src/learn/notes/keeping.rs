@@ -1,0 +1,61 @@
+//! A model whose answers are kept: an interrupted run comes to the same end without asking for them again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use callwright_common::digest::{add_part, hex};
+use callwright_openai::Role;
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+
+/// Answers by the digest of what was asked. What failed or was refused is asked again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Answers(BTreeMap<String, String>);
+
+/// A model, and what it has answered.
+#[derive(Debug)]
+pub(super) struct KeepingModel {
+    inner: Arc<dyn TextSource>,
+    answers: Mutex<Answers>,
+}
+
+impl KeepingModel {
+    pub(super) fn new(inner: Arc<dyn TextSource>, answers: Answers) -> Self {
+        Self { inner, answers: Mutex::new(answers) }
+    }
+
+    /// What it has answered so far.
+    pub(super) fn answers(&self) -> Answers {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl TextSource for KeepingModel {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
+        Box::pin(async move {
+            let question = digest(messages);
+            let kept = || self.answers.lock().unwrap_or_else(PoisonError::into_inner).0.get(&question).cloned();
+            if let Some(text) = kept() {
+                return Exchange { answered: Ok(Answered::Text(text)), requests: 0, usage: None };
+            }
+            let exchange = self.inner.ask(messages, manner).await;
+            if let Ok(Answered::Text(text)) = &exchange.answered {
+                let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+                answers.0.insert(question, text.clone());
+            }
+            exchange
+        })
+    }
+}
+
+fn digest(messages: &[(Role, String)]) -> String {
+    let mut hash = Sha256::new();
+    for (role, text) in messages {
+        add_part(&mut hash, format!("{role:?}").as_bytes());
+        add_part(&mut hash, text.as_bytes());
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,44 @@
+//! Lessons as lines of a file.
+
+use std::path::Path;
+
+use crate::lines::{LinesRead, each_line};
+use crate::output::Output;
+use crate::{OfflineError, Watcher};
+use callwright_types::Lesson;
+
+/// Reads lessons, one a line. Lines that cannot be used are told to the watcher and counted.
+///
+/// # Errors
+/// [`OfflineError::Unreadable`].
+pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<Lesson>, LinesRead), OfflineError> {
+    let mut lessons = Vec::new();
+    let counted = each_line(path, watcher, |_, text| {
+        let lesson: Lesson = serde_json::from_str(text)
+            .map_err(|error| format!("the line is no lesson: {error}; `callwright learn notes --out` writes them"))?;
+        lessons.push(lesson);
+        Ok(())
+    })?;
+    Ok((lessons, counted))
+}
+
+/// Writes lessons, one a line.
+///
+/// # Errors
+/// [`OfflineError::Unwritable`], or that the file is one of `inputs`.
+pub(super) fn write<'a>(
+    path: &Path,
+    inputs: &[&Path],
+    lessons: impl IntoIterator<Item = &'a Lesson>,
+) -> Result<(), OfflineError> {
+    let unwritable =
+        |error: serde_json::Error| OfflineError::Unwritable { file: path.display().to_string(), source: error.into() };
+    let mut lines = Vec::new();
+    for lesson in lessons {
+        serde_json::to_writer(&mut lines, lesson).map_err(unwritable)?;
+        lines.push(b'\n');
+    }
+    let mut output = Output::create(path, inputs)?;
+    output.write(&lines)?;
+    output.finish()
+}

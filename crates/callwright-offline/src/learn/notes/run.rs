@@ -1,0 +1,365 @@
+//! A run over labelled questions.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::cases::{self, Case};
+use super::keeping::{Answers, KeepingModel};
+use super::lessons;
+use super::report::{NotesReport, VariantReport};
+use crate::input::STANDARD_STREAM;
+use crate::learn::state::{Inputs, StateFile};
+use crate::output::refuse_input;
+use crate::{OfflineError, Watcher};
+use callwright_knowledge::experience::prompts::Shown;
+use callwright_knowledge::experience::{
+    Change, Learned, Notebook, Noted, RecallQuery, Settings, Student, Trained, is_right, learn as learn_draft,
+};
+use callwright_types::memory::{Author, Backing};
+use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
+use callwright_upstream::TextSource;
+
+/// Questions after which the answers so far are written.
+const SAVED_AFTER: usize = 20;
+
+/// What became of a model's answers where a run ends early.
+const KEPT: &str = "what it has answered is kept, and --resume goes on with it";
+const NOT_KEPT: &str = "with --out FILE, what it answers is kept, and a run can be gone on with";
+
+/// The files of a run.
+#[derive(Debug, Clone, Default)]
+pub struct NotesFiles {
+    /// Lines `{"question", "answer"}` to learn from.
+    pub train: Option<PathBuf>,
+    /// Lines `{"question", "answer"}` to try the notes on.
+    pub test: Option<PathBuf>,
+    /// Lessons that there are already.
+    pub notes: Option<PathBuf>,
+    /// Where all lessons go.
+    pub out: Option<PathBuf>,
+}
+
+/// How a run is to go.
+#[derive(Debug, Clone)]
+pub struct NotesRun {
+    /// The model that is asked.
+    pub model: Arc<dyn TextSource>,
+    /// Its name: an interrupted run is not gone on with by another.
+    pub model_name: String,
+    /// Whose lessons these will be.
+    pub scope: Scope,
+    /// What of the lessons the test stage recalls; what it comes to without any is always found out as well.
+    pub variants: Vec<Variant>,
+    /// Notes that a question is shown at most (paper, appendix B: 3).
+    pub k: usize,
+    /// How lessons are noted and found.
+    pub settings: Settings,
+    /// Questions that are asked side by side.
+    pub jobs: usize,
+    /// Go on with an interrupted run, where there is one?
+    pub resume: bool,
+    /// Begin anew although a run was interrupted?
+    pub restart: bool,
+}
+
+/// What the test stage recalls (paper, section 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// All lessons.
+    All,
+    /// Nothing.
+    Disabled,
+    /// Instead of lessons, the questions and answers that they were learned from.
+    Case,
+    /// Lessons from questions that were answered right.
+    Positive,
+    /// Lessons from questions that were answered wrong.
+    Negative,
+}
+
+impl Variant {
+    /// Its name, as on the command line.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Disabled => "disabled",
+            Self::Case => "case",
+            Self::Positive => "positive",
+            Self::Negative => "negative",
+        }
+    }
+
+    fn takes(self, lesson: &Lesson) -> bool {
+        match self {
+            Self::All | Self::Case => true,
+            Self::Disabled => false,
+            Self::Positive => lesson.polarity == Polarity::Positive,
+            Self::Negative => lesson.polarity == Polarity::Negative,
+        }
+    }
+}
+
+/// Is told how far a run is.
+pub trait NotesWatcher: Watcher {
+    /// A stage of `cases` questions begins: `training`, or the name of a variant.
+    fn stage(&self, name: &str, cases: usize);
+
+    /// A question of it is done.
+    fn case_done(&self);
+}
+
+/// What is kept of a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    answers: Answers,
+    spent: Cost,
+}
+
+/// Learns from questions, tries the lessons on others, and writes the lessons.
+///
+/// # Errors
+/// [`OfflineError`]: there is an interrupted run and nothing says what is to become of it, the model does not answer, or files cannot be
+/// read or written.
+pub async fn learn_notes(
+    files: &NotesFiles,
+    run: &NotesRun,
+    watcher: &dyn NotesWatcher,
+) -> Result<NotesReport, OfflineError> {
+    let inputs = [&files.train, &files.test, &files.notes];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
+    // Before the model is asked anything.
+    files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
+    let read = Read::all(files, watcher)?;
+    let state = state_file(files, run, &read);
+    let kept = match &state {
+        Some(file) => file.begin_or_resume::<State>(run.resume, run.restart)?,
+        None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
+    };
+    let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
+    let student = Student::new(Arc::<KeepingModel>::clone(&model), run.settings);
+    let school = School { run, watcher, student, model, state, date: kept.date, spent: kept.state.spent };
+    let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
+    let mut notebook = Notebook::of(read.lessons.iter().cloned().map(Noted::from), run.settings);
+    if !read.train.is_empty() {
+        let trained = school.train(&read.train).await?;
+        report.trained = trained.len();
+        report.trained_right = trained.iter().filter(|trained| trained.is_right).count();
+        notebook = learned(notebook, &read.train, &trained, run);
+    }
+    let lessons = notebook.of_scope(&run.scope);
+    report.count(lessons.iter().map(AsRef::as_ref));
+    if let Some(out) = &files.out {
+        lessons::write(out, &inputs, lessons.iter().map(AsRef::as_ref))?;
+    }
+    if !read.test.is_empty() {
+        report.tested = read.test.len();
+        report.variants = school.test(&read, &lessons).await?;
+    }
+    report.cost = school.cost();
+    school.state.as_ref().map_or(Ok(()), StateFile::remove)?;
+    Ok(report)
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+struct Read {
+    train: Vec<Case>,
+    test: Vec<Case>,
+    lessons: Vec<Lesson>,
+    problems: u64,
+    lines: u64,
+}
+
+impl Read {
+    fn all(files: &NotesFiles, watcher: &dyn NotesWatcher) -> Result<Self, OfflineError> {
+        let NotesFiles { train, test, notes, .. } = files;
+        if train.is_none() && (test.is_none() || notes.is_none()) {
+            return Err(OfflineError::NothingToDo);
+        }
+        let given = [("--train", train), ("--test", test), ("--notes", notes)];
+        let mut streams =
+            given.into_iter().filter(|(_, path)| path.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_STREAM));
+        if let (Some((first, _)), Some((second, _))) = (streams.next(), streams.next()) {
+            return Err(OfflineError::StandardInputTwice { first, second });
+        }
+        let mut read = Self::default();
+        for (path, cases) in [(train, &mut read.train), (test, &mut read.test)] {
+            if let Some(path) = path {
+                let (found, counted) = cases::read(path, watcher)?;
+                *cases = found;
+                read.problems += counted.problems;
+                read.lines += counted.lines;
+            }
+        }
+        if let Some(path) = notes {
+            let (found, counted) = lessons::read(path, watcher)?;
+            read.lessons = found;
+            read.problems += counted.problems;
+            read.lines += counted.lines;
+        }
+        Ok(read)
+    }
+}
+
+/// Beside the lessons, where they go to a file.
+fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFile> {
+    let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
+    let mut inputs = Inputs::default();
+    inputs.add(&run.model_name);
+    for part in [format!("{:?}", (run.k, run.settings)), format!("{:?}", (&read.train, &read.test))] {
+        inputs.add(&part);
+    }
+    Some(StateFile::beside(out, inputs))
+}
+
+/// The lessons that were there and those of the notes, near-duplicates merged.
+fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &NotesRun) -> Notebook {
+    let begun = Timestamp::now();
+    let mut number = 0;
+    for (case, trained) in cases.iter().zip(trained) {
+        for (key, value) in &trained.notes {
+            // In the order of the questions, whichever was answered first: of equally good notes the latest comes first.
+            let at = begun.saturating_add(SignedDuration::from_millis(number)).unwrap_or(begun);
+            number += 1;
+            let draft = LessonDraft {
+                kind: EvidenceKind::Labelled,
+                toolset: None,
+                tools: Vec::new(),
+                polarity: if trained.is_right { Polarity::Positive } else { Polarity::Negative },
+                key: key.clone(),
+                value: value.clone(),
+                client: None,
+                backing: Backing::Seen,
+            };
+            let evidence = Evidence {
+                kind: EvidenceKind::Labelled,
+                trace: None,
+                session: None,
+                source: Some(case.source.clone()),
+                at,
+            };
+            let present = notebook.like(&run.scope, &draft);
+            let present = present.iter().map(AsRef::as_ref);
+            match learn_draft(draft, evidence, (&run.scope, Author::Model), present, (at, &run.settings)) {
+                Learned::New(lesson) | Learned::Confirmed(lesson) => {
+                    notebook = notebook.with([Change::Noted(lesson.into())]);
+                }
+                Learned::Known => {}
+            }
+        }
+    }
+    notebook
+}
+
+/// The model, the questions, and what is kept of its answers.
+struct School<'a> {
+    run: &'a NotesRun,
+    watcher: &'a dyn NotesWatcher,
+    student: Student,
+    model: Arc<KeepingModel>,
+    state: Option<StateFile>,
+    date: jiff::civil::Date,
+    spent: Cost,
+}
+
+impl School<'_> {
+    fn cost(&self) -> Cost {
+        let mut cost = self.spent;
+        cost.add(self.student.cost());
+        cost
+    }
+
+    fn save(&self) -> Result<(), OfflineError> {
+        let Some(file) = &self.state else { return Ok(()) };
+        file.save(self.date, &State { answers: self.model.answers(), spent: self.cost() })
+    }
+
+    /// Works on all questions, some side by side, and keeps what was answered.
+    async fn each<'c, T>(
+        &self,
+        stage: &str,
+        cases: &'c [Case],
+        work: impl AsyncFn(&'c Case) -> Result<T, String>,
+    ) -> Result<Vec<T>, OfflineError> {
+        self.watcher.stage(stage, cases.len());
+        let mut done = Vec::with_capacity(cases.len());
+        let mut results = std::pin::pin!(stream::iter(cases).map(|case| work(case)).buffered(self.run.jobs.max(1)));
+        while let Some(result) = results.next().await {
+            self.watcher.case_done();
+            match result {
+                Ok(result) => done.push(result),
+                Err(reason) => {
+                    self.save()?;
+                    let kept = if self.state.is_some() { KEPT } else { NOT_KEPT };
+                    return Err(OfflineError::Unanswered { reason, kept });
+                }
+            }
+            if done.len() % SAVED_AFTER == 0 {
+                self.save()?;
+            }
+        }
+        self.watcher.ends();
+        Ok(done)
+    }
+
+    async fn train(&self, cases: &[Case]) -> Result<Vec<Trained>, OfflineError> {
+        self.each("training", cases, async |case| self.student.train(&case.question, &case.answer).await).await
+    }
+
+    /// The variants that were asked for, the one without notes first.
+    async fn test(&self, read: &Read, lessons: &[Arc<Lesson>]) -> Result<Vec<VariantReport>, OfflineError> {
+        let (without, _) = self.solve(Variant::Disabled, read, lessons).await?;
+        let mut reports = vec![VariantReport::of(Variant::Disabled, 0, 0, &without, &without)];
+        for variant in self.run.variants.iter().filter(|variant| **variant != Variant::Disabled) {
+            let (with, (notes, recalled)) = self.solve(*variant, read, lessons).await?;
+            reports.push(VariantReport::of(*variant, notes, recalled, &without, &with));
+        }
+        Ok(reports)
+    }
+
+    /// Whether each question is answered right; how many notes there were, and how often some were recalled.
+    async fn solve(
+        &self,
+        variant: Variant,
+        read: &Read,
+        lessons: &[Arc<Lesson>],
+    ) -> Result<(Vec<bool>, (usize, usize)), OfflineError> {
+        let taken = lessons.iter().filter(|lesson| variant.takes(lesson));
+        let taken = taken.map(|lesson| Noted { lesson: Arc::clone(lesson), vector: None });
+        let notebook = Notebook::of(taken, self.run.settings);
+        let sources: HashMap<&str, &Case> = read.train.iter().map(|case| (case.source.as_str(), case)).collect();
+        let solved = self.each(variant.label(), &read.test, async |case| {
+            let query = RecallQuery {
+                scope: &self.run.scope,
+                text: &case.question,
+                tools: &[],
+                most: self.run.k,
+                vector: None,
+            };
+            let found = notebook.recall(&query);
+            let mut shown: Vec<Shown<'_>> = match variant {
+                Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),
+                _ => found.iter().map(|found| Shown::from(found.lesson.as_ref())).collect(),
+            };
+            // Several lessons may be of one case.
+            shown.dedup();
+            let answer = self.student.solve(&case.question, &shown).await?;
+            Ok((is_right(answer.as_deref(), &case.answer), !shown.is_empty()))
+        });
+        let solved = solved.await?;
+        let recalled = solved.iter().filter(|(_, recalled)| *recalled).count();
+        Ok((solved.into_iter().map(|(right, _)| right).collect(), (notebook.len(), recalled)))
+    }
+}
+
+/// The question and answer that a lesson was learned from.
+fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a Case>) -> Option<Shown<'a>> {
+    let source = lesson.evidence.iter().find_map(|evidence| evidence.source.as_deref())?;
+    sources.get(source).map(|case| Shown { key: &case.question, value: &case.answer })
+}

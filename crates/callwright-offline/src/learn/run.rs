@@ -1,0 +1,193 @@
+//! A run of the learner over what was read.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::job::Prepared;
+use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
+use super::report::{Confusion, CurvePoint, Failure, Report, ToolScores};
+use super::state::{Inputs, StateFile};
+use crate::OfflineError;
+use callwright_knowledge::representation::{
+    LearnSettings, LearnWatcher, Learned, LearnedBy, Learner, Means, Model, ProposeError, Proposer, Ranking, Selector,
+    StoredPattern,
+};
+use callwright_search::embedding::Embedder;
+use callwright_types::Cost;
+
+/// Reasons that a report holds at most.
+const MAX_FAILURES: usize = 1000;
+
+/// Who takes part in a run, and how it is to go.
+#[derive(Debug, Clone)]
+pub struct LearnRun {
+    /// What vectors come from; without it, words alone are learned for.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who proposes.
+    pub proposer: Arc<dyn Proposer>,
+    /// Who chooses.
+    pub selector: Arc<dyn Selector>,
+    /// The model that is asked, where one is: for what it costs.
+    pub model: Option<Arc<Model>>,
+    /// Iterations, threshold, seed and so on.
+    pub settings: LearnSettings,
+    /// Go on with an interrupted run, where there is one?
+    pub resume: bool,
+    /// Begin anew although a run was interrupted?
+    pub restart: bool,
+}
+
+/// What is kept of a run between its iterations.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    journal: Journal,
+    spent: Cost,
+}
+
+/// Learns, and writes the representations and the report.
+///
+/// # Errors
+/// [`OfflineError`]: there is an interrupted run and nothing says what is to become of it, nothing can be learned, or files cannot be written.
+pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
+    let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
+    let kept = file.begin_or_resume::<State>(run.resume, run.restart)?;
+    let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::of(kept.state.journal));
+    let spent = || {
+        let mut spent = before;
+        spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
+        spent
+    };
+    let watcher = Collecting { inner: watcher, failures: Mutex::default() };
+    let means = Means {
+        embedder: run.embedder.clone(),
+        proposer: Arc::new(KeepingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
+        selector: Arc::new(KeepingSelector { inner: run.selector.clone(), journal: journal.clone() }),
+    };
+    let samples = &prepared.samples.samples;
+    let mut learner = Learner::new(&prepared.texts(), samples, means, run.settings.clone(), &watcher)
+        .await
+        .map_err(OfflineError::Learning)?;
+    while learner.step().await.map_err(OfflineError::Learning)? {
+        let journal = journal.with(|journal| journal.clone());
+        file.save(date, &State { journal, spent: spent() })?;
+    }
+    let learned = learner.learned().await;
+    let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Tools are asked about side by side: which comes first is chance.
+    failures.sort_unstable();
+    let report = report(prepared, &run, &learned, failures, spent());
+    write(prepared, &run, &learned, &report, date)?;
+    file.remove()?;
+    Ok(report)
+}
+
+/// What another run may have otherwise.
+fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
+    let mut inputs = Inputs::default();
+    let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
+    for part in [run.proposer.name(), &run.proposer.settings(), run.selector.name(), embedder] {
+        inputs.add(part);
+    }
+    inputs.add(&run.selector.candidates().to_string());
+    // Without hand-written lists that a new setting would be left out of.
+    inputs.add(&format!("{:?}", run.settings));
+    inputs.add(&format!("{:?}", prepared.texts()));
+    inputs.add(&format!("{:?}", prepared.samples.samples));
+    inputs
+}
+
+fn write(
+    prepared: &Prepared,
+    run: &LearnRun,
+    learned: &Learned,
+    report: &Report,
+    date: Date,
+) -> Result<(), OfflineError> {
+    let proposer = run.proposer.name();
+    let stored = learned.tools.iter().map(|tool| {
+        let patterns = tool.patterns.iter();
+        let patterns = patterns.map(|learned| StoredPattern::learned(&learned.pattern, proposer, learned.gain, date));
+        (tool.tool.clone(), patterns.collect())
+    });
+    let by = LearnedBy {
+        date,
+        proposer: proposer.to_owned(),
+        embedder: report.embedder.clone(),
+        seed: report.seed,
+        macro_f1: Some((report.before, report.after)),
+    };
+    let ranking = Ranking { sharpness: learned.fusion.sharpness, words: learned.fusion.words };
+    prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?, report)
+}
+
+fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<Failure>, cost: Cost) -> Report {
+    let of_curve =
+        |point: Option<&callwright_knowledge::representation::Point>| point.map_or(0.0, |point| point.macro_f1);
+    let mut tools: Vec<ToolScores> = learned
+        .tools
+        .iter()
+        .map(|tool| ToolScores {
+            tool: tool.tool.clone(),
+            before: tool.f1_before,
+            after: tool.f1_after,
+            patterns: tool.patterns.len() + prepared.kept(&tool.tool).len(),
+        })
+        .collect();
+    let change = |scores: &ToolScores| scores.after.unwrap_or(0.0) - scores.before.unwrap_or(0.0);
+    tools.sort_by(|one, other| change(other).total_cmp(&change(one)).then_with(|| one.tool.cmp(&other.tool)));
+    let confusion = |confusion: &callwright_knowledge::representation::Confusion| Confusion {
+        wanted: confusion.wanted.clone(),
+        selected: confusion.selected.clone(),
+        samples: confusion.samples,
+    };
+    Report {
+        toolset: prepared.toolset().map(str::to_owned),
+        proposer: run.proposer.name().to_owned(),
+        selector: run.selector.name().to_owned(),
+        embedder: run.embedder.as_ref().map(|embedder| embedder.id().to_owned()),
+        seed: run.settings.seed,
+        threshold: run.settings.threshold,
+        samples: prepared.samples.samples.len(),
+        validation_share: learned.validation_share,
+        before: of_curve(learned.curve.first()),
+        after: of_curve(learned.curve.last()),
+        curve: learned
+            .curve
+            .iter()
+            .map(|point| CurvePoint { iteration: point.iteration, macro_f1: point.macro_f1, patterns: point.patterns })
+            .collect(),
+        tools,
+        confusions: learned.confusions.iter().map(confusion).collect(),
+        failures,
+        cost,
+    }
+}
+
+/// Hands on what is told, and keeps why there were no proposals.
+#[derive(Debug)]
+struct Collecting<'a> {
+    inner: &'a dyn LearnWatcher,
+    failures: Mutex<Vec<Failure>>,
+}
+
+impl LearnWatcher for Collecting<'_> {
+    fn begins(&self, iteration: usize, tools: usize) {
+        self.inner.begins(iteration, tools);
+    }
+
+    fn advances(&self) {
+        self.inner.advances();
+    }
+
+    fn problem(&self, problem: &ProposeError) {
+        self.inner.problem(problem);
+        let failure = Failure { tool: problem.tool.clone(), reason: problem.reason.clone() };
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() < MAX_FAILURES && !failures.contains(&failure) {
+            failures.push(failure);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Requests whose right tools are known: from a file, or from traces.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::lines::{LinesRead, each_line};
+use crate::questions::MAX_QUOTED;
+use crate::replay::reading::{Record, read};
+use crate::{OfflineError, Watcher};
+use callwright_common::nearest::nearest;
+use callwright_common::text::excerpt;
+use callwright_knowledge::representation::Sample;
+use callwright_openai::RecordedAnswer;
+use callwright_types::memory::ToolSample;
+use callwright_types::trace::Execution;
+use callwright_types::{Trace, Verdict};
+
+/// What a file of samples held.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// Each once, in their order.
+    pub samples: Vec<Sample>,
+    /// Lines that could not be used.
+    pub problems: u64,
+    /// Lines in all.
+    pub lines: u64,
+    /// Traces that say nothing sure: no call that was judged right and worked, or no recorded request.
+    pub unverified: u64,
+    /// Stored samples that name tools which there are not.
+    pub strange: u64,
+}
+
+/// Characters of a text that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
+/// their question is not what they ask.
+const MAX_TEXT_CHARS: usize = 8192;
+
+/// Label of an execution whose call worked.
+const SUCCESS: &str = "success";
+
+#[derive(Deserialize)]
+struct SampleLine {
+    query: Option<String>,
+    tools: Option<Vec<String>>,
+}
+
+/// What is looked at to tell whether a sample is of use.
+pub(super) struct Known<'a> {
+    /// Names of the tools.
+    pub(super) tools: HashSet<&'a str>,
+    /// The toolset that they belong to, where they belong to one.
+    pub(super) toolset: Option<&'a str>,
+}
+
+impl Samples {
+    /// Reads lines `{"query", "tools"}`. Lines that cannot be used are told to the watcher and counted.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`].
+    pub(super) fn read(path: &Path, known: &Known<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+        Self::each_line(path, watcher, |text, samples| {
+            samples.push(read_sample(text, known)?);
+            Ok(())
+        })
+    }
+
+    /// Reads exported traces. A call that the proxy executed counts where the answer was judged right (clean, repaired, corrected) and the
+    /// API took it; the query is the last message of the user.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`].
+    pub(super) fn read_traces(path: &Path, known: &Known<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+        let mut unverified = 0;
+        let samples = Self::each_line(path, watcher, |text, samples| {
+            read(text, |record| match sample_of(&record, known) {
+                Some(sample) => samples.push(sample),
+                None => unverified += 1,
+            })
+        })?;
+        Ok(Self { unverified, ..samples })
+    }
+
+    /// Takes those that the store has. One that names a tool which there is not here is about other tools.
+    pub(super) fn of_stored(stored: &[ToolSample], known: &Known<'_>) -> Self {
+        let mut samples = Self::default();
+        for ToolSample { query, tools, .. } in stored {
+            if tools.iter().all(|tool| known.tools.contains(tool.as_str())) {
+                samples.samples.push(Sample { query: query.clone(), tools: tools.clone() });
+            } else {
+                samples.strange += 1;
+            }
+        }
+        samples
+    }
+
+    /// Adds those of another file.
+    pub(super) fn add(&mut self, others: Self) {
+        self.samples.extend(others.samples);
+        self.problems += others.problems;
+        self.lines += others.lines;
+        self.unverified += others.unverified;
+        self.strange += others.strange;
+    }
+
+    /// Cuts what is overlong, and takes out what stands there more than once: it would be learned from and tried on.
+    pub(super) fn tidy(&mut self) {
+        let mut seen = HashSet::new();
+        for sample in &mut self.samples {
+            let end = beginning(&sample.query).len();
+            sample.query.truncate(end);
+        }
+        self.samples.retain(|sample| seen.insert((sample.query.clone(), sample.tools.clone())));
+    }
+
+    fn each_line(
+        path: &Path,
+        watcher: &dyn Watcher,
+        mut read: impl FnMut(&str, &mut Vec<Sample>) -> Result<(), String>,
+    ) -> Result<Self, OfflineError> {
+        let mut samples = Vec::new();
+        let LinesRead { problems, lines } = each_line(path, watcher, |_, text| read(text, &mut samples))?;
+        Ok(Self { samples, problems, lines, unverified: 0, strange: 0 })
+    }
+}
+
+/// As much of a text as is learned from.
+pub(super) fn beginning(text: &str) -> &str {
+    text.char_indices().nth(MAX_TEXT_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
+    let line: SampleLine = serde_json::from_str(text).map_err(|error| {
+        format!("the line is no sample: {error}; give one object with `query` and `tools` on each line")
+    })?;
+    let query = line.query.filter(|query| !query.trim().is_empty());
+    let query = query.ok_or("there is no `query`; give what the user wrote")?;
+    let mut tools: Vec<String> = Vec::new();
+    for tool in line.tools.unwrap_or_default() {
+        if !known.tools.contains(tool.as_str()) {
+            let mut names: Vec<&str> = known.tools.iter().copied().collect();
+            names.sort_unstable();
+            let near = nearest(&tool, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(format!("there is no tool `{}` among --tools{near}", excerpt(&tool, MAX_QUOTED)));
+        }
+        if !tools.contains(&tool) {
+            tools.push(tool);
+        }
+    }
+    if tools.is_empty() {
+        return Err("there are no `tools`; name those that serve the query".to_owned());
+    }
+    Ok(Sample { query, tools })
+}
+
+/// The sample that a trace makes; `None` where it says nothing sure.
+fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
+    let Record::Trace(trace) = record else { return None };
+    if !matches!(trace.verdict, Verdict::Clean | Verdict::Repaired | Verdict::Corrected) {
+        return None;
+    }
+    let mut tools: Vec<String> = Vec::new();
+    for execution in trace.executions.iter().filter(|execution| worked(execution, known)) {
+        if !tools.contains(&execution.call.name) {
+            tools.push(execution.call.name.clone());
+        }
+    }
+    let query = last_words_of_the_user(trace).filter(|query| !query.trim().is_empty())?;
+    (!tools.is_empty()).then_some(Sample { query, tools })
+}
+
+fn worked(execution: &Execution, known: &Known<'_>) -> bool {
+    let is_of_toolset = known.toolset.is_none_or(|toolset| toolset == execution.toolset);
+    // What is explained was taken for a failure, whatever the status says.
+    let has_succeeded = execution.outcome == SUCCESS && execution.explanation.is_none();
+    has_succeeded && is_of_toolset && known.tools.contains(execution.call.name.as_str())
+}
+
+fn last_words_of_the_user(trace: &Trace) -> Option<String> {
+    let request = trace.request.as_ref()?.to_string();
+    RecordedAnswer::parse(&request).ok()?.last_of_the_user()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn known() -> Known<'static> {
+        Known { tools: HashSet::from(["pay", "refund"]), toolset: Some("bank") }
+    }
+
+    #[test]
+    fn a_sample_is_a_query_and_tools_that_there_are() {
+        let sample = read_sample(r#"{"query": "pay it", "tools": ["pay", "pay"], "id": 7}"#, &known()).unwrap();
+        assert_eq!(sample, Sample { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
+        let wrong = [
+            ("7", "the line is no sample"),
+            (r#"{"query": " ", "tools": ["pay"]}"#, "there is no `query`"),
+            (r#"{"query": "a"}"#, "there are no `tools`"),
+            (r#"{"query": "a", "tools": []}"#, "there are no `tools`"),
+            (r#"{"query": "a", "tools": "pay"}"#, "the line is no sample"),
+            (r#"{"query": "a", "tools": ["refnd"]}"#, "there is no tool `refnd` among --tools; did you mean `refund`?"),
+        ];
+        for (line, expected) in wrong {
+            let error = read_sample(line, &known()).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    fn trace(change: impl FnOnce(&mut Value)) -> Record {
+        let mut trace = json!({
+            "id": "t", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m", "upstream": "u",
+            "policy": "default", "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": ["pay"],
+            "attempts": [], "record": [], "usage": {}, "duration_ms": 1.0, "overhead_ms": 1.0,
+            "executions": [{
+                "call": {"id": "c", "name": "pay", "arguments": "{}"}, "toolset": "bank", "operation": "POST /pay",
+                "outcome": "success", "status": 200, "duration_ms": 1.0,
+            }],
+            "request": {"messages": [
+                {"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"},
+                {"role": "user", "content": "pay my bill"}, {"role": "assistant", "content": null},
+            ]},
+        });
+        change(&mut trace);
+        Record::Trace(Box::new(serde_json::from_value(trace).unwrap()))
+    }
+
+    #[test]
+    fn a_trace_counts_where_its_call_was_right_and_worked() {
+        let sample = Sample { query: "pay my bill".to_owned(), tools: vec!["pay".to_owned()] };
+        for verdict in ["clean", "repaired", "corrected"] {
+            let trace = trace(|trace| trace["verdict"] = verdict.into());
+            assert_eq!(sample_of(&trace, &known()), Some(sample.clone()), "{verdict}");
+        }
+        let unsure: [fn(&mut Value); 8] = [
+            |trace| trace["verdict"] = "faulty".into(),
+            |trace| trace["verdict"] = "text".into(),
+            |trace| trace["executions"] = json!([]),
+            |trace| trace["executions"][0]["outcome"] = "client_error".into(),
+            |trace| trace["executions"][0]["toolset"] = "shop".into(),
+            |trace| trace["executions"][0]["call"]["name"] = "unknown".into(),
+            |trace| trace["request"] = Value::Null,
+            |trace| trace["request"]["messages"] = json!([{"role": "system", "content": "pay"}]),
+        ];
+        for (number, change) in unsure.into_iter().enumerate() {
+            assert_eq!(sample_of(&trace(change), &known()), None, "{number}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A run that can be gone on with: what it has come to, written after every iteration.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::OfflineError;
+use crate::output::write_whole;
+use callwright_common::digest::{add_part, hex};
+
+/// Its name in the folder of the representations: hidden, and no YAML, so that nobody takes it for one of them.
+const FILE: &str = ".learning.json";
+
+/// Where a run keeps what it has come to.
+#[derive(Debug, Clone)]
+pub(super) struct StateFile {
+    path: PathBuf,
+    /// What the run was begun with: files, settings, models.
+    inputs: String,
+}
+
+/// What a run has come to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept<T> {
+    inputs: String,
+    /// The day on which the run was begun: patterns bear it, whenever the run ends.
+    pub(super) date: Date,
+    /// Where the learner stands.
+    pub(super) state: T,
+}
+
+/// Collects what a run is begun with.
+#[derive(Debug, Default)]
+pub(super) struct Inputs(Sha256);
+
+impl Inputs {
+    /// Adds something that another run may have otherwise.
+    pub(super) fn add(&mut self, part: &str) {
+        add_part(&mut self.0, part.as_bytes());
+    }
+}
+
+impl StateFile {
+    /// Of the run with these inputs that writes to `folder`.
+    pub(super) fn new(folder: &Path, inputs: Inputs) -> Self {
+        Self { path: folder.join(FILE), inputs: hex(&inputs.0.finalize()) }
+    }
+
+    /// Of the run with these inputs that writes this file: hidden beside it.
+    pub(super) fn beside(file: &Path, inputs: Inputs) -> Self {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Self { path: file.with_file_name(format!(".{name}{FILE}")), inputs: hex(&inputs.0.finalize()) }
+    }
+
+    /// Where the run begins: where an interrupted one was left, or anew.
+    ///
+    /// # Errors
+    /// As [`Self::load`]; [`OfflineError::Interrupted`] where nothing says what is to become of an interrupted run.
+    pub(super) fn begin_or_resume<T: Default + DeserializeOwned>(
+        &self,
+        resume: bool,
+        restart: bool,
+    ) -> Result<Kept<T>, OfflineError> {
+        if resume && let Some(kept) = self.load()? {
+            return Ok(kept);
+        }
+        if self.exists() && !restart && !resume {
+            return Err(OfflineError::Interrupted { file: self.shown() });
+        }
+        Ok(self.begin(today()))
+    }
+
+    /// The beginning of a run.
+    pub(super) fn begin<T: Default>(&self, date: Date) -> Kept<T> {
+        Kept { inputs: self.inputs.clone(), date, state: T::default() }
+    }
+
+    /// What an interrupted run has come to; `None` where there was none.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`]: the file is damaged, or belongs to a run that was begun with something else.
+    pub(super) fn load<T: DeserializeOwned>(&self) -> Result<Option<Kept<T>>, OfflineError> {
+        let text = match std::fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(|error| self.unreadable(error))?,
+        };
+        let kept: Kept<T> = serde_json::from_slice(&text).map_err(|error| self.unreadable(error.into()))?;
+        if kept.inputs != self.inputs {
+            let message = "it belongs to a run with other tools, samples, models or settings";
+            return Err(self.unreadable(io::Error::new(io::ErrorKind::InvalidInput, message)));
+        }
+        Ok(Some(kept))
+    }
+
+    /// Was a run interrupted here, whichever it was?
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
+    /// Its place, for messages.
+    pub(super) fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Writes what the run has come to, in one step: an interruption leaves this state or the one before.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unwritable`].
+    pub(super) fn save<T: Serialize>(&self, date: Date, state: &T) -> Result<(), OfflineError> {
+        let kept = Kept { inputs: self.inputs.clone(), date, state };
+        let text = serde_json::to_vec(&kept).map_err(|error| self.unwritable(error.into()))?;
+        write_whole(&self.path, &text)
+    }
+
+    /// Removes it: the run has come to its end.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unwritable`].
+    pub(super) fn remove(&self) -> Result<(), OfflineError> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn unreadable(&self, source: io::Error) -> OfflineError {
+        let fix = "begin anew with --restart";
+        OfflineError::Unreadable { file: self.shown(), source, fix }
+    }
+
+    fn unwritable(&self, source: io::Error) -> OfflineError {
+        OfflineError::Unwritable { file: self.shown(), source }
+    }
+}
+
+/// By the clock of nobody in particular: a run has the same day wherever it is.
+fn today() -> Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    fn file(folder: &Path, input: &str) -> StateFile {
+        let mut inputs = Inputs::default();
+        inputs.add(input);
+        StateFile::new(folder, inputs)
+    }
+
+    #[test]
+    fn a_run_is_gone_on_with_where_it_was_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(folder.path(), "a");
+        assert!(file.load::<Vec<u8>>().unwrap().is_none() && !file.exists());
+        file.save(date(2026, 11, 22), &vec![1_u8]).unwrap();
+        file.save(date(2026, 11, 22), &vec![1_u8, 2]).unwrap();
+        let kept: Kept<Vec<u8>> = file.load().unwrap().unwrap();
+        assert_eq!((kept.date, kept.state), (date(2026, 11, 22), vec![1, 2]));
+        file.remove().unwrap();
+        file.remove().unwrap();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn another_run_or_a_damaged_file_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        file(folder.path(), "a").save(date(2026, 11, 22), &1_u8).unwrap();
+        let error = file(folder.path(), "b").load::<u8>().unwrap_err().to_string();
+        assert!(error.contains("a run with other tools") && error.contains("--restart"), "{error}");
+        std::fs::write(folder.path().join(FILE), "{").unwrap();
+        assert!(file(folder.path(), "a").load::<u8>().unwrap_err().to_string().contains(FILE));
+    }
+}

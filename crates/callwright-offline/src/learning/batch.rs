@@ -1,0 +1,386 @@
+//! What a batch of traces and verdicts teaches: decided here, without I/O.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::progress::{Awaited, Progress};
+use super::sampling::Expectation;
+use super::verdicts::without;
+use super::workflows::Workflows;
+use super::{Known, Settings};
+use callwright_knowledge::experience::{self, Learned, Watched};
+use callwright_store::{FeedbackRow, FeedbackVerdict, Revision};
+use callwright_telemetry::labels::MemoryKind;
+use callwright_types::memory::{Author, Backing, Recalled, Retirement};
+use callwright_types::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Scope, Trace};
+
+/// A batch under way: what is known, and what of it changes.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    known: &'a Known,
+    settings: &'a Settings,
+    now: Timestamp,
+    /// Lessons that are new or other than before, by id.
+    pub(super) lessons: BTreeMap<String, Lesson>,
+    /// What becomes of procedures.
+    pub(super) workflows: Workflows,
+    /// Which tools would have been right, as verdicts say one after the other.
+    pub(super) expectations: Vec<Expectation>,
+    /// What verified the lessons that were learned.
+    learned: Vec<EvidenceKind>,
+    /// How many lessons were retired.
+    retired: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// Nothing learned yet.
+    pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
+        let (lessons, expectations, learned, retired) = Default::default();
+        let workflows = Workflows::new(Arc::clone(&known.library), now);
+        Self { known, settings, now, lessons, workflows, expectations, learned, retired }
+    }
+
+    /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
+    pub(super) fn turn(&mut self, progress: &mut Progress, revision: Revision, trace: &Trace) {
+        let Some(memory) = &trace.memory else { return };
+        // First what earlier turns wait for: ids of calls that this one makes may be the same.
+        for waiting in progress.came_back(trace, memory) {
+            match &waiting.draft {
+                Awaited::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
+                Awaited::Workflow(draft) => self.workflows.learn(&waiting.scope, draft, waiting.evidence()),
+            }
+        }
+        for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
+            self.count(revision, trace, &memory.scope, recalled);
+        }
+        // Traces of earlier versions have drafts that may not even wait.
+        for draft in memory.drafts.iter().filter(|draft| draft.is_isolated()) {
+            match draft.backing {
+                Backing::Seen => {
+                    self.learn(&memory.scope, draft, Evidence::of_turn(draft.kind, trace, trace.started_at))
+                }
+                Backing::Awaits(_) => {
+                    progress.wait(trace, &memory.scope, Awaited::Lesson(draft.clone()), self.settings);
+                }
+                Backing::Verdict => {}
+            }
+        }
+        self.workflows.count(revision, trace, memory, self.known.notebook.settings());
+        self.workflows.turn(progress, trace, memory, self.settings);
+    }
+
+    /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
+    pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
+        let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
+        self.expectations.push(Expectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
+        match row.verdict {
+            FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
+            FeedbackVerdict::Wrong => {
+                progress.refute(&trace.id);
+                self.refute(memory, row, trace);
+            }
+        }
+    }
+
+    /// The turn was right: so is what it may teach.
+    fn confirm(&mut self, memory: &MemoryNote, kind: EvidenceKind, row: &FeedbackRow, trace: &Trace) {
+        for draft in &memory.drafts {
+            self.learn(&memory.scope, draft, Evidence::of_turn(kind, trace, row.at));
+        }
+        self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, row.at));
+    }
+
+    /// The turn was wrong: what rests on it alone is not used any more.
+    fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
+        let rests_on = |evidence: &[Evidence]| evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id));
+        let mut lessons = self.known.notebook.of_scope(&memory.scope);
+        lessons.retain(|lesson| rests_on(&lesson.evidence));
+        let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
+        let new = self.lessons.values().filter(|lesson| rests_on(&lesson.evidence)).map(|lesson| lesson.id.clone());
+        for id in ids.into_iter().chain(new.collect::<Vec<_>>()) {
+            let Some(mut lesson) = self.lesson(&memory.scope, &id) else { continue };
+            let retired = without(&mut lesson.evidence, &trace.id, row, self.now);
+            self.retire(&mut lesson.retired, retired);
+            lesson.updated_at = self.now;
+            self.lessons.insert(id, lesson);
+        }
+        self.workflows.refute(memory, row, trace);
+    }
+
+    fn retire(&mut self, standing: &mut Option<Retirement>, retirement: Option<Retirement>) {
+        if standing.is_none() && retirement.is_some() {
+            *standing = retirement;
+            self.retired += 1;
+        }
+    }
+
+    /// What was learned, and what verified it.
+    pub(super) fn learned(&self) -> impl Iterator<Item = (MemoryKind, EvidenceKind)> {
+        let of = |kind: MemoryKind| move |evidence: &EvidenceKind| (kind, *evidence);
+        let lessons = self.learned.iter().map(of(MemoryKind::Lesson));
+        lessons.chain(self.workflows.learned.iter().map(of(MemoryKind::Procedure)))
+    }
+
+    /// What was retired.
+    pub(super) fn retired(&self) -> impl Iterator<Item = MemoryKind> {
+        let lessons = std::iter::repeat_n(MemoryKind::Lesson, self.retired);
+        lessons.chain(std::iter::repeat_n(MemoryKind::Procedure, self.workflows.retired))
+    }
+
+    fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
+        let kind = evidence.kind;
+        let settings = self.known.notebook.settings();
+        let stored = self.known.notebook.like(scope, draft);
+        let unchanged = stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
+        let present = self.lessons.values().chain(unchanged);
+        let learned =
+            experience::learn(draft.clone(), evidence, (scope, Author::Composed), present, (self.now, settings));
+        if let Learned::New(lesson) | Learned::Confirmed(lesson) = learned {
+            self.learned.push(kind);
+            self.lessons.insert(lesson.id.clone(), lesson);
+        }
+    }
+
+    /// Counts what became of a turn for which a lesson was found, once.
+    fn count(&mut self, revision: Revision, trace: &Trace, scope: &Scope, recalled: &Recalled) {
+        let Some(mut lesson) = self.lesson(scope, &recalled.id) else { return };
+        let Some(failed) = went_wrong(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
+        let watched = Watched { chance: recalled.chance, withheld: recalled.withheld, failed };
+        experience::observe(&mut lesson.tally, watched);
+        lesson.tally.counted = revision;
+        let retired = experience::retirement(&lesson.tally, self.known.notebook.settings(), self.now);
+        self.retire(&mut lesson.retired, retired);
+        lesson.updated_at = self.now;
+        self.lessons.insert(lesson.id.clone(), lesson);
+    }
+
+    /// A lesson as it stands now.
+    fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
+        let stored = || self.known.notebook.get(scope, id).map(|lesson| Lesson::clone(lesson));
+        self.lessons.get(id).cloned().or_else(stored)
+    }
+
+    /// The ids of lessons that are too many in the scopes in which something was learned.
+    pub(super) fn surplus(&self) -> Vec<String> {
+        let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
+        let surplus = scopes.into_iter().flat_map(|scope| {
+            let stored = self.known.notebook.of_scope(scope);
+            let unchanged =
+                stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
+            let changed = self.lessons.values().filter(|lesson| lesson.scope == *scope);
+            experience::surplus(unchanged.chain(changed), self.known.notebook.settings())
+        });
+        surplus.collect()
+    }
+}
+
+/// Did calls of these tools (of any, where none is named) have a fault or fail? `None` where no such call was made: the turn says nothing then.
+pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
+    let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
+    let mut called = false;
+    for attempt in &trace.attempts {
+        // A fault in a call that could not be read, or of a tool that is not there, is about whatever was meant.
+        let is_faulty = attempt.diagnoses.iter().any(|diagnosis| {
+            let call = attempt.calls.get(diagnosis.call);
+            call.is_none_or(|call| is_about(&call.name) || diagnosis.suggestion.as_deref().is_some_and(is_about))
+        });
+        if is_faulty {
+            return Some(true);
+        }
+        called |= attempt.calls.iter().any(|call| is_about(&call.name));
+    }
+    let failed = trace.executions.iter().filter(|execution| is_about(&execution.call.name));
+    let failed = failed.clone().any(|execution| execution.status.is_some_and(|status| status >= 400));
+    (called || failed).then_some(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_knowledge::experience::{Notebook, Noted};
+    use callwright_knowledge::procedures::{self, Library};
+    use callwright_types::memory::{Polarity, Returned};
+    use callwright_types::trace::{Attempt, sample};
+    use callwright_types::{Call, ProcedureDraft, Usage};
+
+    fn draft(backing: Backing) -> LessonDraft {
+        LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: Some("rooms".to_owned()),
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: "book, day, parameter missing".to_owned(),
+            value: "`book` cannot be called without `day`.".to_owned(),
+            client: None,
+            backing,
+        }
+    }
+
+    /// A turn of the client `a` in the session `s`, which called `book`.
+    fn turn(id: &str, change: impl FnOnce(&mut MemoryNote)) -> Trace {
+        let mut memory = MemoryNote::of(Scope::of_key("a"));
+        change(&mut memory);
+        let call = Call { id: "1".to_owned(), name: "book".to_owned(), arguments: "{}".to_owned() };
+        let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+        Trace {
+            id: id.to_owned(),
+            session: Some("s".to_owned()),
+            tenant: "a".to_owned(),
+            memory: Some(memory),
+            attempts: vec![Attempt { calls: vec![call], ..attempt }],
+            ..sample()
+        }
+    }
+
+    fn row(trace: &str, source: &str, verdict: FeedbackVerdict) -> FeedbackRow {
+        let (expected, comment) = Default::default();
+        FeedbackRow {
+            trace: trace.to_owned(),
+            source: source.to_owned(),
+            verdict,
+            expected,
+            comment,
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
+        let notebook = Notebook::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
+        let library = Library::of([], procedures::Settings::default());
+        Known { notebook: Arc::new(notebook), library: Arc::new(library), lessons: 0, procedures: 0 }
+    }
+
+    fn booking(backing: Backing) -> Option<ProcedureDraft> {
+        let arguments = [("find_person", "name", "?"), ("book", "person_id", "step1/id")];
+        Some(ProcedureDraft { backing, ..procedures::testing::draft("Books a room", &arguments) })
+    }
+
+    #[test]
+    fn a_workflow_is_learned_when_its_calls_are_back_by_whoever_learns_then() {
+        let waits = turn("t1", |memory| memory.workflow = booking(Backing::Awaits(vec!["1".to_owned()])));
+        let came_back = |failed| {
+            let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
+            let back = turn("t2", |memory| memory.returned.push(returned));
+            let (known, settings) = (known([]), Settings::default());
+            let mut progress = Progress::default();
+            Batch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
+            // Another process goes on with what was noted.
+            let mut noted: Progress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
+            assert_eq!(noted, progress);
+            let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+            batch.turn(&mut noted, 2, &back);
+            let learned: Vec<_> = batch.learned().collect();
+            assert_eq!(learned.len(), batch.workflows.changed().count());
+            (batch.workflows.changed().next().cloned(), learned)
+        };
+        assert_eq!(came_back(true).0, None);
+        let (procedure, learned) = came_back(false);
+        assert_eq!(procedure.unwrap().evidence[0].trace.as_deref(), Some("t1"));
+        assert_eq!(learned, [(MemoryKind::Procedure, EvidenceKind::Mended)]);
+    }
+
+    #[test]
+    fn verdicts_make_and_retire_procedures() {
+        let turn = turn("t1", |memory| memory.workflow = booking(Backing::Verdict));
+        let (known, settings) = (known([]), Settings::default());
+        let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+        let progress = &mut Progress::default();
+        batch.turn(progress, 1, &turn);
+        assert_eq!(batch.workflows.changed().count(), 0);
+        batch.verdict(progress, &row("t1", "key:a", FeedbackVerdict::Right), &turn);
+        assert_eq!(batch.workflows.changed().next().unwrap().evidence[0].kind, EvidenceKind::Feedback);
+        batch.verdict(progress, &row("t1", FeedbackRow::OPERATOR, FeedbackVerdict::Wrong), &turn);
+        assert!(batch.workflows.changed().next().unwrap().retired.is_some());
+        assert_eq!(batch.retired().collect::<Vec<_>>(), [MemoryKind::Procedure]);
+    }
+
+    /// What a batch made of lessons: those that it changed.
+    fn run(known: &Known, decide: impl FnOnce(&mut Batch<'_>, &mut Progress)) -> Vec<Lesson> {
+        let settings = Settings::default();
+        let mut batch = Batch::new(known, &settings, Timestamp::UNIX_EPOCH);
+        decide(&mut batch, &mut Progress::default());
+        batch.lessons.into_values().collect()
+    }
+
+    fn learned_once() -> Lesson {
+        let seen = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
+        let [lesson] =
+            <[Lesson; 1]>::try_from(run(&known([]), |batch, progress| batch.turn(progress, 1, &seen))).unwrap();
+        lesson
+    }
+
+    #[test]
+    fn what_was_seen_to_work_is_learned_and_an_event_that_is_found_again_is_not() {
+        let lesson = learned_once();
+        assert_eq!((lesson.scope.as_str(), lesson.evidence.len()), ("key:a", 1));
+        let again = turn("t1", |memory| memory.drafts.push(draft(Backing::Seen)));
+        assert!(run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 1, &again)).is_empty());
+        let other = turn("t2", |memory| memory.drafts.push(draft(Backing::Seen)));
+        let confirmed = run(&known([lesson.clone()]), |batch, progress| batch.turn(progress, 2, &other));
+        assert_eq!((confirmed[0].id.as_str(), confirmed[0].evidence.len()), (lesson.id.as_str(), 2));
+    }
+
+    #[test]
+    fn what_nobody_verified_teaches_nothing() {
+        let waits = turn("t1", |memory| {
+            memory.drafts.push(draft(Backing::Awaits(vec!["1".to_owned()])));
+            memory.drafts.push(draft(Backing::Verdict));
+        });
+        assert!(run(&known([]), |batch, progress| batch.turn(progress, 1, &waits)).is_empty());
+        let came_back = |failed| {
+            let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
+            let back = turn("t2", |memory| memory.returned.push(returned));
+            run(&known([]), |batch, progress| {
+                batch.turn(progress, 1, &waits);
+                batch.turn(progress, 2, &back);
+            })
+        };
+        assert!(came_back(true).is_empty());
+        assert_eq!(came_back(false)[0].evidence[0].trace.as_deref(), Some("t1"));
+    }
+
+    #[test]
+    fn a_verdict_counts_where_it_is_the_clients_own_or_an_operators() {
+        let unverified = turn("t1", |memory| memory.drafts.push(draft(Backing::Verdict)));
+        let after = |source: &str| {
+            let row = row("t1", source, FeedbackVerdict::Right);
+            let learned = run(&known([]), |batch, progress| batch.verdict(progress, &row, &unverified));
+            learned.first().map(|lesson| lesson.evidence[0].kind)
+        };
+        assert_eq!(after("key:b"), None);
+        assert_eq!(after("key:a"), Some(EvidenceKind::Feedback));
+        assert_eq!(after(FeedbackRow::OPERATOR), Some(EvidenceKind::Operator));
+    }
+
+    #[test]
+    fn a_turn_that_was_wrong_is_no_evidence_and_what_rests_on_nothing_else_is_retired() {
+        let (lesson, turn) = (learned_once(), turn("t1", |_| {}));
+        let wrong = row("t1", "key:a", FeedbackVerdict::Wrong);
+        let retired = run(&known([lesson.clone()]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        assert!(retired[0].retired.as_ref().unwrap().reason.contains("t1"), "{retired:?}");
+        let mut twice = lesson;
+        twice.evidence.push(Evidence { trace: Some("t2".to_owned()), ..twice.evidence[0].clone() });
+        let left = run(&known([twice]), |batch, progress| batch.verdict(progress, &wrong, &turn));
+        assert_eq!((left[0].evidence.len(), &left[0].retired), (1, &None));
+    }
+
+    #[test]
+    fn a_turn_that_a_lesson_was_found_for_is_counted_once() {
+        let lesson = learned_once();
+        let shown = |again| {
+            let recalled = Recalled { id: lesson.id.clone(), again, withheld: false, chance: 0.8 };
+            turn("t2", |memory| memory.lessons.push(recalled))
+        };
+        let counted = run(&known([lesson.clone()]), |batch, progress| {
+            batch.turn(progress, 7, &shown(false));
+            batch.turn(progress, 7, &shown(false));
+            batch.turn(progress, 8, &shown(true));
+        });
+        assert_eq!((counted[0].tally.uses, counted[0].tally.helped, counted[0].tally.counted), (1, 1, 7));
+        // A turn that made no such call says nothing of it.
+        let idle = Trace { attempts: Vec::new(), ..shown(false) };
+        assert!(run(&known([lesson]), |batch, progress| batch.turn(progress, 7, &idle)).is_empty());
+    }
+}

@@ -1,0 +1,187 @@
+//! Recorded turns → procedures, all at once: what the job does turn by turn, for whoever has the records.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Settings;
+use super::progress::{Awaited, Progress};
+use super::workflows::Workflows;
+use callwright_knowledge::procedures::Library;
+use callwright_store::FeedbackRow;
+use callwright_types::{Evidence, EvidenceKind, Procedure, Trace};
+
+/// Learns procedures from traces, one after the other in the order in which the turns were, as the job does.
+#[derive(Debug)]
+pub struct Gathering {
+    settings: Settings,
+    progress: Progress,
+    workflows: Workflows,
+    tally: Gathered,
+}
+
+/// What somebody says of a turn.
+#[derive(Debug, Clone, Copy)]
+pub enum Word<'a> {
+    /// Nothing: what was seen decides.
+    None,
+    /// It was right: somebody's word for it.
+    Right(EvidenceKind),
+    /// It was wrong, by this verdict: it teaches nothing, and what rests on it alone is given up.
+    Wrong(&'a FeedbackRow),
+}
+
+/// What there was in traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Turns.
+    pub turns: u64,
+    /// Of them, those that did something which may become a procedure.
+    pub workflows: u64,
+    /// Of these, those that nothing verified.
+    pub unverified: u64,
+    /// Procedures that were learned.
+    pub new: u64,
+    /// Procedures that were known and are otherwise now: they rest on more, or were given up.
+    pub joined: u64,
+}
+
+impl Gathering {
+    /// Nothing gathered yet; `library` has the procedures that there are.
+    pub fn new(library: Arc<Library>, settings: Settings, now: Timestamp) -> Self {
+        let workflows = Workflows::new(library, now);
+        Self { settings, progress: Progress::default(), workflows, tally: Gathered::default() }
+    }
+
+    /// Takes in a turn, and what is said of it.
+    pub fn turn(&mut self, trace: &Trace, word: Word<'_>) {
+        self.tally.turns += 1;
+        let Some(memory) = &trace.memory else { return };
+        self.progress.expire(trace.started_at, &self.settings);
+        for waiting in self.progress.came_back(trace, memory) {
+            if let Awaited::Workflow(draft) = &waiting.draft {
+                self.workflows.learn(&waiting.scope, draft, waiting.evidence());
+                self.tally.unverified = self.tally.unverified.saturating_sub(1);
+            }
+        }
+        self.tally.workflows += u64::from(memory.workflow.is_some());
+        let is_verified = match word {
+            Word::Right(kind) => {
+                self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, trace.started_at))
+            }
+            Word::Wrong(row) => {
+                self.workflows.refute(memory, row, trace);
+                false
+            }
+            Word::None => self.workflows.turn(&mut self.progress, trace, memory, &self.settings),
+        };
+        self.tally.unverified += u64::from(memory.workflow.is_some() && !is_verified);
+    }
+
+    /// What was learned: the procedures that are new or otherwise now, and what there was.
+    pub fn finish(mut self) -> (Vec<Procedure>, Gathered) {
+        let changed: Vec<Procedure> = self.workflows.changed().cloned().collect();
+        self.tally.new = self.workflows.new_ones() as u64;
+        self.tally.joined = changed.len() as u64 - self.tally.new;
+        (changed, self.tally)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_knowledge::procedures::testing::{draft, shelved};
+    use callwright_store::FeedbackVerdict;
+    use callwright_types::memory::{Backing, Returned};
+    use callwright_types::{MemoryNote, ProcedureDraft, Scope, trace};
+
+    /// A turn of Jill's, in a group.
+    fn turn(id: &str, workflow: Option<Backing>, returned: &[(&str, bool)]) -> Trace {
+        let arguments = [("find_person", "name", "?"), ("book_room", "person_id", "step1/id")];
+        let workflow = workflow.map(|backing| ProcedureDraft { backing, ..draft("Books a room", &arguments) });
+        let back = |(call, failed): &(&str, bool)| Returned {
+            call: (*call).to_owned(),
+            tool: "book_room".to_owned(),
+            failed: *failed,
+        };
+        let returned = returned.iter().map(back).collect();
+        let memory = MemoryNote { workflow, returned, ..MemoryNote::of(Scope::of_group("a")) };
+        let (tenant, session) = ("jill".to_owned(), Some("s".to_owned()));
+        Trace { id: id.to_owned(), tenant, session, memory: Some(memory), ..trace::sample() }
+    }
+
+    fn gathering(known: Vec<Procedure>) -> Gathering {
+        let known = known.into_iter().map(|procedure| shelved(&Arc::new(procedure)));
+        let library = Library::of(known, callwright_knowledge::procedures::Settings::default());
+        Gathering::new(Arc::new(library), Settings::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    fn gathered(traces: &[(Trace, Word<'_>)]) -> (Vec<Procedure>, Gathered) {
+        let mut gathering = gathering(Vec::new());
+        traces.iter().for_each(|(trace, word)| gathering.turn(trace, *word));
+        gathering.finish()
+    }
+
+    #[test]
+    fn only_what_was_verified_is_learned() {
+        let (procedures, tally) =
+            gathered(&[(turn("t1", Some(Backing::Verdict), &[]), Word::None), (turn("t2", None, &[]), Word::None)]);
+        assert!(procedures.is_empty());
+        assert_eq!((tally.turns, tally.workflows, tally.unverified), (2, 1, 1));
+        let (procedures, tally) = gathered(&[
+            (turn("t1", Some(Backing::Verdict), &[]), Word::Right(EvidenceKind::Feedback)),
+            (turn("t2", Some(Backing::Seen), &[]), Word::None),
+            (turn("t2", Some(Backing::Seen), &[]), Word::None),
+        ]);
+        assert_eq!((procedures.len(), tally.new, tally.joined), (1, 1, 0));
+        let kinds: Vec<EvidenceKind> = procedures[0].evidence.iter().map(|evidence| evidence.kind).collect();
+        assert_eq!(kinds, [EvidenceKind::Feedback, EvidenceKind::Mended], "the same turn counts once");
+    }
+
+    #[test]
+    fn calls_have_to_come_back_to_the_same_client_and_without_a_failure() {
+        let awaits = || turn("t1", Some(Backing::Awaits(vec!["c1".to_owned(), "c2".to_owned()])), &[]);
+        let back = |returned: &[(&str, bool)]| turn("t2", None, returned);
+        let learned = |later: Vec<Trace>| {
+            let traces: Vec<_> = std::iter::once(awaits()).chain(later).map(|trace| (trace, Word::None)).collect();
+            let (procedures, tally) = gathered(&traces);
+            assert_eq!(tally.unverified, 1 - procedures.len() as u64);
+            procedures.len()
+        };
+        assert_eq!(learned(vec![back(&[("c1", false), ("c2", false)])]), 1);
+        assert_eq!(learned(vec![back(&[("c1", false)]), back(&[("c2", false)])]), 1);
+        assert_eq!(learned(vec![back(&[("c1", false)])]), 0);
+        assert_eq!(learned(vec![back(&[("c1", true), ("c2", false)]), back(&[("c1", false), ("c2", false)])]), 0);
+        let others = Trace { tenant: "jack".to_owned(), ..back(&[("c1", false), ("c2", false)]) };
+        assert_eq!(learned(vec![others]), 0);
+        let elsewhere = Trace { session: None, ..back(&[("c1", false), ("c2", false)]) };
+        assert_eq!(learned(vec![elsewhere]), 0);
+        // Ids of calls are the model's: those that the client comes back with are of an earlier turn.
+        let backing = Backing::Awaits(vec!["c1".to_owned()]);
+        assert!(gathered(&[(turn("t1", Some(backing), &[("c1", false)]), Word::None)]).0.is_empty());
+    }
+
+    #[test]
+    fn what_is_known_rests_on_more() {
+        let (procedures, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::None)]);
+        let mut gathering = gathering(procedures);
+        gathering.turn(&turn("t2", Some(Backing::Seen), &[]), Word::None);
+        let (changed, tally) = gathering.finish();
+        assert_eq!((changed[0].evidence.len(), tally.new, tally.joined), (2, 0, 1));
+    }
+
+    #[test]
+    fn a_turn_that_was_wrong_teaches_nothing_and_is_no_evidence() {
+        let row = json!({"trace": "t1", "source": FeedbackRow::OPERATOR, "verdict": FeedbackVerdict::Wrong, "at": Timestamp::UNIX_EPOCH});
+        let row: FeedbackRow = serde_json::from_value(row).unwrap();
+        let (procedures, tally) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::Wrong(&row))]);
+        assert_eq!((procedures.len(), tally.unverified), (0, 1));
+        let (known, _) = gathered(&[(turn("t1", Some(Backing::Seen), &[]), Word::None)]);
+        let mut gathering = gathering(known);
+        gathering.turn(&turn("t1", Some(Backing::Seen), &[]), Word::Wrong(&row));
+        let (changed, _) = gathering.finish();
+        assert!(changed[0].retired.as_ref().unwrap().reason.contains("an operator"), "{changed:?}");
+    }
+}

@@ -1,0 +1,120 @@
+//! What the store has of lessons and procedures, kept current.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use callwright_knowledge::experience::{self, Notebook, Noted};
+use callwright_knowledge::procedures::{self, Library, Shelved};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_store::{Memory, Revision, Store, StoreError};
+use callwright_types::{Lesson, Procedure};
+
+/// Lessons, or procedures, that are read from the store at a time.
+const PAGE: u32 = 1_000;
+
+/// Lessons and procedures as the store has them, up to a revision of each.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The lessons of all scopes.
+    pub notebook: Arc<Notebook>,
+    /// The procedures of all scopes.
+    pub library: Arc<Library>,
+    /// The last change of a lesson that is in it.
+    pub lessons: Revision,
+    /// The last change of a procedure that is in it.
+    pub procedures: Revision,
+}
+
+/// Keeps current what is known.
+#[derive(Debug)]
+pub struct Keeper {
+    store: Arc<Store>,
+    embedder: Option<Arc<dyn Embedder>>,
+    known: Mutex<Known>,
+}
+
+impl Keeper {
+    /// Nothing known yet. With an embedder lessons and procedures get vectors.
+    pub fn new(
+        store: Arc<Store>,
+        embedder: Option<Arc<dyn Embedder>>,
+        experience: experience::Settings,
+        procedures: procedures::Settings,
+    ) -> Self {
+        let known = Known {
+            notebook: Arc::new(Notebook::of([], experience)),
+            library: Arc::new(Library::of([], procedures)),
+            lessons: 0,
+            procedures: 0,
+        };
+        Self { store, embedder, known: Mutex::new(known) }
+    }
+
+    /// What is known, as it was at the last look.
+    pub async fn known(&self) -> Known {
+        self.known.lock().await.clone()
+    }
+
+    /// Takes over what changed in the store since the last look, whoever changed it.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what was taken over till then stays.
+    pub async fn refresh(&self) -> Result<Known, StoreError> {
+        let mut known = self.known.lock().await;
+        loop {
+            let changes = Memory::<Lesson>::changed(&*self.store, known.lessons, PAGE).await?;
+            if !(changes.changed.is_empty() && changes.removed.is_empty()) {
+                let noted = self.noted(changes.changed).await.into_iter().map(experience::Change::Noted);
+                let forgotten = changes.removed.into_iter().map(experience::Change::Forgotten);
+                known.notebook = Arc::new(known.notebook.with(noted.chain(forgotten)));
+            }
+            known.lessons = changes.upto;
+            if !changes.more {
+                break;
+            }
+        }
+        loop {
+            let changes = Memory::<Procedure>::changed(&*self.store, known.procedures, PAGE).await?;
+            if !(changes.changed.is_empty() && changes.removed.is_empty()) {
+                let shelved = self.shelved(changes.changed).await.into_iter().map(procedures::Change::Shelved);
+                let forgotten = changes.removed.into_iter().map(procedures::Change::Forgotten);
+                known.library = Arc::new(known.library.with(shelved.chain(forgotten)));
+            }
+            known.procedures = changes.upto;
+            if !changes.more {
+                break;
+            }
+        }
+        Ok(known.clone())
+    }
+
+    async fn noted(&self, lessons: Vec<Lesson>) -> Vec<Noted> {
+        let vectors = self.vectors(lessons.iter().map(|lesson| experience::embedded_text(lesson).to_owned())).await;
+        let noted = lessons.into_iter().zip(vectors);
+        noted.map(|(lesson, vector)| Noted { lesson: Arc::new(lesson), vector }).collect()
+    }
+
+    async fn shelved(&self, procedures: Vec<Procedure>) -> Vec<Shelved> {
+        let vectors = self.vectors(procedures.iter().map(procedures::embedded_text)).await;
+        let shelved = procedures.into_iter().zip(vectors);
+        shelved
+            .map(|(procedure, vector)| Shelved { procedure: Arc::new(procedure), vector: vector.map(Arc::new) })
+            .collect()
+    }
+
+    /// The vectors of texts; none where there is no embedder, or it has none now: they are found by words alone.
+    async fn vectors(&self, texts: impl Iterator<Item = String>) -> Vec<Option<Vector>> {
+        let texts: Vec<String> = texts.collect();
+        let count = texts.len();
+        let Some(embedder) = self.embedder.as_ref().filter(|_| count > 0) else { return vec![None; count] };
+        match embedder.embed(texts).await {
+            Ok(vectors) if vectors.len() == count => vectors.into_iter().map(Some).collect(),
+            Ok(_) => vec![None; count],
+            Err(error) => {
+                tracing::warn!(%error, "what was learned has no vectors: it is found by words alone");
+                vec![None; count]
+            }
+        }
+    }
+}

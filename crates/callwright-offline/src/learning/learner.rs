@@ -1,0 +1,225 @@
+//! What was verified → lessons and procedures.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::batch::Batch;
+use super::job::{Job, JobError, Ran};
+use super::progress::Progress;
+use super::{Keeper, Known, Settings};
+use callwright_store::{Feedback, FeedbackRow, Jobs, Memory, Revision, Store, StoreError, Traces};
+use callwright_telemetry::Metrics;
+use callwright_telemetry::labels::{Label, LearningJob};
+use callwright_types::memory::ToolSample;
+use callwright_types::{Lesson, Procedure, Trace};
+
+/// Times that a batch is decided anew because somebody else changed what it changes.
+const TRIES: u32 = 3;
+
+/// Learns from the traces and verdicts that the store has.
+#[derive(Debug)]
+pub struct Learner {
+    store: Arc<Store>,
+    keeper: Arc<Keeper>,
+    settings: Settings,
+    metrics: Arc<Metrics>,
+}
+
+/// Verdicts that are looked at.
+struct Judged {
+    verdicts: Vec<(FeedbackRow, Trace)>,
+    /// What comes after it is looked at later; those before it that are looked at again count once all the same.
+    upto: Revision,
+}
+
+impl Learner {
+    /// A learner of this store, by what `keeper` knows of it.
+    pub fn new(store: Arc<Store>, keeper: Arc<Keeper>, settings: Settings, metrics: Arc<Metrics>) -> Self {
+        Self { store, keeper, settings, metrics }
+    }
+}
+
+impl Job for Learner {
+    const KIND: LearningJob = LearningJob::Learn;
+
+    /// What is written before it is noted how far it came is written once all the same: each event counts once, whoever finds it again.
+    async fn batch(&self) -> Result<Ran, JobError> {
+        let noted = self.store.job_cursor(Self::KIND.label()).await?;
+        let before: Progress = noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
+        // In this order: a turn that has its verdict here is among those that were taught, by now or before.
+        let mut judged = self.judged(before.feedback).await?;
+        let taught = self.store.taught(before.traces, self.settings.batch).await?;
+        if taught.traces.len() >= self.settings.batch as usize {
+            // Turns that have verdicts may be among those that come next.
+            judged = Judged { verdicts: Vec::new(), upto: before.feedback };
+        }
+        let is_further = taught.upto != before.traces || judged.upto != before.feedback;
+        if !is_further && judged.verdicts.is_empty() {
+            return Ok(Ran::Idle);
+        }
+        for _ in 0..TRIES {
+            let known = self.keeper.refresh().await?;
+            let mut progress = before.clone();
+            let now = Timestamp::now();
+            let mut batch = Batch::new(&known, &self.settings, now);
+            for (revision, trace) in &taught.traces {
+                batch.turn(&mut progress, *revision, trace);
+            }
+            for (row, trace) in &judged.verdicts {
+                batch.verdict(&mut progress, row, trace);
+            }
+            progress.expire(now, &self.settings);
+            (progress.traces, progress.feedback) = (taught.upto, judged.upto);
+            if self.write(&batch, &known).await? {
+                let progress =
+                    serde_json::to_string(&progress).map_err(|error| StoreError::Refused(error.to_string()))?;
+                // Whoever has taken over meanwhile finds what was written, and counts it once.
+                self.store.note_job(Self::KIND.label(), &progress).await?;
+                return Ok(if is_further { Ran::Learned } else { Ran::Idle });
+            }
+        }
+        Err(StoreError::Unavailable("what is learned changes faster than it can be written".to_owned()).into())
+    }
+}
+
+impl Learner {
+    /// Nobody else changes samples: each rests on the verdicts on one turn.
+    async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+        let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
+        for expectation in &batch.expectations {
+            let standing = match samples.remove(expectation.id.as_str()) {
+                Some(standing) => standing,
+                None => self.store.tool_samples().find(&expectation.id).await?,
+            };
+            samples.insert(&expectation.id, expectation.over(standing));
+        }
+        let made: Vec<ToolSample> = samples.values().flatten().cloned().collect();
+        if !made.is_empty() {
+            self.store.tool_samples().restore(&made).await?;
+        }
+        let none = samples.iter().filter(|(_, sample)| sample.is_none());
+        let none: Vec<String> = none.map(|(id, _)| (*id).to_owned()).collect();
+        if !none.is_empty() {
+            self.store.tool_samples().remove(&none).await?;
+        }
+        Ok(())
+    }
+
+    /// The verdicts after a revision, with the turns that they are about. A verdict may come before its turn's trace is stored: such a one is
+    /// looked at again for a while. Then it is on a turn that is not stored, or not any more, and teaches nothing.
+    async fn judged(&self, after: Revision) -> Result<Judged, StoreError> {
+        let given = self.store.given(after, self.settings.batch).await?;
+        let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
+        let mut judged = Judged { verdicts: Vec::new(), upto: given.upto };
+        for (revision, row) in given.rows {
+            match self.store.get(&row.trace).await? {
+                Some(trace) => judged.verdicts.push((row, trace)),
+                None if Timestamp::now().duration_since(row.at) < patience => {
+                    judged.upto = judged.upto.min(revision - 1);
+                }
+                None => {}
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Writes what a batch came to. `false`: something of it was changed by somebody else since.
+    async fn write(&self, batch: &Batch<'_>, known: &Known) -> Result<bool, StoreError> {
+        let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
+        if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
+            return Ok(false);
+        }
+        let procedures: Vec<Procedure> = batch.workflows.changed().cloned().collect();
+        if !procedures.is_empty()
+            && !Memory::put(&*self.store, &procedures, known.procedures).await?.outdated.is_empty()
+        {
+            return Ok(false);
+        }
+        self.write_samples(batch).await?;
+        let surplus = batch.surplus();
+        if !surplus.is_empty() {
+            Memory::<Lesson>::remove(&*self.store, &surplus).await?;
+        }
+        batch.learned().for_each(|(kind, evidence)| self.metrics.learned.inc(kind, evidence));
+        batch.retired().for_each(|kind| self.metrics.retired.inc(kind));
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_knowledge::{experience, procedures};
+    use callwright_store::{self as store, FeedbackVerdict, TraceRow};
+    use callwright_types::memory::{Backing, Polarity};
+    use callwright_types::trace::sample;
+    use callwright_types::{EvidenceKind, LessonDraft, MemoryNote, Scope};
+
+    /// A turn of the client `a` whose draft is learned where the client says that the turn was right.
+    fn turn() -> Trace {
+        let mut memory = MemoryNote::of(Scope::of_key("a"));
+        memory.drafts.push(LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: Some("hotel".to_owned()),
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: "book, day".to_owned(),
+            value: "`book` cannot be called without `day`.".to_owned(),
+            client: None,
+            backing: Backing::Verdict,
+        });
+        Trace { id: "t1".to_owned(), tenant: "a".to_owned(), memory: Some(memory), ..sample() }
+    }
+
+    async fn learner(verdict_seconds: u32) -> (Learner, Arc<Store>) {
+        let settings = store::Settings { url: "sqlite::memory:".into(), ..Default::default() };
+        let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
+        let of = (experience::Settings::default(), procedures::Settings::default());
+        let keeper = Arc::new(Keeper::new(Arc::clone(&store), None, of.0, of.1));
+        let settings = Settings { verdict_seconds, ..Settings::default() };
+        (Learner::new(Arc::clone(&store), keeper, settings, Arc::new(Metrics::new())), store)
+    }
+
+    async fn give(store: &Store, verdict: FeedbackVerdict) {
+        let (expected, comment) = Default::default();
+        let (trace, source) = ("t1".to_owned(), Scope::of_key("a").as_str().to_owned());
+        store.give(&FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() }).await.unwrap();
+    }
+
+    async fn store_turn(store: &Store) {
+        store.append(&[TraceRow::new(turn()).unwrap()]).await.unwrap();
+    }
+
+    /// One batch, as a worker has it done.
+    async fn work(learner: &Learner) -> Ran {
+        assert!(learner.store.take_job(Learner::KIND.label(), learner.settings.lease()).await.unwrap());
+        learner.batch().await.unwrap()
+    }
+
+    async fn lessons(learner: &Learner) -> usize {
+        learner.keeper.refresh().await.unwrap().notebook.len()
+    }
+
+    #[tokio::test]
+    async fn a_verdict_that_comes_before_its_turns_trace_counts_when_that_is_stored() {
+        let (learner, store) = learner(60).await;
+        give(&store, FeedbackVerdict::Right).await;
+        assert_eq!(work(&learner).await, Ran::Idle, "not a reason to look again and again");
+        store_turn(&store).await;
+        assert_eq!(work(&learner).await, Ran::Learned);
+        assert_eq!(lessons(&learner).await, 1);
+        assert_eq!(work(&learner).await, Ran::Idle);
+    }
+
+    #[tokio::test]
+    async fn a_verdict_on_what_is_not_stored_is_given_up() {
+        let (learner, store) = learner(0).await;
+        give(&store, FeedbackVerdict::Right).await;
+        assert_eq!(work(&learner).await, Ran::Learned);
+        store_turn(&store).await;
+        work(&learner).await;
+        assert_eq!(lessons(&learner).await, 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! How far learning is: noted in the store, so that whoever goes on does so where it was left.
+
+use std::collections::VecDeque;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use callwright_store::Revision;
+use callwright_types::memory::{Backing, Returned};
+use callwright_types::{Evidence, EvidenceKind, LessonDraft, MemoryNote, ProcedureDraft, Scope, Trace};
+
+/// How far learning is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Progress {
+    /// The last trace that was looked at.
+    pub(super) traces: Revision,
+    /// The last verdict that was looked at.
+    pub(super) feedback: Revision,
+    /// Drafts whose calls are with clients, oldest first.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A draft whose calls are with a client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    pub(super) scope: Scope,
+    /// The client: of a group that shares a scope, each has its own sessions.
+    tenant: String,
+    session: String,
+    /// The turn that it comes from.
+    trace: String,
+    since: Timestamp,
+    /// The calls that have to come back.
+    calls: Vec<String>,
+    pub(super) draft: Awaited,
+}
+
+/// What may be learned once its calls are back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Awaited {
+    Lesson(LessonDraft),
+    Workflow(ProcedureDraft),
+}
+
+impl Awaited {
+    fn backing(&self) -> &Backing {
+        match self {
+            Self::Lesson(draft) => &draft.backing,
+            Self::Workflow(draft) => &draft.backing,
+        }
+    }
+
+    fn kind(&self) -> EvidenceKind {
+        match self {
+            Self::Lesson(draft) => draft.kind,
+            Self::Workflow(_) => EvidenceKind::Mended,
+        }
+    }
+}
+
+impl Waiting {
+    /// What its calls are evidence of, now that they are back.
+    pub(super) fn evidence(&self) -> Evidence {
+        let (trace, session) = (Some(self.trace.clone()), Some(self.session.clone()));
+        Evidence { kind: self.draft.kind(), trace, session, source: None, at: self.since }
+    }
+}
+
+impl Progress {
+    /// Lets a draft wait for its calls. Without a session nobody could tell whose calls come back: nothing is claimed then.
+    pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: Awaited, settings: &Settings) {
+        let (Backing::Awaits(calls), Some(session)) = (draft.backing(), &trace.session) else { return };
+        if calls.is_empty() {
+            return;
+        }
+        self.waiting.push_back(Waiting {
+            scope: scope.clone(),
+            tenant: trace.tenant.clone(),
+            session: session.clone(),
+            trace: trace.id.clone(),
+            since: trace.started_at,
+            calls: calls.clone(),
+            draft,
+        });
+        let surplus = self.waiting.len().saturating_sub(settings.max_waiting);
+        self.waiting.drain(..surplus);
+    }
+
+    /// The calls that a client came back with in this turn. Says which drafts of its session are verified by that; those of which a call
+    /// failed are given up.
+    pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<Waiting> {
+        let (mut verified, returned) = (Vec::new(), &memory.returned);
+        if returned.is_empty() {
+            return verified;
+        }
+        self.waiting.retain_mut(|waiting| {
+            let is_same = waiting.scope == memory.scope && waiting.tenant == trace.tenant;
+            if !is_same || Some(&waiting.session) != trace.session.as_ref() {
+                return true;
+            }
+            let is_of = |returned: &&Returned| waiting.calls.contains(&returned.call);
+            if returned.iter().filter(is_of).any(|returned| returned.failed) {
+                return false;
+            }
+            waiting.calls.retain(|call| !returned.iter().any(|returned| returned.call == *call));
+            if waiting.calls.is_empty() {
+                verified.push(waiting.clone());
+            }
+            !waiting.calls.is_empty()
+        });
+        verified
+    }
+
+    /// The turn was wrong: nothing of it is waited for any more.
+    pub(super) fn refute(&mut self, trace: &str) {
+        self.waiting.retain(|waiting| waiting.trace != trace);
+    }
+
+    /// Gives up what has waited too long.
+    pub(super) fn expire(&mut self, now: Timestamp, settings: &Settings) {
+        let patience = SignedDuration::from_hours(i64::from(settings.waiting_hours));
+        self.waiting.retain(|waiting| now.duration_since(waiting.since) < patience);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_types::memory::Polarity;
+    use callwright_types::trace;
+
+    fn draft(calls: &[&str]) -> Awaited {
+        Awaited::Lesson(LessonDraft {
+            kind: EvidenceKind::Mended,
+            toolset: Some("hotel".to_owned()),
+            tools: vec!["book".to_owned()],
+            polarity: Polarity::Negative,
+            key: "book".to_owned(),
+            value: calls.concat(),
+            client: None,
+            backing: Backing::Awaits(calls.iter().map(|call| (*call).to_owned()).collect()),
+        })
+    }
+
+    fn back(call: &str, failed: bool) -> Returned {
+        Returned { call: call.to_owned(), tool: "book".to_owned(), failed }
+    }
+
+    fn waiting_for(drafts: &[Awaited], settings: &Settings) -> Progress {
+        let (mut progress, turn) = (Progress::default(), turn("jill", "s"));
+        drafts.iter().for_each(|draft| progress.wait(&turn, &scope("a"), draft.clone(), settings));
+        progress
+    }
+
+    fn scope(group: &str) -> Scope {
+        Scope::of_group(group)
+    }
+
+    fn turn(tenant: &str, session: &str) -> Trace {
+        Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace::sample() }
+    }
+
+    /// What is verified where the client `tenant` comes back with these calls.
+    fn verified(
+        progress: &mut Progress,
+        group: &str,
+        (tenant, session): (&str, &str),
+        returned: &[Returned],
+    ) -> Vec<String> {
+        let memory = MemoryNote { returned: returned.to_vec(), ..MemoryNote::of(scope(group)) };
+        let verified = progress.came_back(&turn(tenant, session), &memory).into_iter();
+        let said = verified.map(|waiting| match waiting.draft {
+            Awaited::Lesson(draft) => draft.value,
+            Awaited::Workflow(draft) => draft.output,
+        });
+        said.collect()
+    }
+
+    #[test]
+    fn a_draft_is_verified_when_all_its_calls_have_come_back_in_its_own_session() {
+        let mut progress = waiting_for(&[draft(&["1", "2"]), draft(&["3"])], &Settings::default());
+        let (own, three) = (("jill", "s"), [back("3", false)]);
+        assert!(verified(&mut progress, "a", ("jill", "other"), &three).is_empty());
+        assert!(verified(&mut progress, "a", ("jack", "s"), &three).is_empty());
+        assert!(verified(&mut progress, "b", own, &three).is_empty());
+        assert!(verified(&mut progress, "a", own, &[back("1", false)]).is_empty());
+        assert_eq!(verified(&mut progress, "a", own, &[back("3", false), back("2", false)]), ["12", "3"]);
+        assert_eq!(progress.waiting, []);
+    }
+
+    #[test]
+    fn a_draft_whose_call_failed_is_given_up() {
+        let mut progress = waiting_for(&[draft(&["1", "2"])], &Settings::default());
+        assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", true)]).is_empty());
+        assert!(verified(&mut progress, "a", ("jill", "s"), &[back("1", false), back("2", false)]).is_empty());
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_number_and_time_and_ends_with_a_verdict() {
+        let settings = Settings { max_waiting: 2, waiting_hours: 1, ..Settings::default() };
+        let progress = waiting_for(&[draft(&["1"]), draft(&["2"]), draft(&["3"])], &settings);
+        let all = [back("1", false), back("2", false), back("3", false)];
+        assert_eq!(verified(&mut progress.clone(), "a", ("jill", "s"), &all), ["2", "3"]);
+        let mut late = progress.clone();
+        late.expire(Timestamp::from_second(3_599).unwrap(), &settings);
+        assert_eq!(late.waiting.len(), 2);
+        late.expire(Timestamp::from_second(3_600).unwrap(), &settings);
+        assert_eq!(late.waiting, []);
+        let mut refuted = progress;
+        refuted.refute(&trace::sample().id);
+        assert_eq!(refuted.waiting, []);
+    }
+
+    #[test]
+    fn without_a_session_or_a_call_nothing_is_waited_for() {
+        let mut progress = Progress::default();
+        progress.wait(&trace::sample(), &scope("a"), draft(&["1"]), &Settings::default());
+        progress.wait(&turn("jill", "s"), &scope("a"), draft(&[]), &Settings::default());
+        assert_eq!(progress, Progress::default());
+    }
+}

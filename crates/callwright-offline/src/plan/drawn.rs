@@ -1,0 +1,246 @@
+//! `plan`: recorded requests, each with the plan that a model draws.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
+
+use super::CandidatesSummary;
+use super::record::PlanRecord;
+use super::toolsets::{Ingredients, Toolset, Toolsets};
+use crate::answers::{Answers, Summary, answer_lines};
+use crate::input::{Input, STANDARD_STREAM};
+use crate::lines::{Batch, Lines};
+use crate::output::Output;
+use crate::{OfflineError, Watcher};
+use callwright_common::json::raw;
+use callwright_judge::scanner::{self, Validators};
+use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Occasion, PlanningModel, Undrawn, draw};
+use callwright_knowledge::planner::producers::{Edges, Request};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_types::Cost;
+use callwright_types::plan::Source;
+use callwright_types::{Message, Plan, Speaker};
+
+/// What plans are drawn from.
+#[derive(Debug)]
+pub struct DrawJob {
+    /// Lines `{"id", "tools"}`.
+    pub tools: PathBuf,
+    /// Lines `{"id", "query", "toolset"}`.
+    pub records: PathBuf,
+    /// Where the plans go.
+    pub plans: PathBuf,
+    /// What an operator confirms and forbids.
+    pub edges: Edges,
+    /// What turns texts into vectors; without it, words alone are compared.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who is asked.
+    pub model: Arc<dyn PlanningModel>,
+    /// How plans are drawn, and when drawing ends.
+    pub settings: DrawSettings,
+    /// Are graph, cost and what was wrong written too?
+    pub details: bool,
+    /// Plans that are drawn at a time.
+    pub jobs: usize,
+}
+
+/// Counts over a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DrawSummary {
+    /// Toolsets that could be used.
+    pub toolsets: u64,
+    /// Their tools.
+    pub tools: u64,
+    /// Tools whose name their toolset has already; they are left out.
+    pub repeated: u64,
+    /// Records that were answered.
+    pub records: u64,
+    /// Those of them that have a plan.
+    pub plans: u64,
+    /// Plans that have to ask the user something.
+    pub asking: u64,
+    /// Records that no tool serves, as the model says.
+    pub unserved: u64,
+    /// Records whose plan would go beyond a limit.
+    pub limited: u64,
+    /// Calls of all plans.
+    pub calls: u64,
+    /// What the model cost.
+    pub cost: Cost,
+    /// Lines that could not be used, of tools and of records, and records for which the model gave nothing that could be.
+    pub problems: u64,
+}
+
+/// Draws the plan of every line and writes one line for each that can be used, in their order.
+///
+/// # Errors
+/// [`OfflineError`]: a file that cannot be read or written, no toolset, or an embedder that fails. Lines that cannot be used are told to the
+/// watcher and counted in the summary instead.
+pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<DrawSummary, OfflineError> {
+    if [&job.tools, &job.records].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
+        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
+    }
+    let validators = Validators::new(&scanner::Settings::default());
+    let from = Ingredients {
+        tools: &job.tools,
+        edges: &job.edges,
+        embedder: job.embedder.as_ref(),
+        validators: Some(&validators),
+    };
+    let mut read = CandidatesSummary::default();
+    let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut read))?;
+    let CandidatesSummary { toolsets: known, tools, repeated, problems, .. } = read;
+    let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
+    let records = Lines::of(Input::open(&job.records)?);
+    let output = Output::create(&job.plans, &[&job.tools, &job.records])?;
+    // One thread: plans are drawn side by side within a batch, and wait for a model.
+    answer_lines(records, output, 1, &mut summary, watcher, |file, batch, answers| {
+        runtime.block_on(of_batch(job, &toolsets, file, batch, answers))
+    })?;
+    Ok(summary)
+}
+
+/// The lines of the plans of a batch; its requests get their vectors at once.
+async fn of_batch(
+    job: &DrawJob,
+    toolsets: &Toolsets,
+    file: &str,
+    batch: &Batch,
+    answers: &mut Answers<DrawSummary>,
+) -> Result<(), OfflineError> {
+    let mut records = Vec::new();
+    for line in &batch.lines {
+        let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
+        match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
+            Ok((record, toolset)) => records.push((line, Request::read(&record.query), record, toolset)),
+            Err(message) => answers.problem(line.problem(file, message)),
+        }
+    }
+    let texts: Vec<String> = records.iter().flat_map(|(_, request, _, _)| request.texts()).collect();
+    let vectors = match &job.embedder {
+        Some(embedder) => embedder.embed(texts).await.map_err(OfflineError::Unembedded)?,
+        None => Vec::new(),
+    };
+    let (mut vectors, mut drawing) = (vectors.as_slice(), Vec::new());
+    for (_, request, record, toolset) in &records {
+        let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
+        vectors = others;
+        drawing.push(of_record(job, toolset, request, of_request, record));
+    }
+    let drawn: Vec<Drawn> = stream::iter(drawing).buffered(job.jobs.max(1)).collect().await;
+    for ((line, _, record, _), drawn) in records.iter().zip(&drawn) {
+        answers.summary.count(drawn);
+        if let Err(reason @ (Undrawn::Unanswered(_) | Undrawn::Unusable(_))) = &drawn.result {
+            answers.problem(line.problem(file, reason.to_string()));
+        }
+        answers.lines.extend_from_slice(raw(&written(record, drawn, job.details)).get().as_bytes());
+        answers.lines.push(b'\n');
+    }
+    Ok(())
+}
+
+async fn of_record(
+    job: &DrawJob,
+    toolset: &Toolset,
+    request: &Request,
+    vectors: &[Vector],
+    record: &PlanRecord,
+) -> Drawn {
+    let text = record.query.clone();
+    let said = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
+    let asked = toolset.producers().ask(request, vectors);
+    let offered: Vec<usize> = (0..toolset.len()).collect();
+    let occasion = Occasion {
+        tools: toolset.tools(),
+        producers: toolset.producers(),
+        asked: &asked,
+        offered: &offered,
+        conversation: &[said],
+        memory: &[],
+        outline: &[],
+    };
+    draw(&occasion, job.model.as_ref(), &job.settings).await
+}
+
+impl DrawSummary {
+    fn count(&mut self, drawn: &Drawn) {
+        self.records += 1;
+        self.cost.add(drawn.spent.total());
+        match &drawn.result {
+            Ok(plan) => {
+                self.plans += 1;
+                self.asking += u64::from(plan.missing().next().is_some());
+                self.calls += plan.nodes().len() as u64;
+            }
+            Err(Undrawn::Nothing) => self.unserved += 1,
+            Err(Undrawn::Limit(_)) => self.limited += 1,
+            // Told as a problem of its line.
+            Err(Undrawn::Unanswered(_) | Undrawn::Unusable(_)) => {}
+        }
+    }
+}
+
+impl Summary for DrawSummary {
+    fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.plans += other.plans;
+        self.asking += other.asking;
+        self.unserved += other.unserved;
+        self.limited += other.limited;
+        self.calls += other.calls;
+        self.cost.add(other.cost);
+        self.problems += other.problems;
+    }
+
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn problems(&mut self) -> &mut u64 {
+        &mut self.problems
+    }
+}
+
+/// A line of the output.
+fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Value> {
+    let mut line = Map::from_iter([("id".to_owned(), record.id.clone())]);
+    let mut set = |key: &str, value: Value| {
+        line.insert(key.to_owned(), value);
+    };
+    match &drawn.result {
+        Ok(plan) => {
+            set("plan", calls(plan));
+            let missing: Vec<Value> = plan
+                .missing()
+                .map(|missing| json!({"label": missing.node.label, "argument": missing.argument, "question": missing.question}))
+                .collect();
+            if !missing.is_empty() {
+                set("missing", missing.into());
+            }
+        }
+        Err(reason) => {
+            set("plan", Value::Array(Vec::new()));
+            set("why", reason.to_string().into());
+        }
+    }
+    if details {
+        set("graph", drawn.result.as_ref().map_or(Value::Null, |plan| json!(plan)));
+        set("spent", json!(drawn.spent));
+        set("notes", json!(drawn.notes));
+    }
+    line
+}
+
+/// The calls, each behind those that feed it; what is missing is not among the arguments.
+fn calls(plan: &Plan) -> Value {
+    let call = |node: &callwright_types::plan::Node| {
+        let given = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));
+        let arguments: Map<String, Value> =
+            given.map(|argument| (argument.name.clone(), argument.source.written())).collect();
+        json!({"name": node.tool, "arguments": arguments, "label": node.label})
+    };
+    plan.nodes().iter().map(call).collect()
+}

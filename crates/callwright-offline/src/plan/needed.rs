@@ -1,0 +1,58 @@
+//! Whether a request needs a plan, by the rule that a proxy goes by.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::CandidatesSummary;
+use super::record::{PlanRecord, told};
+use super::toolsets::Toolset;
+use crate::answers::Answers;
+use callwright_common::json::raw;
+use callwright_knowledge::planner::drawing::Occasion;
+use callwright_knowledge::planner::producers::Request;
+use callwright_knowledge::planner::when::needs_plan;
+use callwright_search::embedding::Vector;
+use callwright_types::{Message, Speaker};
+
+/// The members of a line of the output, in their order.
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a Value,
+    plan_needed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Value>,
+}
+
+/// Appends whether a record needs a plan, all tools of its toolset being offered.
+pub(super) fn write(
+    record: &PlanRecord,
+    toolset: &Toolset,
+    request: &Request,
+    vectors: &[Vector],
+    answers: &mut Answers<CandidatesSummary>,
+) {
+    let (text, speaker) = (record.query.clone(), Speaker::User);
+    let conversation = [Message { speaker, text, calls: Vec::new(), answers: None, name: None }];
+    let offered: Vec<usize> = (0..toolset.len()).collect();
+    let why = needs_plan(&Occasion {
+        tools: toolset.tools(),
+        producers: toolset.producers(),
+        asked: &toolset.producers().ask(request, vectors),
+        offered: &offered,
+        conversation: &conversation,
+        memory: &[],
+        outline: &[],
+    });
+    answers.summary.records += 1;
+    answers.summary.needed += u64::from(why.is_some());
+    let why = why.map(|why| {
+        json!({
+            "tool": toolset.name(why.tool),
+            "argument": why.argument,
+            "producer": told(&why.producer, toolset),
+        })
+    });
+    let answer = Answer { id: &record.id, plan_needed: why.is_some(), why };
+    answers.lines.extend_from_slice(raw(&answer).get().as_bytes());
+    answers.lines.push(b'\n');
+}

@@ -1,0 +1,97 @@
+//! One line of the requests, and one of the candidates.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::toolsets::{FoundCandidates, Toolset};
+use callwright_common::json::{raw, scalar_text};
+use callwright_knowledge::planner::producers::Candidate;
+
+/// A request with the toolset that it is made to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlanRecord {
+    /// As it was given.
+    pub(super) id: Value,
+    pub(super) query: String,
+    pub(super) toolset: String,
+    /// The tools that are called, where that is known.
+    pub(super) calls: Option<Vec<String>>,
+}
+
+/// The members of a line that count; others, such as what is right, are not looked at.
+#[derive(Deserialize)]
+struct Line {
+    id: Option<Value>,
+    query: Option<String>,
+    toolset: Option<Value>,
+    calls: Option<Vec<String>>,
+}
+
+/// The members of a line of the output, in their order.
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a Value,
+    candidates: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Map<String, Value>>,
+}
+
+impl PlanRecord {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// Why the line cannot be used, and what mends it.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let line: Line = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let id = line.id.filter(|id| id.is_string() || id.is_number());
+        let toolset = line.toolset.as_ref().and_then(scalar_text);
+        Ok(Self {
+            id: id.ok_or("there is no `id`; give each record a string or a number")?,
+            query: line.query.ok_or("there is no `query`; give the text of the request")?,
+            toolset: toolset.ok_or("there is no `toolset`; give the `id` of a line of --tools")?,
+            calls: line.calls,
+        })
+    }
+}
+
+/// Appends the candidates of a record.
+pub(super) fn write(
+    record: &PlanRecord,
+    found: &FoundCandidates,
+    toolset: &Toolset,
+    details: bool,
+    lines: &mut Vec<u8>,
+) {
+    let (mut candidates, mut why) = (Map::new(), Map::new());
+    for (tool, argument, of_argument) in &found.arguments {
+        let key = format!("{tool}.{argument}");
+        let names = of_argument.iter().filter_map(|candidate| toolset.name(candidate.tool)).map(Value::from);
+        candidates.insert(key.clone(), names.collect());
+        if details {
+            why.insert(key, of_argument.iter().map(|candidate| told(candidate, toolset)).collect());
+        }
+    }
+    let answer = Answer { id: &record.id, candidates, why: details.then_some(why) };
+    lines.extend_from_slice(raw(&answer).get().as_bytes());
+    lines.push(b'\n');
+}
+
+pub(super) fn told(candidate: &Candidate, toolset: &Toolset) -> Value {
+    let reasons = candidate.reasons.iter().map(|reason| (reason.evidence.to_string(), Value::from(reason.weight)));
+    serde_json::json!({
+        "tool": toolset.name(candidate.tool),
+        "output": candidate.output,
+        "in_list": candidate.in_list,
+        "score": candidate.score,
+        "reasons": reasons.collect::<Map<String, Value>>(),
+    })
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => {
+            format!("the line is no record: {error}; give an object with `id`, `query` and `toolset`")
+        }
+        _ => format!("the line is no JSON: {error}; give one object on each line"),
+    }
+}

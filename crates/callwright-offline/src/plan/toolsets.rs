@@ -1,0 +1,247 @@
+//! The toolsets of a file, with the producers of their arguments.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::CandidatesSummary;
+use crate::input::Input;
+use crate::lines::Lines;
+use crate::questions::MAX_QUOTED;
+use crate::{OfflineError, Watcher};
+use callwright_common::json::scalar_text;
+use callwright_common::text::excerpt;
+use callwright_judge::scanner::Validators;
+use callwright_knowledge::planner::drawing::ToolList;
+use callwright_knowledge::planner::producers::{Candidate, Edges, Producers, Request, Segment, ToolShape, told_fields};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_types::{Owner, Tool};
+
+/// What toolsets are made from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ingredients<'a> {
+    /// Lines `{"id", "tools"}`.
+    pub(super) tools: &'a Path,
+    pub(super) edges: &'a Edges,
+    pub(super) embedder: Option<&'a Arc<dyn Embedder>>,
+    /// Where calls are judged: what schemas are compiled with.
+    pub(super) validators: Option<&'a Validators>,
+}
+
+/// Toolsets by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Toolsets {
+    by_id: HashMap<String, Toolset>,
+}
+
+/// The tools of one line.
+#[derive(Debug)]
+pub(super) struct Toolset {
+    names: Vec<String>,
+    producers: Producers,
+    /// Ready to be called; empty where calls are not judged.
+    tools: ToolList,
+}
+
+/// What was found for a request: tool, argument and candidates, in the order of the tools.
+#[derive(Debug, Default)]
+pub(super) struct FoundCandidates {
+    pub(super) arguments: Vec<(String, String, Vec<Candidate>)>,
+    pub(super) unknown_calls: u64,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    id: Option<Value>,
+    tools: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct ToolForm {
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Value,
+    #[serde(default)]
+    output: Value,
+}
+
+/// A tool of a line.
+struct Listed {
+    name: String,
+    form: ToolForm,
+}
+
+impl Listed {
+    fn into_tool(self) -> Arc<Tool> {
+        let ToolForm { description, parameters, .. } = self.form;
+        let (description, parameters) = (description.unwrap_or_default(), Arc::new(parameters));
+        Arc::new(Tool { name: self.name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
+    }
+}
+
+impl Toolsets {
+    /// Reads the file to its end. Lines and tools that cannot be used are told to the watcher and counted.
+    ///
+    /// # Errors
+    /// [`OfflineError`]: the file cannot be read or has no toolset, or the embedder fails.
+    pub(super) async fn read(
+        from: Ingredients<'_>,
+        watcher: &dyn Watcher,
+        summary: &mut CandidatesSummary,
+    ) -> Result<Self, OfflineError> {
+        let mut lines = Lines::of(Input::open(from.tools)?);
+        let name = lines.name().to_owned();
+        let mut toolsets = Self::default();
+        watcher.begins(&name, lines.size());
+        while let Some(batch) = lines.next_batch()? {
+            for line in &batch.lines {
+                let mut tell = |message: String| {
+                    summary.problems += 1;
+                    watcher.problem(&line.problem(&name, message));
+                };
+                let read = line.text.as_deref().map_err(Clone::clone).and_then(read_line);
+                let (id, listed, broken) = match read {
+                    Ok((id, _, _)) if toolsets.by_id.contains_key(&id) => {
+                        let id = excerpt(&id, MAX_QUOTED);
+                        tell(format!(
+                            "the toolset `{id}` stands in an earlier line already; give each an id of its own"
+                        ));
+                        continue;
+                    }
+                    Ok(read) => read,
+                    Err(message) => {
+                        tell(message);
+                        continue;
+                    }
+                };
+                broken.into_iter().for_each(&mut tell);
+                let (listed, repeated) = each_once(listed);
+                summary.repeated += repeated;
+                summary.tools += listed.len() as u64;
+                let toolset = Toolset::of(listed, from).await?;
+                toolsets.by_id.insert(id, toolset);
+            }
+            watcher.advances(batch.consumed, toolsets.by_id.len() as u64);
+        }
+        watcher.ends();
+        summary.toolsets = toolsets.by_id.len() as u64;
+        if toolsets.by_id.is_empty() {
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no toolset in it");
+            let fix = "give each toolset a line {\"id\", \"tools\": [{\"name\", \"description\", \"parameters\", \"output\"}]}";
+            return Err(OfflineError::Unreadable { file: name, source, fix });
+        }
+        Ok(toolsets)
+    }
+
+    /// The toolset with an id.
+    ///
+    /// # Errors
+    /// That there is none, and what mends it.
+    pub(super) fn get(&self, id: &str) -> Result<&Toolset, String> {
+        self.by_id.get(id).ok_or_else(|| {
+            format!("there is no toolset `{}`; give the `id` of a line of --tools", excerpt(id, MAX_QUOTED))
+        })
+    }
+}
+
+impl Toolset {
+    async fn of(listed: Vec<Listed>, from: Ingredients<'_>) -> Result<Self, OfflineError> {
+        let outputs: Vec<_> = listed.iter().map(|tool| told_fields(&tool.form.output)).collect();
+        let shapes = listed.iter().zip(&outputs).map(|(tool, outputs)| ToolShape {
+            name: &tool.name,
+            description: tool.form.description.as_deref().unwrap_or_default(),
+            parameters: &tool.form.parameters,
+            outputs,
+            http: None,
+            links: &[],
+        });
+        let shapes: Vec<ToolShape<'_>> = shapes.collect();
+        let mut segment = Segment::build(&shapes);
+        if let Some(embedder) = from.embedder {
+            let texts = shapes.iter().map(ToolShape::embedded).collect();
+            segment = segment.with_vectors(embedder.embed(texts).await.map_err(OfflineError::Unembedded)?);
+        }
+        let producers = Producers::new([Arc::new(segment)]).with_edges(from.edges);
+        let names = listed.iter().map(|tool| tool.name.clone()).collect();
+        let tools = listed.into_iter().map(Listed::into_tool).zip(outputs).collect();
+        let tools = from.validators.map(|validators| ToolList::compile(tools, validators)).unwrap_or_default();
+        Ok(Self { names, producers, tools })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn producers(&self) -> &Producers {
+        &self.producers
+    }
+
+    pub(super) fn tools(&self) -> &ToolList {
+        &self.tools
+    }
+
+    pub(super) fn name(&self, position: usize) -> Option<&str> {
+        self.names.get(position).map(String::as_str)
+    }
+
+    /// The candidates of all arguments of the tools that are called; where that is not known, of all tools.
+    pub(super) fn candidates(
+        &self,
+        request: &Request,
+        vectors: &[Vector],
+        calls: Option<&[String]>,
+        count: usize,
+    ) -> FoundCandidates {
+        let mut found = FoundCandidates::default();
+        let mut asked = self.producers.ask(request, vectors);
+        let mut wanted: Vec<usize> = (0..self.names.len()).collect();
+        if let Some(calls) = calls {
+            let called: HashSet<&str> = calls.iter().map(String::as_str).collect();
+            wanted.retain(|at| self.name(*at).is_some_and(|name| called.contains(name)));
+            found.unknown_calls = (called.len() - wanted.len()) as u64;
+            asked = asked.using(wanted.iter().copied());
+        }
+        for at in wanted {
+            let Some(name) = self.name(at) else { continue };
+            for argument in self.producers.arguments(at) {
+                let candidates = self.producers.candidates(at, argument, &asked, count);
+                found.arguments.push((name.to_owned(), argument.to_owned(), candidates));
+            }
+        }
+        found
+    }
+}
+
+/// The id of a line, its tools, and what is wrong with those that cannot be used.
+fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
+    let line: Line = serde_json::from_str(text).map_err(|error| {
+        format!("the line is no toolset: {error}; give one object with `id` and `tools` on each line")
+    })?;
+    let id =
+        line.id.as_ref().and_then(scalar_text).ok_or("there is no `id`; give each toolset a string or a number")?;
+    let tools = line.tools.ok_or("there are no `tools`; give a list of them")?;
+    let (mut listed, mut broken) = (Vec::new(), Vec::new());
+    for (number, tool) in tools.into_iter().enumerate() {
+        match serde_json::from_value::<ToolForm>(tool) {
+            Ok(mut form) => match form.name.take().filter(|name| !name.trim().is_empty()) {
+                Some(name) => listed.push(Listed { name, form }),
+                None => broken.push(format!("/tools/{number}: there is no `name`; the tool is left out")),
+            },
+            Err(error) => broken.push(format!("/tools/{number}: it is no tool: {error}; it is left out")),
+        }
+    }
+    Ok((id, listed, broken))
+}
+
+/// Of tools with one name the first; and how many others there were.
+fn each_once(listed: Vec<Listed>) -> (Vec<Listed>, u64) {
+    let (all, mut seen) = (listed.len(), HashSet::new());
+    let kept: Vec<Listed> = listed.into_iter().filter(|tool| seen.insert(tool.name.clone())).collect();
+    let repeated = all - kept.len();
+    (kept, repeated as u64)
+}

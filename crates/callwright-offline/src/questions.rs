@@ -1,0 +1,145 @@
+//! The tools of questions, found by the question's id and read again when they are needed.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::input::Input;
+use super::lines::{Line, Lines};
+use super::{OfflineError, Problem, Watcher};
+use callwright_openai::{RecordedAnswer, name_of};
+
+/// Lines `{"id", "tools"}` of a file. In memory is only where each id's line stands; the lines themselves are in the file or, where that
+/// is compressed or a pipe, in a temporary one.
+#[derive(Debug)]
+pub(super) struct Questions {
+    places: HashMap<Box<str>, Place>,
+    lines: Mutex<File>,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    offset: u64,
+    length: usize,
+    number: u64,
+}
+
+impl Questions {
+    /// Reads the file once, to its end. Lines that cannot be used are told to the watcher and counted.
+    ///
+    /// # Errors
+    /// [`OfflineError`], where the file cannot be read or the temporary one not be written.
+    pub(super) fn index(path: &Path, watcher: &dyn Watcher) -> Result<(Self, u64), OfflineError> {
+        let mut input = Input::open(path)?;
+        let plain = input.plain.take();
+        let mut copy = if plain.is_none() { Some(Copy::new()?) } else { None };
+        let mut lines = Lines::of(input);
+        let (mut places, mut problems) = (HashMap::new(), 0);
+        watcher.begins(lines.name(), lines.size());
+        while let Some(batch) = lines.next_batch()? {
+            for line in &batch.lines {
+                if let Err(problem) = note(&mut places, line, lines.name(), copy.as_mut())? {
+                    problems += 1;
+                    watcher.problem(&problem);
+                }
+            }
+            watcher.advances(batch.consumed, places.len() as u64);
+        }
+        watcher.ends();
+        let file = plain.or(copy.map(|copy| copy.file));
+        // One of the two is always there; without either there is nothing to be found.
+        let Some(file) = file else { return Err(Copy::failed(io::ErrorKind::NotFound.into())) };
+        Ok((Self { places, lines: Mutex::new(file) }, problems))
+    }
+
+    /// The text of a question's `tools`; `None` where there is no such question.
+    ///
+    /// # Errors
+    /// What a person can be told, where the file has changed meanwhile.
+    pub(super) fn tools_text(&self, id: &str) -> Result<Option<String>, String> {
+        let Some(place) = self.places.get(id) else { return Ok(None) };
+        let mut bytes = vec![0; place.length];
+        let mut file = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(place.offset))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|error| format!("the tools of its question cannot be read again: {error}"))?;
+        drop(file);
+        let line = std::str::from_utf8(&bytes).map_err(|_| CHANGED)?;
+        let tools = RecordedAnswer::parse(line).and_then(|record| Ok(record.tools_text()?.map(str::to_owned)));
+        Ok(Some(tools.ok().flatten().ok_or(CHANGED)?))
+    }
+}
+
+/// What is said of a line that is not any more what it was.
+const CHANGED: &str = "the tools of its question have changed while they were used; leave the file alone during a run";
+
+/// Notes where a line's id stands. The outer error ends the run, the inner one is the line's.
+fn note(
+    places: &mut HashMap<Box<str>, Place>,
+    line: &Line,
+    file: &str,
+    copy: Option<&mut Copy>,
+) -> Result<Result<(), Problem>, OfflineError> {
+    let read = line.text.as_deref().map_err(Clone::clone).and_then(|text| id_of(text).map(|id| (id, text)));
+    let (id, text) = match read {
+        Ok(read) => read,
+        Err(message) => return Ok(Err(line.problem(file, message))),
+    };
+    let entry = match places.entry(id) {
+        Entry::Vacant(entry) => entry,
+        Entry::Occupied(entry) => {
+            let message = format!(
+                "the id `{}` stands on line {} already, which counts; give each line an id of its own",
+                callwright_common::text::excerpt(entry.key(), MAX_QUOTED),
+                entry.get().number
+            );
+            return Ok(Err(line.problem(file, message)));
+        }
+    };
+    let offset = match copy {
+        Some(copy) => copy.append(text)?,
+        None => line.offset,
+    };
+    entry.insert(Place { offset, length: text.len(), number: line.number });
+    Ok(Ok(()))
+}
+
+/// Characters of an id that a message repeats.
+pub(super) const MAX_QUOTED: usize = 100;
+
+fn id_of(text: &str) -> Result<Box<str>, String> {
+    let record = RecordedAnswer::parse(text).map_err(|error| error.message)?;
+    if record.tools_text().map_err(|error| error.message)?.is_none() {
+        return Err("there are no `tools`; give the list that was offered, `[]` where none was".to_owned());
+    }
+    let id = record.member("id").and_then(name_of);
+    Ok(id.ok_or("there is no `id`; give each line a string or a number that lines of --in name as `question`")?.into())
+}
+
+/// A temporary file with the lines of an input that cannot be read twice. It has no name and goes with its last user.
+struct Copy {
+    file: File,
+    length: u64,
+}
+
+impl Copy {
+    fn new() -> Result<Self, OfflineError> {
+        Ok(Self { file: tempfile::tempfile().map_err(Self::failed)?, length: 0 })
+    }
+
+    /// Appends a text; says where it begins.
+    fn append(&mut self, text: &str) -> Result<u64, OfflineError> {
+        self.file.write_all(text.as_bytes()).map_err(Self::failed)?;
+        let offset = self.length;
+        self.length += text.len() as u64;
+        Ok(offset)
+    }
+
+    fn failed(source: io::Error) -> OfflineError {
+        OfflineError::Unwritable { file: "a temporary copy of the tools".to_owned(), source }
+    }
+}

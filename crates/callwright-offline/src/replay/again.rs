@@ -1,0 +1,76 @@
+//! The answers of a trace that holds bodies, judged again.
+
+use bytes::Bytes;
+
+use super::answer::Answer;
+use super::recorded::{counted_attempts, recorded_answer};
+use crate::judge::Judge;
+use crate::toolbooks::{Key, Offered};
+use callwright_judge::repair::Spoken;
+use callwright_judge::repair::rescue::Situation;
+use callwright_openai::{Completion, RecordedAnswer, is_cut_off};
+use callwright_types::rules::{Evidence, Mode};
+use callwright_types::trace::Attempt;
+use callwright_types::{RepairKind, Trace};
+
+/// Judges the answers again; `None` where the trace does not hold what that needs: the request with every tool that was offered, and
+/// the calls with their arguments.
+pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
+    let request = trace.request.as_ref()?.to_string();
+    let request = RecordedAnswer::parse(&request).ok()?;
+    let tools = request.tools_text().ok()??;
+    let read = || Ok::<_, std::convert::Infallible>(tools.to_owned());
+    let Ok(offered) = judge.offered(Key::Own(tools.to_owned()), read);
+    // Tools of a toolset stand in no body.
+    let knows_all = trace.tools_offered.iter().all(|name| offered.toolbook.get(name).is_some());
+    if offered.toolbook.is_empty() || !knows_all {
+        return None;
+    }
+    if trace.mode != Mode::Guard.label() || is_untouched(trace) {
+        return whole(trace, &request, &offered, judge);
+    }
+    let answers = counted_attempts(trace).filter(|(_, attempt)| attempt.verdict.is_some());
+    let answers: Vec<Answer> =
+        answers.map(|(position, attempt)| of_attempt(attempt, position, &request, &offered, judge)).collect();
+    (!answers.is_empty()).then_some(answers)
+}
+
+/// Is the answer of the trace what the model said, although the proxy might have changed it?
+fn is_untouched(trace: &Trace) -> bool {
+    matches!(&trace.attempts[..], [only] if only.calls.is_empty() && only.repairs.is_empty() && only.diagnoses.is_empty())
+        && trace.exhausted.is_none()
+}
+
+/// Judges the body that the client got, which is the model's own.
+fn whole(trace: &Trace, request: &RecordedAnswer<'_>, offered: &Offered, judge: &Judge<'_>) -> Option<Vec<Answer>> {
+    let body = trace.answer.as_ref()?.to_string();
+    let completion = Completion::parse(Bytes::from(body)).ok()?;
+    let answers = completion.choices().iter().map(|choice| {
+        let cut_off = choice.finish_reason.as_deref().is_some_and(is_cut_off);
+        Answer::judged(judge.message(&choice.message, cut_off, request, offered), 0)
+    });
+    Some(answers.collect())
+}
+
+/// Judges the calls of an attempt. Where they were rescued from a text, that stays as it was: the text is not in the trace.
+fn of_attempt(
+    attempt: &Attempt,
+    position: usize,
+    request: &RecordedAnswer<'_>,
+    offered: &Offered,
+    judge: &Judge<'_>,
+) -> Answer {
+    if attempt.calls.is_empty() {
+        return recorded_answer(attempt, position);
+    }
+    let spoken = Spoken { text: None, calls: &attempt.calls, situation: Situation::with(Evidence::Off) };
+    // What was said before a later attempt, feedback included, is not in the trace.
+    let answered = Some(request).filter(|_| position == 0);
+    let mut answer = Answer::judged(judge.spoken(&spoken, answered, offered), position);
+    for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
+        if let Some(call) = answer.calls.get_mut(repair.call) {
+            call.repairs.insert(0, RepairKind::Rescued);
+        }
+    }
+    answer
+}

@@ -1,0 +1,85 @@
+//! `replay`: what a policy would have done with the turns that were recorded.
+//!
+//! Counted are the answers that the model gave before it was told of any fault: those to the client's request and to tool results. What
+//! came of feedback would not have been there without it.
+
+mod again;
+mod answer;
+mod fates;
+pub(super) mod reading;
+mod recorded;
+mod rows;
+mod tally;
+mod words;
+
+use std::path::PathBuf;
+
+use super::input::Input;
+use super::judge::Judge;
+use super::lines::{Batch, Lines};
+use super::parallel::in_order;
+use super::{OfflineError, Problem, Watcher};
+use callwright_judge::repair::Notations;
+use callwright_policy::Policy;
+use callwright_search::embedding::{Settings, built_in};
+use callwright_search::retrieval::TextVectors;
+
+pub use fates::{Fates, TurnFates};
+pub use rows::{Row, Rows};
+pub use tally::{Judgements, Replay};
+pub use words::{ReplayReport, grouped};
+
+/// What is to be replayed.
+#[derive(Debug)]
+pub struct ReplayJob {
+    /// Traces as `GET /admin/traces/{id}` gives them, lists or pages of them, or pages of summaries.
+    pub traces: PathBuf,
+    /// The rules that would hold, as in mode `guard`.
+    pub policy: Policy,
+    /// Does the upstream deliver native calls? Then text is less readily taken for a call.
+    pub native_tool_calls: bool,
+    /// Threads that judge.
+    pub jobs: usize,
+}
+
+/// Reads the traces once and counts what would have been done.
+///
+/// # Errors
+/// [`OfflineError`], where the file cannot be read. Lines that cannot be used are told to the watcher and counted instead.
+pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineError> {
+    let lines = Lines::of(Input::open(&job.traces)?);
+    let name = lines.name().to_owned();
+    watcher.begins(&name, lines.size());
+    // A damaged table is reported where it is configured; names are compared by their spelling then.
+    let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
+    let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
+    let mut all = Replay::default();
+    let counted = in_order(
+        job.jobs,
+        lines.into_batches(),
+        |batch| batch.map(|batch| count_batch(&judge, &name, &batch)),
+        |counted| {
+            let (of_batch, problems, consumed) = counted?;
+            problems.iter().for_each(|problem| watcher.problem(problem));
+            all.add(of_batch);
+            watcher.advances(consumed, all.turns.all());
+            Ok(())
+        },
+    );
+    watcher.ends();
+    counted?;
+    Ok(all)
+}
+
+fn count_batch(judge: &Judge<'_>, file: &str, batch: &Batch) -> (Replay, Vec<Problem>, u64) {
+    let (mut counted, mut problems) = (Replay::default(), Vec::new());
+    for line in &batch.lines {
+        counted.lines += 1;
+        let read = line.text.as_deref().map_err(Clone::clone);
+        if let Err(message) = read.and_then(|text| reading::read(text, |record| counted.count(&record, judge))) {
+            counted.problems += 1;
+            problems.push(line.problem(file, message));
+        }
+    }
+    (counted, problems, batch.consumed)
+}

@@ -1,0 +1,80 @@
+//! The records of a line: traces, lists of them, pages of the operator API.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
+
+use callwright_types::{Trace, Verdict};
+
+/// What is known of a turn.
+pub(crate) enum Record {
+    /// All that was recorded.
+    Trace(Box<Trace>),
+    /// What a list shows.
+    Summary(Summary),
+}
+
+/// The members of a list's entry that are counted.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Summary {
+    pub(crate) mode: String,
+    pub(crate) policy: String,
+    pub(crate) verdict: Verdict,
+}
+
+/// Tells the forms apart.
+#[derive(Deserialize)]
+struct Form<'a> {
+    #[serde(borrow, default)]
+    traces: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    attempts: Option<IgnoredAny>,
+}
+
+const NO_TRACE: &str = "it is no trace as `GET /admin/traces/{id}` gives it";
+
+/// Gives every record of a line to `each`. Several values on one line are read one after the other: pages that were fetched into
+/// one file often stand so.
+///
+/// # Errors
+/// What is wrong with the first record that cannot be used; the others are used.
+pub(crate) fn read(line: &str, mut each: impl FnMut(Record)) -> Result<(), String> {
+    let mut outcome = Ok(());
+    for value in Deserializer::from_str(line).into_iter::<&RawValue>() {
+        let value = value.map_err(|error| match error.is_eof() {
+            true => "the line ends in the middle of its JSON; a record must stand on one line".to_owned(),
+            false => format!("the line is not valid JSON: see column {}", error.column()),
+        })?;
+        for record in records(value)? {
+            match read_one(record) {
+                Ok(record) => each(record),
+                Err(message) => outcome = outcome.and(Err(message)),
+            }
+        }
+    }
+    outcome
+}
+
+fn records(value: &RawValue) -> Result<Vec<&RawValue>, String> {
+    if value.get().starts_with('[') {
+        return serde_json::from_str(value.get()).map_err(|_| NO_TRACE.to_owned());
+    }
+    let form: Form<'_> = serde_json::from_str(value.get()).map_err(|_| NO_TRACE)?;
+    Ok(form.traces.unwrap_or_else(|| vec![value]))
+}
+
+fn read_one(record: &RawValue) -> Result<Record, String> {
+    let form: Form<'_> = serde_json::from_str(record.get()).map_err(|_| NO_TRACE)?;
+    let read = if form.attempts.is_some() {
+        serde_json::from_str(record.get()).map(|trace| Record::Trace(Box::new(trace)))
+    } else {
+        serde_json::from_str(record.get()).map(Record::Summary)
+    };
+    read.map_err(|error| {
+        let text = error.to_string();
+        // Other messages may quote what somebody wrote.
+        let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        missing.map_or_else(|| NO_TRACE.to_owned(), |name| format!("{NO_TRACE}: it has no `{name}`"))
+    })
+}

@@ -1,0 +1,106 @@
+//! Counts by name, for a bounded number of names.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::fates::{Fate, Fates};
+use callwright_common::text::excerpt;
+
+/// Names that have a row of their own. Names that models make up have no end.
+const MAX_ROWS: usize = 1000;
+
+/// Characters of a name that are kept.
+const MAX_NAME: usize = 128;
+
+/// Counts by name.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    rows: HashMap<String, Fates>,
+    other: Fates,
+}
+
+/// The counts of one name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The name; `other` for all that have no row of their own.
+    pub name: String,
+    /// Calls in all.
+    pub calls: u64,
+    /// What would have become of them.
+    #[serde(flatten)]
+    pub fates: Fates,
+}
+
+impl Rows {
+    /// Those with most to do about first, then by calls, then by name; at last what has no row of its own.
+    pub fn sorted(&self) -> Vec<Row> {
+        let row = |name: &str, fates: &Fates| Row { name: name.to_owned(), calls: fates.all(), fates: *fates };
+        let mut rows: Vec<Row> = self.rows.iter().map(|(name, fates)| row(name, fates)).collect();
+        rows.sort_by(|one, other| {
+            let order = (other.fates.touched(), other.calls).cmp(&(one.fates.touched(), one.calls));
+            order.then_with(|| one.name.cmp(&other.name))
+        });
+        rows.extend((self.other.all() > 0).then(|| row("other", &self.other)));
+        rows
+    }
+
+    pub(super) fn count(&mut self, name: &str, fate: Fate) {
+        self.row(&excerpt(name, MAX_NAME)).count(fate);
+    }
+
+    pub(super) fn add(&mut self, others: &Self) {
+        // The order of a hash map would let chance decide who gets a row.
+        let mut names: Vec<&String> = others.rows.keys().collect();
+        names.sort();
+        for name in names {
+            let fates = others.rows[name];
+            self.row(name).add(&fates);
+        }
+        self.other.add(&others.other);
+    }
+
+    fn row(&mut self, name: &str) -> &mut Fates {
+        if !self.rows.contains_key(name) && self.rows.len() >= MAX_ROWS {
+            return &mut self.other;
+        }
+        self.rows.entry(name.to_owned()).or_default()
+    }
+}
+
+impl Serialize for Rows {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.sorted().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_bound_are_counted_as_other() {
+        let (mut rows, mut more) = (Rows::default(), Rows::default());
+        for number in 0..MAX_ROWS + 5 {
+            rows.count(&format!("tool {number}"), Fate::Clean);
+            more.count(&format!("made up {number}"), Fate::SentBack);
+        }
+        rows.add(&more);
+        let sorted = rows.sorted();
+        assert_eq!(sorted.len(), MAX_ROWS + 1);
+        let other = sorted.last().unwrap();
+        assert_eq!((other.name.as_str(), other.calls, other.fates.sent_back), ("other", 1010, 1005));
+    }
+
+    #[test]
+    fn those_with_most_to_do_about_come_first() {
+        let mut rows = Rows::default();
+        for (name, fate) in
+            [("often", Fate::Clean), ("often", Fate::Clean), ("b", Fate::Repaired), ("a", Fate::HandedOver)]
+        {
+            rows.count(name, fate);
+        }
+        let names: Vec<String> = rows.sorted().into_iter().map(|row| row.name).collect();
+        assert_eq!(names, ["a", "b", "often"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! One line of the queries, and one of the rankings.
+
+use serde::{Deserialize, Serialize};
+
+use super::tools::Tools;
+use callwright_common::json::raw;
+use callwright_search::retrieval::Found;
+
+/// The members of a line that count; others are ignored.
+#[derive(Deserialize)]
+struct Asked {
+    query: Option<String>,
+}
+
+/// The members of a line of the output, in their order.
+#[derive(Serialize)]
+struct Line<'a> {
+    query: &'a str,
+    ranked: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<Why<'a>>>,
+}
+
+/// Why a tool was found.
+#[derive(Serialize)]
+struct Why<'a> {
+    score: f32,
+    named: bool,
+    words: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<f32>,
+    /// How close the closest of the tool's texts is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closest: Option<f32>,
+    /// That text, where it is a pattern.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a str>,
+}
+
+/// The query of a line.
+///
+/// # Errors
+/// Why the line cannot be used, and what mends it.
+pub(super) fn query_of(text: &str) -> Result<String, String> {
+    let asked: Asked = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+    asked.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
+}
+
+/// Appends the ranking for a query.
+pub(super) fn write(query: &str, found: &[Found], tools: &Tools, details: bool, lines: &mut Vec<u8>) {
+    let line = Line {
+        query,
+        ranked: found.iter().filter_map(|found| tools.name(found.position)).collect(),
+        why: details.then(|| found.iter().map(|found| why(found, tools)).collect()),
+    };
+    lines.extend_from_slice(raw(&line).get().as_bytes());
+    lines.push(b'\n');
+}
+
+fn why<'a>(found: &Found, tools: &'a Tools) -> Why<'a> {
+    let closest = found.why.closest;
+    let pattern = closest.and_then(|closest| tools.pattern(found.position, closest.pattern?));
+    Why {
+        score: found.score,
+        named: found.why.named,
+        words: found.why.words,
+        meaning: found.why.meaning,
+        closest: closest.map(|closest| closest.cosine),
+        pattern,
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => format!("the line is no query: {error}; give an object with `query`"),
+        _ => format!("the line is no JSON: {error}; give one object on each line"),
+    }
+}

@@ -1,0 +1,70 @@
+//! The tools that are ranked.
+
+use std::sync::Arc;
+
+use super::{RetrieveJob, RetrieveSummary};
+use crate::{ListedTool, ListedTools, OfflineError, Watcher};
+use callwright_knowledge::representation::Representations;
+use callwright_search::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools};
+
+/// The tools of a file, indexed.
+#[derive(Debug)]
+pub(super) struct Tools {
+    texts: Vec<ToolText>,
+    index: ToolIndex,
+}
+
+impl Tools {
+    /// Reads the tools, and what was learned of them, and indexes both. Lines that cannot be used are told to the watcher and counted.
+    ///
+    /// # Errors
+    /// [`OfflineError`]: a file that cannot be read, no tool in it, or an embedder that fails.
+    pub(super) async fn read(
+        job: &RetrieveJob,
+        watcher: &dyn Watcher,
+        summary: &mut RetrieveSummary,
+    ) -> Result<Self, OfflineError> {
+        let learned = match &job.representations {
+            Some(directory) => Representations::of_directory(directory).map_err(OfflineError::Representations)?,
+            None => Representations::default(),
+        };
+        let listed = ListedTools::read(&job.tools, watcher)?;
+        summary.problems += listed.problems;
+        let mut texts: Vec<ToolText> = listed.tools.into_iter().map(text).collect();
+        for text in &mut texts {
+            if let Some(representation) = learned.of_client_tool(&text.name) {
+                text.patterns = representation.patterns.clone();
+                summary.learned += 1;
+            }
+        }
+        summary.tools = texts.len() as u64;
+        let vectors = match &job.embedder {
+            Some(embedder) => Some(embed_tools(&**embedder, &texts).await.map_err(OfflineError::Unembedded)?),
+            None => None,
+        };
+        let segment = ToolSegment::build(&texts, vectors.as_deref(), &FieldWeights::default());
+        let ranking = learned.ranking(None);
+        let fusion = ranking
+            .map_or_else(Fusion::default, |ranking| Fusion { sharpness: ranking.sharpness, words: ranking.words });
+        Ok(Self { texts, index: ToolIndex::new([Arc::new(segment)], fusion) })
+    }
+
+    pub(super) fn index(&self) -> &ToolIndex {
+        &self.index
+    }
+
+    /// The name of the tool at a position.
+    pub(super) fn name(&self, position: usize) -> Option<&str> {
+        self.texts.get(position).map(|text| text.name.as_str())
+    }
+
+    /// What a pattern of the tool at a position says in general.
+    pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<&str> {
+        self.texts.get(position)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
+    }
+}
+
+fn text(tool: ListedTool) -> ToolText {
+    let parameters = tool.parameters_text();
+    ToolText { name: tool.name, description: tool.description, parameters, ..ToolText::default() }
+}

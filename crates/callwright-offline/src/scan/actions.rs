@@ -1,0 +1,43 @@
+//! What was done to an answer, in words.
+
+use serde_json::Value;
+
+use callwright_common::text::excerpt;
+use callwright_judge::repair::JudgedMessage;
+use callwright_types::{Repair, RepairKind};
+
+/// Characters of a name or value that an action repeats.
+const MAX_QUOTED: usize = 200;
+
+/// One line for each repair; with the number of the call, where there are several.
+pub(super) fn actions(judged: &JudgedMessage) -> Vec<String> {
+    let is_one = judged.calls.len() == 1;
+    let repairs = judged.calls.iter().enumerate().flat_map(|(index, call)| {
+        call.repairs
+            .iter()
+            .map(move |repair| if is_one { action(repair) } else { format!("call {index}: {}", action(repair)) })
+    });
+    repairs.collect()
+}
+
+fn action(repair: &Repair) -> String {
+    let Repair { kind, path, from, to, .. } = repair;
+    let (place, from, to) = (if path.is_root() { "arguments" } else { path.as_str() }, quoted(from), quoted(to));
+    match kind {
+        RepairKind::Rescued => format!("rescued {to} from {}", from.trim_matches('"')),
+        RepairKind::ArgumentsMended => format!("{place}: read {from} as {to}"),
+        RepairKind::ToolRenamed => format!("renamed tool {from} to {to}"),
+        RepairKind::ParameterRenamed => format!("{place}: renamed {from} to {to}"),
+        RepairKind::DefaultFilled => format!("{place}: filled the default {to}"),
+        RepairKind::ParameterDropped => format!("{place}: dropped {from}"),
+        RepairKind::TypeCoerced | RepairKind::EnumNormalised | RepairKind::FormatNormalised => {
+            format!("{place}: {from} became {to}")
+        }
+        RepairKind::EmptyDropped => format!("{place}: dropped the empty string"),
+        RepairKind::NullDropped => format!("{place}: dropped null"),
+    }
+}
+
+fn quoted(value: &Value) -> String {
+    excerpt(&value.to_string(), MAX_QUOTED)
+}

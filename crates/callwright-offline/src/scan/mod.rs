@@ -1,0 +1,84 @@
+//! `scan`: recorded answers of models, judged as a server would judge them.
+
+mod actions;
+mod record;
+mod summary;
+mod verdict_line;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::answers::answer_lines;
+use super::input::{Input, STANDARD_STREAM};
+use super::lines::Lines;
+use super::output::Output;
+use super::questions::Questions;
+use super::{OfflineError, Watcher};
+use callwright_judge::repair::Notations;
+use callwright_policy::Policy;
+use callwright_search::embedding::Embedder;
+use callwright_search::retrieval::TextVectors;
+
+use super::judge::Judge;
+use record::judge_line;
+pub use summary::ScanSummary;
+
+/// What is to be scanned.
+#[derive(Debug)]
+pub struct ScanJob {
+    /// Lines `{"id", "tools"}`; not needed where every line of `answers` has its own tools.
+    pub tools: Option<PathBuf>,
+    /// Lines `{"id", "question" or "tools", "message"}`, with what else bears on judgement.
+    pub answers: PathBuf,
+    /// Where the verdicts go.
+    pub verdicts: PathBuf,
+    /// The rules.
+    pub policy: Policy,
+    /// Did the answers come from an upstream that delivers native calls? Then text is less readily taken for a call.
+    pub native_tool_calls: bool,
+    /// The notations that are read.
+    pub notations: Arc<Notations>,
+    /// Makes the vectors by which unknown names are compared, and requests where policy requires it; without it, words alone are compared.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Threads that judge.
+    pub jobs: usize,
+}
+
+/// Judges every line of the answers and writes one line for each that can be used, in their order.
+///
+/// # Errors
+/// [`OfflineError`]: a file that cannot be read or written. Lines that cannot be used are told to the watcher and counted in the
+/// summary instead.
+pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
+    let is_standard = |path: &PathBuf| path.as_os_str() == STANDARD_STREAM;
+    if is_standard(&job.answers) && job.tools.as_ref().is_some_and(is_standard) {
+        return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
+    }
+    let mut summary = ScanSummary::default();
+    let answers = Lines::of(Input::open(&job.answers)?);
+    let questions = match &job.tools {
+        Some(tools) => {
+            let (questions, problems) = Questions::index(tools, watcher)?;
+            summary.problems += problems;
+            Some(questions)
+        }
+        None => None,
+    };
+    let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
+    let output = Output::create(&job.verdicts, &inputs)?;
+    let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
+    let judge = Judge::new(&job.policy, job.native_tool_calls, job.notations.clone(), vectors);
+    answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {
+        for line in &batch.lines {
+            let read = line.text.as_deref().map_err(Clone::clone);
+            match read.and_then(|text| judge_line(text, &judge, questions.as_ref(), &mut verdicts.lines)) {
+                Ok(message) => verdicts.summary.count(&message),
+                Err(message) => verdicts.problem(line.problem(file, message)),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(summary)
+}

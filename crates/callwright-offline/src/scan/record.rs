@@ -1,0 +1,55 @@
+//! One line of the answers.
+
+use std::sync::Arc;
+
+use super::verdict_line::write_verdict;
+use crate::judge::Judge;
+use crate::questions::{MAX_QUOTED, Questions};
+use crate::toolbooks::{Key, Offered};
+use callwright_common::text::excerpt;
+use callwright_judge::repair::JudgedMessage;
+use callwright_openai::{RecordedAnswer, name_of};
+
+/// Judges a line and appends its verdict.
+///
+/// # Errors
+/// Why the line cannot be used, and what mends it; nothing is appended then.
+pub(super) fn judge_line(
+    text: &str,
+    judge: &Judge<'_>,
+    questions: Option<&Questions>,
+    verdicts: &mut Vec<u8>,
+) -> Result<JudgedMessage, String> {
+    let answer = RecordedAnswer::parse(text).map_err(|error| error.message)?;
+    let id = answer.member("id").filter(|id| name_of(id).is_some());
+    let id = id.ok_or("there is no `id`; give each line a string or a number that its verdict can repeat")?;
+    let message = answer.message().map_err(|error| error.message)?;
+    let offered = offered(&answer, judge, questions)?;
+    let judged = judge.message(&message, answer.is_cut_off(), &answer, &offered);
+    write_verdict(id, &judged, verdicts);
+    Ok(judged)
+}
+
+/// The tools that were offered: the line's own, or those of its question.
+fn offered(
+    answer: &RecordedAnswer<'_>,
+    judge: &Judge<'_>,
+    questions: Option<&Questions>,
+) -> Result<Arc<Offered>, String> {
+    if let Some(text) = answer.tools_text().map_err(|error| error.message)? {
+        return judge.offered(Key::Own(text.to_owned()), || Ok(text.to_owned()));
+    }
+    let question = answer.member("question").and_then(name_of);
+    let question = question.ok_or(
+        "there are neither `tools` nor a `question`; give one of them, `\"tools\": []` where none was offered",
+    )?;
+    let Some(questions) = questions else {
+        return Err("it names a question, and no --tools file says what was offered for it; give one".to_owned());
+    };
+    judge.offered(Key::Question(question.clone()), || {
+        questions.tools_text(&question)?.ok_or_else(|| {
+            let shown = excerpt(&question, MAX_QUOTED);
+            format!("there is no question `{shown}` in the --tools file; add a line with that `id`")
+        })
+    })
+}

@@ -1,0 +1,79 @@
+//! The line that says how an answer was judged.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::actions::actions;
+use callwright_common::json::{Pointer, raw};
+use callwright_judge::repair::{JudgedCall, JudgedMessage};
+use callwright_types::{Diagnosis, FaultCode, Verdict};
+
+/// The members of the line, in their order.
+#[derive(Serialize)]
+struct VerdictLine<'a> {
+    id: &'a RawValue,
+    verdict: Verdict,
+    calls: Vec<FinalCall<'a>>,
+    diagnoses: Vec<Finding<'a>>,
+    /// What policy says is only noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    advice: Vec<Finding<'a>>,
+    actions: Vec<String>,
+}
+
+/// A call as it is after repair.
+#[derive(Serialize)]
+struct FinalCall<'a> {
+    name: &'a str,
+    arguments: Box<RawValue>,
+}
+
+/// A diagnosis without what only feedback needs.
+#[derive(Serialize)]
+struct Finding<'a> {
+    code: FaultCode,
+    call: usize,
+    path: &'a Pointer,
+    message: &'a str,
+    /// Why no call could be read (E1): `unreadable`, `cut_off`, `unknown_tool`, `arguments`, `expression`, `unsure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> Finding<'a> {
+    fn of(found: &'a Diagnosis) -> Self {
+        let reason = found.reason();
+        Self { code: found.code, call: found.call, path: &found.path, message: &found.message, reason }
+    }
+}
+
+/// Appends the line of the answer with this id.
+pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut Vec<u8>) {
+    let line = VerdictLine {
+        id,
+        verdict: judged.verdict(),
+        calls: judged
+            .calls
+            .iter()
+            .map(|call| FinalCall { name: &call.mended.name, arguments: arguments(call) })
+            .collect(),
+        diagnoses: judged.diagnoses().map(Finding::of).collect(),
+        advice: judged.advice().map(Finding::of).collect(),
+        actions: actions(judged),
+    };
+    lines.extend_from_slice(raw(&line).get().as_bytes());
+    lines.push(b'\n');
+}
+
+/// The arguments as the object that their text spells, number by number as it is written there; as a string where it spells none.
+fn arguments(call: &JudgedCall) -> Box<RawValue> {
+    let text = &call.mended.arguments;
+    let is_object = match &call.result {
+        Ok(checked) => !checked.is_free_text(),
+        Err(_) => serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()),
+    };
+    // JSON has line breaks between its tokens only: a string's are escaped.
+    let object = if is_object { RawValue::from_string(text.trim().replace(['\n', '\r'], " ")).ok() } else { None };
+    object.unwrap_or_else(|| raw(text))
+}

@@ -1,0 +1,111 @@
+//! The tools of lines, compiled when they are first needed and kept while there is room.
+
+use std::sync::{Arc, OnceLock};
+
+use callwright_common::cache::ByteCache;
+use callwright_judge::scanner::{FoundTool, Relevance, Settings, Toolbook, Validators};
+use callwright_openai::read_tools;
+use callwright_search::retrieval::{
+    Bm25, FieldWeights, Fusion, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText, parameters_text,
+};
+use callwright_types::Tool;
+
+/// Bytes of memory for the tools of lines that are kept, and as many for their compiled schemas.
+const CACHE_BYTES: u64 = 96 * 1024 * 1024;
+
+/// Bytes of memory that tools take for each byte of their text, once they are indexed.
+const BYTES_PER_BYTE: usize = 24;
+
+/// What names the tools of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// Those of the question with this id.
+    Question(String),
+    /// Those that the line holds: this text.
+    Own(String),
+}
+
+/// The tools that were offered for an answer.
+#[derive(Debug)]
+pub(super) struct Offered {
+    /// Compiled.
+    pub(super) toolbook: Toolbook,
+    /// Their texts, indexed when they are first searched.
+    words: OnceLock<Bm25<String>>,
+    /// `None` where their texts have no vectors.
+    by_meaning: OnceLock<Option<ToolIndex>>,
+    text_bytes: usize,
+}
+
+impl Offered {
+    /// How well each tool serves a request: by meaning where there are vectors, else by words.
+    pub(super) fn relevance(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
+        let vector = vectors.and_then(|vectors| vectors.query(request));
+        let index = vectors.and_then(|vectors| self.by_meaning.get_or_init(|| self.index(vectors)).as_ref());
+        let (Some(vector), Some(index)) = (vector, index) else { return self.relevance_by_words(request) };
+        let found = index.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
+        Relevance::by_meaning(found.iter().filter_map(|found| {
+            let name = self.toolbook.tools().get(found.position)?.name();
+            let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
+            Some(FoundTool { name, closeness, is_named: found.why.named })
+        }))
+    }
+
+    fn index(&self, vectors: &TextVectors) -> Option<ToolIndex> {
+        let tools = self.toolbook.tools().iter();
+        let texts = tools.map(|compiled| ToolText {
+            name: compiled.tool.name.clone(),
+            description: compiled.tool.description.clone(),
+            parameters: parameters_text(&compiled.tool.parameters),
+            ..ToolText::default()
+        });
+        let texts: Vec<ToolText> = texts.collect();
+        let segment = ToolSegment::build(&texts, Some(&vectors.tools(&texts)?), &FieldWeights::default());
+        Some(ToolIndex::new([Arc::new(segment)], Fusion::default()))
+    }
+
+    fn relevance_by_words(&self, request: &str) -> Relevance {
+        let texts = || self.toolbook.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
+        let hits = self.words.get_or_init(|| Bm25::build(texts())).search(request, Relevance::MAX_RANKED);
+        let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
+        Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
+    }
+}
+
+/// Compiled tools by what names them.
+#[derive(Debug)]
+pub(super) struct Toolbooks {
+    cache: ByteCache<Key, Arc<Offered>>,
+    validators: Validators,
+}
+
+impl Toolbooks {
+    pub(super) fn new() -> Self {
+        let weigh = |key: &Key, offered: &Arc<Offered>| {
+            let (Key::Question(text) | Key::Own(text)) = key;
+            text.len() + offered.text_bytes * BYTES_PER_BYTE
+        };
+        let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
+        Self { cache: ByteCache::new(CACHE_BYTES, weigh), validators: Validators::new(&settings) }
+    }
+
+    /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
+    ///
+    /// # Errors
+    /// That of `read`.
+    pub(super) fn get<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
+        if let Some(kept) = self.cache.get(&key) {
+            return Ok(kept);
+        }
+        let text = read()?;
+        let tools: Vec<Arc<Tool>> = read_tools(&text).into_iter().map(Arc::new).collect();
+        let offered = Arc::new(Offered {
+            toolbook: Toolbook::compile(tools, &self.validators),
+            words: OnceLock::new(),
+            by_meaning: OnceLock::new(),
+            text_bytes: text.len(),
+        });
+        self.cache.insert(key, Arc::clone(&offered));
+        Ok(offered)
+    }
+}

@@ -1,0 +1,277 @@
+//! Which call a piece belongs to, for servers that say it clearly and for those that do not.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use super::extent::Extent;
+use super::members::Members;
+use crate::AnswerError;
+use crate::fields::{Fields, string};
+use crate::message::MAX_CALLS;
+use callwright_common::json::{RawObject, raw};
+
+/// The calls of one choice.
+///
+/// A piece belongs to the call of its index; without an index, to the call of its id; without both, to the last call. It
+/// begins another call all the same where it cannot belong there: a new id with a name, or a name after complete arguments.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    parts: Vec<CallParts>,
+    /// The last call under each index.
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    irregular: bool,
+}
+
+/// What has come of one call.
+#[derive(Debug, Default)]
+pub(super) struct CallParts {
+    /// The index of its first piece.
+    index: Option<u64>,
+    id: Option<String>,
+    kind: Option<String>,
+    name: String,
+    arguments: String,
+    extent: Extent,
+    /// Other members of the element.
+    fields: Members,
+    /// Other members of its `function` or `custom`.
+    body: Members,
+    custom: bool,
+}
+
+/// One element of a delta's `tool_calls`.
+#[derive(Default)]
+pub(super) struct Piece<'a> {
+    index: Option<u64>,
+    id: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    arguments: Option<Arguments<'a>>,
+    element: Option<Fields<'a>>,
+    body: Option<Fields<'a>>,
+    custom: bool,
+}
+
+enum Arguments<'a> {
+    /// A piece of their text.
+    Text(Cow<'a, str>),
+    /// All of them, as an object instead of a string.
+    Whole(&'a str),
+}
+
+impl Calls {
+    /// Takes the `tool_calls` of a delta.
+    pub(super) fn push_list(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
+        let mut touched = HashSet::new();
+        for element in list {
+            let Some(piece) = Fields::parse(element.get()).map(Piece::read) else {
+                self.irregular = true;
+                continue;
+            };
+            let at = match self.target(&piece).filter(|at| !self.begins_another(*at, &piece, &touched)) {
+                Some(at) => at,
+                None => self.begin(&piece)?,
+            };
+            touched.insert(at);
+            self.push_piece(at, &piece);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    pub(super) fn is_conformant(&self) -> bool {
+        !self.irregular
+    }
+
+    /// The elements of the message's `tool_calls`.
+    pub(super) fn into_elements(mut self) -> Vec<RawObject> {
+        let only_one = self.parts.len() == 1;
+        // Indexes that are given twice, or not to every call, say nothing about the order.
+        let distinct: HashSet<u64> = self.parts.iter().filter_map(|call| call.index).collect();
+        if distinct.len() == self.parts.len() {
+            self.parts.sort_by_key(|call| call.index);
+        }
+        // Some servers close a call with an empty piece under a new id.
+        let calls = self.parts.into_iter().filter(|call| only_one || !call.is_blank());
+        calls.map(CallParts::into_element).collect()
+    }
+
+    /// The call that the piece names, by index or id or by coming next.
+    fn target(&self, piece: &Piece<'_>) -> Option<usize> {
+        if let Some(index) = piece.index {
+            return self.by_index.get(&index).copied();
+        }
+        let last = self.parts.len().checked_sub(1);
+        let Some(id) = &piece.id else { return last };
+        self.by_id.get(id.as_ref()).copied().or_else(|| {
+            let is_open = |call: &CallParts| call.extent != Extent::Complete;
+            last.filter(|at| piece.name.is_none() && self.parts.get(*at).is_some_and(is_open))
+        })
+    }
+
+    fn begins_another(&self, at: usize, piece: &Piece<'_>, touched: &HashSet<usize>) -> bool {
+        let Some(call) = self.parts.get(at) else { return true };
+        match (&piece.id, &call.id) {
+            (Some(id), Some(own)) if id == own => return false,
+            (Some(_), Some(_)) => return call.is_followed_by_other_id(piece),
+            _ => {}
+        }
+        let Some(name) = piece.name.as_deref() else { return false };
+        if touched.contains(&at) {
+            // Two elements with names in one list are two calls.
+            return true;
+        }
+        match call.extent {
+            Extent::Complete => name != call.name || piece.has_arguments(),
+            Extent::Open { .. } | Extent::Scalar => name != call.name && !call.name.is_empty(),
+            Extent::Empty => false,
+        }
+    }
+
+    fn begin(&mut self, piece: &Piece<'_>) -> Result<usize, AnswerError> {
+        let at = self.parts.len();
+        if at >= MAX_CALLS {
+            return Err(AnswerError::new(format!("the streamed answer has more than {MAX_CALLS} calls")));
+        }
+        let in_order = piece.index.is_some_and(|index| usize::try_from(index) == Ok(at));
+        self.irregular |= !in_order || piece.id.is_none() || piece.kind.is_none() || piece.name.is_none();
+        if let Some(index) = piece.index {
+            self.by_index.insert(index, at);
+        }
+        self.parts.push(CallParts { index: piece.index, ..CallParts::default() });
+        Ok(at)
+    }
+
+    fn push_piece(&mut self, at: usize, piece: &Piece<'_>) {
+        let Some(call) = self.parts.get_mut(at) else { return };
+        let is_first = call.id.is_none() && call.name.is_empty() && call.extent == Extent::Empty;
+        self.irregular |= piece.index.is_none() || (!is_first && piece.id.is_some());
+        if let (None, Some(id)) = (&call.id, &piece.id) {
+            call.id = Some(id.to_string());
+            self.irregular |= self.by_id.insert(id.to_string(), at).is_some();
+        }
+        self.irregular |= !call.push(piece);
+    }
+}
+
+impl CallParts {
+    /// Joins a piece to the call; false where it is not as the API reference says.
+    pub(super) fn push(&mut self, piece: &Piece<'_>) -> bool {
+        self.custom |= piece.custom;
+        if let (None, Some(kind)) = (&self.kind, &piece.kind) {
+            self.kind = Some(kind.to_string());
+        }
+        let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "index" | "id" | "type" | "function" | "custom");
+        for (key, value) in piece.element.iter().flat_map(Fields::iter).filter(members) {
+            self.fields.push(key, value);
+        }
+        let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "name" | "arguments" | "input");
+        for (key, value) in piece.body.iter().flat_map(Fields::iter).filter(members) {
+            self.body.push(key, value);
+        }
+        let name_is_regular = self.push_name(piece);
+        self.push_arguments(piece) && name_is_regular
+    }
+
+    /// A name that comes again is either its next piece or, with the id or behind it arguments, a repetition.
+    fn push_name(&mut self, piece: &Piece<'_>) -> bool {
+        let Some(name) = piece.name.as_deref() else { return true };
+        if self.name.is_empty() {
+            self.name.push_str(name);
+            return true;
+        }
+        let is_repetition = name == self.name && (piece.id.is_some() || piece.has_arguments());
+        if self.extent == Extent::Empty && !is_repetition {
+            self.name.push_str(name);
+        }
+        false
+    }
+
+    fn push_arguments(&mut self, piece: &Piece<'_>) -> bool {
+        match &piece.arguments {
+            None => true,
+            Some(Arguments::Text(text)) => {
+                self.arguments.push_str(text);
+                self.extent.push(text);
+                true
+            }
+            Some(Arguments::Whole(text)) => {
+                (*text).clone_into(&mut self.arguments);
+                self.extent = Extent::Complete;
+                false
+            }
+        }
+    }
+
+    /// Is a piece under this call's index, but with another id, the begin of another call? Some servers mint an id for every
+    /// piece: those go on with the arguments, at most repeating the name.
+    fn is_followed_by_other_id(&self, piece: &Piece<'_>) -> bool {
+        let is_open = matches!(self.extent, Extent::Open { .. } | Extent::Scalar);
+        match piece.name.as_deref() {
+            Some(name) => !(is_open && name == self.name),
+            None => self.extent == Extent::Complete && piece.has_arguments(),
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.name.is_empty() && self.extent == Extent::Empty
+    }
+
+    /// The `function` (or `custom`) object.
+    pub(super) fn into_body(self) -> RawObject {
+        let arguments = if self.custom { "input" } else { "arguments" };
+        let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), raw(&self.arguments))];
+        own.into_iter().chain(self.body.into_fields()).collect()
+    }
+
+    fn into_element(mut self) -> RawObject {
+        let text = |key: &str, value: Option<String>| value.map(|value| (key.to_owned(), raw(&value)));
+        let id = text("id", self.id.take());
+        let kind = text("type", self.kind.take());
+        let fields = std::mem::take(&mut self.fields);
+        let key = if self.custom { "custom" } else { "function" };
+        let body = (key.to_owned(), self.into_body().to_raw());
+        id.into_iter().chain(kind).chain([body]).chain(fields.into_fields()).collect()
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(element: Fields<'a>) -> Self {
+        let custom = element.object("custom");
+        let is_custom = custom.is_some();
+        let body = custom.or_else(|| element.object("function"));
+        let non_empty = |key| element.string(key).filter(|text| !text.is_empty());
+        let (index, id, kind) = (element.get_as("index"), non_empty("id"), non_empty("type"));
+        let body = body.map(Self::read_body).unwrap_or_default();
+        Self { index, id, kind, element: Some(element), custom: is_custom, ..body }
+    }
+
+    /// A piece of the legacy `function_call`, or the inner part of a `tool_calls` element.
+    pub(super) fn read_body(body: Fields<'a>) -> Self {
+        let arguments = body.get("arguments").or_else(|| body.get("input"));
+        let arguments = arguments.map(|value| match string(value) {
+            Some(text) => Arguments::Text(text),
+            None => Arguments::Whole(value.get()),
+        });
+        let name = body.string("name").filter(|name| !name.is_empty());
+        Self { name, arguments, body: Some(body), ..Self::default() }
+    }
+
+    pub(super) fn has_name(&self) -> bool {
+        self.name.is_some()
+    }
+
+    fn has_arguments(&self) -> bool {
+        match &self.arguments {
+            None => false,
+            Some(Arguments::Text(text)) => !text.trim().is_empty(),
+            Some(Arguments::Whole(_)) => true,
+        }
+    }
+}

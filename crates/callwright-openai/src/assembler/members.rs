@@ -1,0 +1,195 @@
+//! Members of deltas, joined as far as joining makes sense without knowing them.
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::super::completion::object;
+use super::super::content::part_text;
+use super::super::fields::{Fields, string};
+use callwright_common::json::raw;
+
+/// The members of an object that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Members(IndexMap<String, Member>);
+
+/// Strings are joined, arrays are joined, of everything else the last counts; `null` says nothing.
+#[derive(Debug)]
+enum Member {
+    Null,
+    Text(String),
+    /// An array: content may be parts first and a string later.
+    List(List),
+    Other(Box<RawValue>),
+}
+
+/// The items so far, and the text that came after the last one.
+#[derive(Debug, Default)]
+struct List {
+    items: Vec<Box<RawValue>>,
+    tail: String,
+    /// The text in all of it.
+    text: String,
+}
+
+impl Members {
+    /// Joins a piece of the member `key` to what came before.
+    pub(super) fn push(&mut self, key: &str, piece: &RawValue) {
+        match self.0.get_mut(key) {
+            Some(member) => member.join(piece),
+            None => {
+                let mut member = Member::Null;
+                member.join(piece);
+                self.0.insert(key.to_owned(), member);
+            }
+        }
+    }
+
+    /// Joins every member of an object.
+    pub(super) fn push_all(&mut self, pieces: &Fields<'_>) {
+        pieces.iter().for_each(|(key, piece)| self.push(key, piece));
+    }
+
+    /// Was nothing pushed?
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text of a member so far: a string, or the text parts of an array joined. It only grows, unless a server sends something
+    /// that is neither.
+    pub(super) fn text(&self, key: &str) -> &str {
+        match self.0.get(key) {
+            Some(Member::Text(text)) => text,
+            Some(Member::List(list)) => &list.text,
+            _ => "",
+        }
+    }
+
+    /// Takes one member out.
+    pub(super) fn take(&mut self, key: &str) -> Option<Box<RawValue>> {
+        self.0.shift_remove(key).map(Member::into_raw)
+    }
+
+    /// The members, in the order in which they came first.
+    pub(super) fn into_fields(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
+        self.0.into_iter().map(|(key, member)| (key, member.into_raw()))
+    }
+}
+
+impl Member {
+    fn join(&mut self, piece: &RawValue) {
+        if piece.get() == "null" {
+            return;
+        }
+        if let Some(text) = string(piece) {
+            return self.join_text(&text);
+        }
+        match serde_json::from_str::<Vec<Box<RawValue>>>(piece.get()) {
+            Ok(items) => self.join_items(items),
+            Err(_) => *self = Self::Other(piece.to_owned()),
+        }
+    }
+
+    fn join_text(&mut self, text: &str) {
+        match self {
+            Self::Text(joined) => joined.push_str(text),
+            Self::List(list) => {
+                list.tail.push_str(text);
+                list.text.push_str(text);
+            }
+            Self::Null | Self::Other(_) => *self = Self::Text(text.to_owned()),
+        }
+    }
+
+    fn join_items(&mut self, items: Vec<Box<RawValue>>) {
+        match self {
+            Self::List(list) => list.extend(items),
+            Self::Text(text) => {
+                let mut list = List { text: text.clone(), tail: std::mem::take(text), ..List::default() };
+                list.extend(items);
+                *self = Self::List(list);
+            }
+            Self::Null | Self::Other(_) => {
+                let mut list = List::default();
+                list.extend(items);
+                *self = Self::List(list);
+            }
+        }
+    }
+
+    fn into_raw(self) -> Box<RawValue> {
+        match self {
+            Self::Null => raw(&()),
+            Self::Text(text) => raw(&text),
+            Self::List(mut list) => {
+                list.items.extend(text_part(list.tail));
+                raw(&list.items)
+            }
+            Self::Other(value) => value,
+        }
+    }
+}
+
+impl List {
+    fn extend(&mut self, items: Vec<Box<RawValue>>) {
+        self.items.extend(text_part(std::mem::take(&mut self.tail)));
+        items.iter().filter_map(|item| part_text(item)).for_each(|text| self.text.push_str(&text));
+        self.items.extend(items);
+    }
+}
+
+fn text_part(text: String) -> Option<Box<RawValue>> {
+    (!text.is_empty()).then(|| object([("type", raw("text")), ("text", raw(&text))]).to_raw())
+}
+
+/// Keeps the last value of a member. Most servers repeat the same in every chunk.
+pub(super) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &RawValue) {
+    match fields.get_mut(key) {
+        Some(kept) if kept.get() == value.get() => {}
+        Some(kept) => *kept = value.to_owned(),
+        None => {
+            fields.insert(key.to_owned(), value.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(pieces: &[&str]) -> String {
+        let mut members = Members::default();
+        for piece in pieces {
+            members.push("m", &serde_json::from_str::<Box<RawValue>>(piece).unwrap());
+        }
+        members.take("m").unwrap().get().to_owned()
+    }
+
+    #[test]
+    fn strings_and_arrays_are_joined_and_the_last_of_others_counts() {
+        assert_eq!(joined(&["null", "\"a\"", "null", "\"b\""]), "\"ab\"");
+        assert_eq!(joined(&["[1.0]", "[]", "[{\"x\": 2}]"]), "[1.0,{\"x\": 2}]");
+        assert_eq!(joined(&["{\"a\":1}", "{\"b\":1}"]), "{\"b\":1}");
+        assert_eq!(joined(&["null"]), "null");
+    }
+
+    #[test]
+    fn parts_and_strings_of_one_content_become_parts() {
+        assert_eq!(
+            joined(&["\"a\"", "[{\"type\":\"thinking\"}]", "\"b\"", "\"c\""]),
+            r#"[{"type":"text","text":"a"},{"type":"thinking"},{"type":"text","text":"bc"}]"#
+        );
+    }
+
+    #[test]
+    fn the_text_so_far_is_that_of_strings_and_parts() {
+        let mut members = Members::default();
+        let mut texts = Vec::new();
+        for piece in
+            ["null", "\"a\"", "[{\"type\":\"thinking\"},{\"type\":\"text\",\"text\":\"b\"}]", "\"c\"", "[\"d\"]"]
+        {
+            members.push("content", &serde_json::from_str::<Box<RawValue>>(piece).unwrap());
+            texts.push(members.text("content").to_owned());
+        }
+        assert_eq!(texts, ["", "a", "ab", "abc", "abcd"]);
+    }
+}

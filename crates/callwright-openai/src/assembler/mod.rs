@@ -1,0 +1,150 @@
+//! Puts the chunks of a streamed answer together, whatever shape upstreams give them.
+
+mod calls;
+mod choice;
+mod extent;
+mod members;
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::choice::MAX_CHOICES;
+use super::chunk::{ChoiceFields, ChunkFields, EventFields, read_event};
+use super::completion::now;
+use super::fields::{Fields, present};
+use super::{AnswerError, Choice, Completion, SseEvent, StreamHead, StreamItem};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::ids;
+use choice::ChoiceParts;
+
+/// Members that a stream's head takes over from its first chunk; servers send a handful.
+const MAX_HEAD_MEMBERS: usize = 32;
+
+/// Assembles chunks into the answer that an unstreamed request would have got.
+#[derive(Debug)]
+pub struct Assembler {
+    max_bytes: usize,
+    bytes: usize,
+    head: Option<StreamHead>,
+    /// Top-level members that are none of the head's and none of the choices', as they came last.
+    fields: IndexMap<String, Box<RawValue>>,
+    choices: BTreeMap<u32, ChoiceParts>,
+}
+
+impl Assembler {
+    /// An assembler that refuses answers whose chunks have more than `max_bytes` bytes in all.
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, bytes: 0, head: None, fields: IndexMap::new(), choices: BTreeMap::new() }
+    }
+
+    /// Reads the next event, as [`read_item`](super::read_item) does, and takes it in where it is a chunk.
+    ///
+    /// # Errors
+    /// When the event cannot be read, or the answer grows beyond a bound: its bytes, its choices, or the calls of a choice.
+    pub fn take(&mut self, event: &SseEvent) -> Result<StreamItem, AnswerError> {
+        let fields = read_event(event)?;
+        if let EventFields::Chunk(text, fields) = &fields {
+            self.add(text, fields)?;
+        }
+        Ok(fields.into_item())
+    }
+
+    /// Id, model and creation time, once a chunk has told them.
+    pub fn head(&self) -> Option<&StreamHead> {
+        self.head.as_ref()
+    }
+
+    /// Each choice so far: its index, its text, and whether it calls.
+    pub fn texts(&self) -> impl Iterator<Item = (u32, &str, bool)> {
+        self.choices.iter().map(|(index, choice)| (*index, choice.text(), choice.has_calls()))
+    }
+
+    /// Were all pieces of calls as the API reference says, so that the events may be replayed verbatim? Each has an index;
+    /// the first of a call has id, type and name, which are not repeated; arguments are strings.
+    pub fn is_conformant(&self) -> bool {
+        self.choices.values().all(ChoiceParts::is_conformant)
+    }
+
+    /// Has every choice that was seen a finish reason, and was one seen?
+    pub fn is_finished(&self) -> bool {
+        !self.choices.is_empty() && self.choices.values().all(ChoiceParts::is_finished)
+    }
+
+    /// The answer. Calls whose id never came get one; choices that were not finished have finish reason `null`.
+    pub fn into_completion(mut self) -> Completion {
+        let head = self.head.unwrap_or_else(minted_head);
+        let usage = self.fields.shift_remove("usage");
+        let objects: Vec<RawObject> =
+            self.choices.into_iter().map(|(index, choice)| choice.into_object(index)).collect();
+        let members = [
+            ("id", raw(&head.id)),
+            ("object", raw("chat.completion")),
+            ("created", raw(&head.created)),
+            ("model", raw(&head.model)),
+            ("choices", raw(&objects)),
+        ];
+        let fields = members.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(self.fields);
+        let fields = fields.chain(usage.map(|usage| ("usage".to_owned(), usage))).collect();
+        // The bounds that reading checks were kept while the chunks came.
+        let choices =
+            objects.into_iter().enumerate().filter_map(|(position, choice)| Choice::read(choice, position).ok());
+        Completion::of_parts(fields, choices.collect())
+    }
+
+    fn add(&mut self, text: &str, fields: &ChunkFields<'_>) -> Result<(), AnswerError> {
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.bytes > self.max_bytes {
+            return Err(AnswerError::new("the streamed answer is longer than the configured limit"));
+        }
+        self.keep_members(&fields.members);
+        if self.head.is_none() {
+            self.head = head(&fields.members, !fields.choices.is_empty());
+        }
+        fields.choices.iter().try_for_each(|choice| self.push_choice(choice))
+    }
+
+    fn push_choice(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
+        let index = choice.members.get_as("index").unwrap_or(0);
+        if self.choices.len() >= MAX_CHOICES && !self.choices.contains_key(&index) {
+            return Err(AnswerError::new(format!("the streamed answer has more than {MAX_CHOICES} choices")));
+        }
+        self.choices.entry(index).or_default().push(choice)
+    }
+
+    fn keep_members(&mut self, fields: &Fields<'_>) {
+        for (key, value) in fields.iter().filter(|(key, value)| is_member(key) && present(Some(value)).is_some()) {
+            members::keep_last(&mut self.fields, key, value);
+        }
+    }
+}
+
+/// `obfuscation` pads single chunks; the others have their own place.
+fn is_member(key: &str) -> bool {
+    !matches!(key, "id" | "object" | "created" | "model" | "choices" | "obfuscation")
+}
+
+/// The head that a chunk tells. Some servers begin with a chunk without id and choices (Azure's prompt filter results).
+fn head(fields: &Fields<'_>, has_choices: bool) -> Option<StreamHead> {
+    let id = fields.string("id").filter(|id| !id.is_empty());
+    if id.is_none() && !has_choices {
+        return None;
+    }
+    let extra = fields.iter().filter(|(key, _)| is_member(key) && !matches!(*key, "usage" | "error"));
+    Some(StreamHead {
+        id: id.map_or_else(ids::completion_id, Into::into),
+        model: fields.string("model").unwrap_or_default().into_owned(),
+        created: fields.get_as("created").filter(|created| *created != 0).unwrap_or_else(now),
+        extra: extra.take(MAX_HEAD_MEMBERS).map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+    })
+}
+
+fn minted_head() -> StreamHead {
+    StreamHead { id: ids::completion_id(), model: String::new(), created: now(), extra: RawObject::default() }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! One choice of an answer.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use super::fields::{present, string};
+use super::{AnswerError, AssistantMessage};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Call;
+
+/// Choices of one answer; more are taken for a broken answer. OpenAI allows 128.
+pub(super) const MAX_CHOICES: usize = 1024;
+
+/// One choice of an answer.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// `index`; the position where the upstream sent none.
+    pub index: u32,
+    /// `finish_reason`; `None` where it is `null` or absent.
+    pub finish_reason: Option<String>,
+    /// `message`.
+    pub message: AssistantMessage,
+    fields: RawObject,
+    edited: bool,
+}
+
+impl Choice {
+    /// Replaces the calls. They are written in this order; an element whose id is kept keeps its unknown fields; name and
+    /// arguments are replaced where they differ; calls that are not judged stay before those that they were before. `finish_reason` follows: `stop`
+    /// becomes `tool_calls` (`function_call` in a legacy message) when calls remain, and the reverse when none do. `logprobs` of a
+    /// choice that changed become `null`.
+    pub fn set_calls(&mut self, calls: &[Call]) {
+        if !self.message.set_calls(calls) {
+            return;
+        }
+        self.message_changed();
+        let calls_remain = !self.message.calls().is_empty() || self.message.has_unjudged_calls();
+        let reason = match (self.finish_reason.as_deref(), calls_remain) {
+            (Some("stop"), true) if self.message.is_legacy() => "function_call",
+            (Some("stop"), true) => "tool_calls",
+            (Some("tool_calls" | "function_call"), false) => "stop",
+            _ => return,
+        };
+        self.finish_reason = Some(reason.to_owned());
+    }
+
+    /// Says that the choice ended with calls, in the message's own form; tells whether that is a change.
+    pub fn finish_with_calls(&mut self) -> bool {
+        let reason = if self.message.is_legacy() { "function_call" } else { "tool_calls" };
+        let changes = self.finish_reason.as_deref() != Some(reason);
+        self.finish_reason = Some(reason.to_owned());
+        changes
+    }
+
+    /// Did the answer end before the model had said all, because its tokens ran out or a filter stopped it?
+    pub fn is_cut_off(&self) -> bool {
+        self.finish_reason.as_deref().is_some_and(super::is_cut_off)
+    }
+
+    /// Makes calls of what was text: `text` is what is left of it, `calls` are in the legacy form if so asked. The finish reason
+    /// follows, except that of an answer that was cut off: the client has to know. `logprobs` become `null`.
+    pub fn rescue(&mut self, text: &str, calls: &[Call], legacy: bool) {
+        self.message.set_text(text);
+        self.message.call_in_form(legacy);
+        self.message.set_calls(calls);
+        self.message_changed();
+        if !calls.is_empty() && !self.is_cut_off() {
+            self.finish_with_calls();
+        }
+    }
+
+    /// Replaces the message's content; `logprobs` become `null`.
+    pub fn set_text(&mut self, text: &str) {
+        self.message.set_text(text);
+        self.message_changed();
+    }
+
+    /// Reads a choice object; `position` stands in for a missing index.
+    pub(super) fn read(fields: RawObject, position: usize) -> Result<Self, AnswerError> {
+        let message = fields.get_as("message").unwrap_or_default();
+        Ok(Self {
+            index: fields.get_as("index").unwrap_or(u32::try_from(position).unwrap_or(u32::MAX)),
+            finish_reason: fields.get("finish_reason").and_then(string).map(Cow::into_owned),
+            message: AssistantMessage::read(message)?,
+            fields,
+            edited: false,
+        })
+    }
+
+    fn message_changed(&mut self) {
+        self.fields.set("message", self.message.fields().to_raw());
+        if present(self.fields.get("logprobs")).is_some() {
+            self.fields.set("logprobs", raw(&()));
+        }
+        self.edited = true;
+    }
+
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited || self.is_finish_reason_edited()
+    }
+
+    fn is_finish_reason_edited(&self) -> bool {
+        self.fields.get("finish_reason").and_then(string).as_deref() != self.finish_reason.as_deref()
+    }
+}
+
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.is_finish_reason_edited() {
+            return self.fields.serialize(serializer);
+        }
+        let mut fields = self.fields.clone();
+        fields.set("finish_reason", raw(&self.finish_reason));
+        fields.serialize(serializer)
+    }
+}
+
+/// Reads the `choices` of an answer.
+pub(super) fn read_choices(fields: &RawObject) -> Result<Vec<Choice>, AnswerError> {
+    let Some(list) = present(fields.get("choices")) else {
+        return Err(AnswerError::new(match present(fields.get("error")) {
+            Some(_) => "the answer is an error object with a success status",
+            None => "the answer has no `choices`",
+        }));
+    };
+    let list: Vec<RawObject> = serde_json::from_str(list.get())
+        .map_err(|_| AnswerError::new("the `choices` of the answer are not a list of objects"))?;
+    if list.len() > MAX_CHOICES {
+        return Err(AnswerError::new(format!("the answer has more than {MAX_CHOICES} choices")));
+    }
+    list.into_iter().enumerate().map(|(position, choice)| Choice::read(choice, position)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::Completion;
+
+    const CALLING: &str = r#"{"choices":[{"message":{"role":"assistant","content":null,
+        "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+
+    fn completion(text: &str) -> Completion {
+        Completion::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn the_finish_reason_follows_the_calls() {
+        let mut completion = completion(CALLING);
+        let choice = &mut completion.choices_mut()[0];
+        choice.set_calls(&[]);
+        assert_eq!(choice.finish_reason.as_deref(), Some("stop"));
+        choice.set_calls(&[Call { id: "n".into(), name: "f".into(), arguments: "{}".into() }]);
+        assert_eq!(choice.finish_reason.as_deref(), Some("tool_calls"));
+        let value = completion.to_value();
+        assert_eq!(value["choices"][0]["finish_reason"], "tool_calls");
+        assert_eq!(value["choices"][0]["message"]["tool_calls"][0]["id"], "n");
+    }
+
+    #[test]
+    fn other_finish_reasons_stay_as_they_came() {
+        let mut completion = completion(
+            r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]},"finish_reason":"length"}]}"#,
+        );
+        let choice = &mut completion.choices_mut()[0];
+        choice.set_calls(&[]);
+        assert_eq!(choice.finish_reason.as_deref(), Some("length"));
+    }
+
+    #[test]
+    fn a_stop_with_calls_is_only_touched_with_them() {
+        let text = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}"#;
+        let mut completion = completion(text);
+        let choice = &mut completion.choices_mut()[0];
+        let mut calls = choice.message.calls().to_vec();
+        choice.set_calls(&calls);
+        assert_eq!(choice.finish_reason.as_deref(), Some("stop"));
+        calls[0].name = "g".into();
+        choice.set_calls(&calls);
+        assert_eq!(choice.finish_reason.as_deref(), Some("tool_calls"));
+    }
+
+    #[test]
+    fn legacy_answers_get_the_legacy_finish_reason() {
+        let text =
+            r#"{"choices":[{"message":{"function_call":{"name":"f","arguments":"{}"}},"finish_reason":"stop"}]}"#;
+        let mut completion = completion(text);
+        let choice = &mut completion.choices_mut()[0];
+        let mut calls = choice.message.calls().to_vec();
+        calls[0].arguments = r#"{"a":1}"#.into();
+        choice.set_calls(&calls);
+        assert_eq!(choice.finish_reason.as_deref(), Some("function_call"));
+        choice.set_calls(&[]);
+        assert_eq!(choice.finish_reason.as_deref(), Some("stop"));
+    }
+
+    #[test]
+    fn each_choice_is_edited_by_itself() {
+        let mut completion =
+            completion(r#"{"choices":[{"message":{"content":"a", "k":1.0}},{"index":7,"message":{"content":"b"}}]}"#);
+        assert_eq!(completion.choices().iter().map(|choice| choice.index).collect::<Vec<_>>(), [0, 7]);
+        completion.choices_mut()[1].set_text("c");
+        assert_eq!(
+            completion.to_bytes(),
+            r#"{"choices":[{"message":{"content":"a", "k":1.0}},{"index":7,"message":{"content":"c"}}]}"#
+        );
+    }
+}

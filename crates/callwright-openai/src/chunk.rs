@@ -1,0 +1,451 @@
+//! One chunk of a streamed answer (API reference, "The chat completion chunk object").
+
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::fields::{Fields, present};
+use super::reasoning::is_opaque;
+use super::usage::{read_usage, with_usage};
+use super::{AnswerError, SseEvent};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Usage;
+
+/// What an event of the stream is.
+#[derive(Debug, Clone)]
+pub enum StreamItem {
+    /// A `chat.completion.chunk`.
+    Chunk(Chunk),
+    /// `[DONE]`.
+    Done,
+    /// An upstream's error object inside the stream: the value of its member `error`.
+    Error(Value),
+    /// Comments, pings, empty events.
+    Other,
+}
+
+/// The members that are the same in every chunk of a stream.
+#[derive(Debug, Clone)]
+pub struct StreamHead {
+    /// `id`.
+    pub id: String,
+    /// `model`.
+    pub model: String,
+    /// `created`, in seconds since the Unix epoch.
+    pub created: i64,
+    /// Other top-level members of the first chunk, such as `system_fingerprint`.
+    pub extra: RawObject,
+}
+
+/// A `chat.completion.chunk`: its JSON text, on one line, and what was seen in it.
+#[derive(Debug, Clone)]
+pub struct Chunk {
+    text: String,
+    seen: Seen,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    choices: bool,
+    calls: bool,
+    finish: bool,
+    text: bool,
+    /// Something that needs no judgement and is more than a role.
+    free: bool,
+    /// Members that belong to the attempt, such as signatures of reasoning.
+    opaque: bool,
+    usage: Option<Usage>,
+}
+
+/// Reads an event.
+///
+/// # Errors
+/// When its data is neither JSON nor `[DONE]`, or its choices are not a list of objects.
+pub fn read_item(event: &SseEvent) -> Result<StreamItem, AnswerError> {
+    read_event(event).map(EventFields::into_item)
+}
+
+/// An event whose data was read, but not copied.
+pub(super) enum EventFields<'a> {
+    Chunk(&'a str, ChunkFields<'a>),
+    Done,
+    Error(&'a RawValue),
+    Other,
+}
+
+/// A chunk's fields: read once for what is seen in it and for what the assembler takes from it.
+pub(super) struct ChunkFields<'a> {
+    pub(super) members: Fields<'a>,
+    pub(super) choices: Vec<ChoiceFields<'a>>,
+}
+
+/// One element of a chunk's `choices`.
+pub(super) struct ChoiceFields<'a> {
+    pub(super) members: Fields<'a>,
+    pub(super) delta: Option<Fields<'a>>,
+}
+
+/// [`read_item`] without copies.
+pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
+    let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
+        return Ok(EventFields::Other);
+    };
+    if data == "[DONE]" {
+        return Ok(EventFields::Done);
+    }
+    let fields = Fields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
+    if let Some(error) = error_in(&fields) {
+        return Ok(EventFields::Error(error));
+    }
+    if fields.get("choices").is_none() && fields.get("usage").is_none() {
+        return Ok(EventFields::Other);
+    }
+    ChunkFields::read(fields).map(|fields| EventFields::Chunk(data, fields))
+}
+
+impl EventFields<'_> {
+    pub(super) fn into_item(self) -> StreamItem {
+        match self {
+            Self::Chunk(text, fields) => StreamItem::Chunk(Chunk::of(text, &fields)),
+            Self::Done => StreamItem::Done,
+            Self::Error(error) => StreamItem::Error(super::to_value(error.get().as_bytes())),
+            Self::Other => StreamItem::Other,
+        }
+    }
+}
+
+impl<'a> ChunkFields<'a> {
+    fn read(members: Fields<'a>) -> Result<Self, AnswerError> {
+        let choices: Vec<Fields<'a>> = match members.get("choices") {
+            Some(list) => serde_json::from_str(list.get())
+                .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
+            None => Vec::new(),
+        };
+        let with_delta = |members: Fields<'a>| ChoiceFields { delta: members.object("delta"), members };
+        Ok(Self { members, choices: choices.into_iter().map(with_delta).collect() })
+    }
+}
+
+/// Most servers send `{"error": ...}`; some the bare object, told by `"object": "error"`.
+fn error_in<'a>(fields: &Fields<'a>) -> Option<&'a RawValue> {
+    if let Some(error) = fields.get("error") {
+        return Some(error);
+    }
+    let bare = fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
+    if bare { fields.get("message") } else { None }
+}
+
+impl Chunk {
+    /// Does it carry a piece of a call?
+    pub fn has_calls(&self) -> bool {
+        self.seen.calls
+    }
+
+    /// Whether it carries anything that is held until the attempt is accepted: pieces of calls, finish reasons, opaque members.
+    pub fn is_held(&self) -> bool {
+        self.seen.calls || self.seen.finish || self.seen.opaque
+    }
+
+    /// Does it carry a finish reason?
+    pub fn has_finish(&self) -> bool {
+        self.seen.finish
+    }
+
+    /// Is its list of choices empty, as in the chunk that carries the usage?
+    pub fn is_usage_only(&self) -> bool {
+        !self.seen.choices
+    }
+
+    /// Does it carry a non-empty piece of text or refusal?
+    pub fn has_text(&self) -> bool {
+        self.seen.text
+    }
+
+    /// `usage`, where it is there and not null.
+    pub fn usage(&self) -> Option<Usage> {
+        self.seen.usage
+    }
+
+    /// What may flow at once: the chunk without pieces of calls, finish reasons, opaque members and the usage that comes with them; `None` if
+    /// nothing but a role is left. A chunk without any of these is given as it is.
+    pub fn without_held(&self) -> Option<Chunk> {
+        self.without(|key| is_call(key) || is_opaque(key), self.is_held(), self.seen.free)
+    }
+
+    /// The same with the opaque members, for an attempt that is accepted.
+    pub fn without_calls_and_finish(&self) -> Option<Chunk> {
+        self.without(is_call, self.seen.calls || self.seen.finish, self.seen.free || self.seen.opaque)
+    }
+
+    /// The chunk without finish reasons and the members for which `is_removed` holds. `has_removed` says whether it has any of these, `has_rest`
+    /// whether it has anything else that is more than a role.
+    fn without(&self, is_removed: impl Fn(&str) -> bool, has_removed: bool, has_rest: bool) -> Option<Chunk> {
+        if !has_removed {
+            return Some(self.clone());
+        }
+        if !has_rest {
+            return None;
+        }
+        self.with_choices(false, |choice, delta| {
+            retain(delta, |key| !is_removed(key));
+            choice.set("finish_reason", raw(&()));
+            carries_something(delta) || present(choice.get("logprobs")).is_some()
+        })
+    }
+
+    /// What is held until the calls are judged: the rest of [`Chunk::without_held`]. `None` if all may flow.
+    pub fn held(&self) -> Option<Chunk> {
+        if !self.is_held() {
+            return None;
+        }
+        if !self.seen.free {
+            return Some(self.clone());
+        }
+        self.with_choices(true, |choice, delta| {
+            retain(delta, |key| is_call(key) || is_opaque(key));
+            choice.remove("logprobs");
+            delta.iter().next().is_some() || present(choice.get("finish_reason")).is_some()
+        })
+    }
+
+    /// The chunk without roles, for a stream that has had one; `None` if nothing else is in it.
+    pub fn without_role(&self) -> Option<Chunk> {
+        self.with_choices(true, |choice, delta| {
+            delta.remove("role");
+            carries_something(delta) || present(choice.get("finish_reason")).is_some()
+        })
+    }
+
+    /// Replaces id, model, creation time and the other members of the head that the chunk has.
+    pub fn set_head(&mut self, head: &StreamHead) {
+        self.edit(|fields| {
+            fields.set("id", raw(&head.id));
+            fields.set("created", raw(&head.created));
+            fields.set("model", raw(&head.model));
+            for (key, value) in head.extra.iter() {
+                if fields.contains(key) {
+                    fields.set(key, value.to_owned());
+                }
+            }
+        });
+    }
+
+    /// Replaces the token counts; the other members of `usage` stay.
+    pub fn set_usage(&mut self, usage: Usage) {
+        self.seen.usage = Some(usage);
+        self.edit(|fields| fields.set("usage", with_usage(fields.get("usage"), usage)));
+    }
+
+    /// The chunk as a server-sent event.
+    pub fn to_event(&self) -> Bytes {
+        format!("data: {}\n\n", self.text).into()
+    }
+
+    fn of(text: &str, fields: &ChunkFields<'_>) -> Self {
+        let usage = read_usage(fields.members.get("usage"));
+        let mut seen = Seen { choices: !fields.choices.is_empty(), usage, ..Seen::default() };
+        for choice in &fields.choices {
+            seen.finish |= choice.members.get("finish_reason").is_some();
+            seen.free |= choice.members.get("logprobs").is_some();
+            let Some(delta) = &choice.delta else { continue };
+            seen.calls |= delta.get("function_call").is_some() || delta.get("tool_calls").is_some_and(is_filled);
+            seen.text |= ["content", "refusal"].iter().any(|key| delta.get(key).is_some_and(is_filled));
+            seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
+            seen.opaque |= delta.iter().any(|(key, value)| is_opaque(key) && is_filled(value));
+        }
+        // The text of an event may have come in several lines; JSON has newlines only where it also may have blanks.
+        let text = if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
+            text.replace(['\n', '\r'], " ")
+        } else {
+            text.to_owned()
+        };
+        Self { text, seen }
+    }
+
+    /// The chunk with its choices edited; choices for which `edit` says that nothing is left are dropped.
+    pub(super) fn with_choices(
+        &self,
+        keep_usage: bool,
+        edit: impl Fn(&mut RawObject, &mut RawObject) -> bool,
+    ) -> Option<Chunk> {
+        let mut fields = RawObject::parse(&self.text).ok()?;
+        let choices: Vec<RawObject> = fields.get_as("choices")?;
+        let keep = |mut choice: RawObject| {
+            let mut delta: RawObject = choice.get_as("delta").unwrap_or_default();
+            let kept = edit(&mut choice, &mut delta);
+            choice.set("delta", delta.to_raw());
+            kept.then_some(choice)
+        };
+        let choices: Vec<RawObject> = choices.into_iter().filter_map(keep).collect();
+        if choices.is_empty() {
+            return None;
+        }
+        fields.set("choices", raw(&choices));
+        if !keep_usage {
+            fields.remove("usage");
+        }
+        let text = fields.to_raw();
+        let fields = ChunkFields::read(Fields::parse(text.get())?).ok()?;
+        Some(Chunk::of(text.get(), &fields))
+    }
+
+    fn edit(&mut self, edit: impl FnOnce(&mut RawObject)) {
+        // The text was read before, so it can be read again.
+        if let Ok(mut fields) = RawObject::parse(&self.text) {
+            edit(&mut fields);
+            self.text = fields.to_raw().get().to_owned();
+        }
+    }
+}
+
+pub(super) fn carries_something(delta: &RawObject) -> bool {
+    delta.iter().any(|(key, value)| key != "role" && is_filled(value))
+}
+
+/// Members of a delta that flow: all but the role, which says nothing alone, and the pieces of calls.
+fn is_free(key: &str) -> bool {
+    key != "role" && !is_call(key) && !is_opaque(key)
+}
+
+/// Members of a delta that hold pieces of calls.
+fn is_call(key: &str) -> bool {
+    matches!(key, "tool_calls" | "function_call")
+}
+
+fn retain(delta: &mut RawObject, is_kept: impl Fn(&str) -> bool) {
+    let kept = delta.iter().filter(|(key, _)| is_kept(key));
+    *delta = kept.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+}
+
+/// Neither `null` nor an empty string or array.
+fn is_filled(value: &RawValue) -> bool {
+    !matches!(value.get(), "null" | "\"\"" | "[]")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn item(data: &str) -> StreamItem {
+        read_item(&SseEvent { raw: Bytes::new(), data: Some(data.to_owned()) }).unwrap()
+    }
+
+    fn chunk(data: &str) -> Chunk {
+        match item(data) {
+            StreamItem::Chunk(chunk) => chunk,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn value(chunk: &Chunk) -> Value {
+        serde_json::from_str(&chunk.text).unwrap()
+    }
+
+    #[test]
+    fn events_are_told_apart() {
+        assert!(matches!(item(" [DONE] "), StreamItem::Done));
+        assert!(matches!(item(""), StreamItem::Other));
+        assert!(matches!(item(r#"{"object":"ping"}"#), StreamItem::Other));
+        let comment = SseEvent { raw: Bytes::from_static(b": x\n\n"), data: None };
+        assert!(matches!(read_item(&comment), Ok(StreamItem::Other)));
+        for data in ["ping", "{\"choices\":", r#"{"choices":[1]}"#, r#"{"choices":{}}"#, "[]"] {
+            assert!(read_item(&SseEvent { raw: Bytes::new(), data: Some(data.into()) }).is_err(), "{data}");
+        }
+    }
+
+    #[test]
+    fn errors_inside_a_stream_are_errors_even_beside_choices() {
+        for (data, expected) in [
+            (r#"{"error":{"message":"m"}}"#, json!({"message": "m"})),
+            (r#"{"error":"m"}"#, json!("m")),
+            (r#"{"error":{"code":502},"choices":[{"delta":{},"finish_reason":"error"}]}"#, json!({"code": 502})),
+            (r#"{"object":"error","message":"m","code":400}"#, json!("m")),
+        ] {
+            assert!(matches!(item(data), StreamItem::Error(error) if error == expected), "{data}");
+        }
+        assert!(matches!(item(r#"{"error":null,"choices":[]}"#), StreamItem::Chunk(_)));
+    }
+
+    #[test]
+    fn a_chunk_knows_what_it_carries() {
+        let text = chunk(r#"{"choices":[{"delta":{"content":"a","tool_calls":[]},"finish_reason":null}]}"#);
+        assert!(text.has_text() && !text.has_calls() && !text.has_finish() && !text.is_usage_only());
+        assert!(text.without_calls_and_finish().is_some() && text.held().is_none());
+        let calls = chunk(r#"{"choices":[{"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0}]}}]}"#);
+        assert!(calls.has_calls() && !calls.has_text());
+        let usage = chunk(r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#);
+        assert!(usage.is_usage_only());
+        assert_eq!(usage.usage().map(|usage| usage.total_tokens), Some(3));
+        assert!(chunk(r#"{"usage":{"prompt_tokens":1}}"#).is_usage_only());
+        assert!(chunk(r#"{"choices":[{"delta":{"refusal":"no"}}]}"#).has_text());
+        assert!(chunk(r#"{"choices":[{"delta":{"function_call":{"name":"f"}}}]}"#).has_calls());
+        assert!(chunk(r#"{"choices":[{"finish_reason":"stop"}]}"#).has_finish());
+    }
+
+    #[test]
+    fn a_mixed_chunk_is_split_into_what_flows_and_what_is_held() {
+        let mixed = chunk(
+            r#"{"id":"c","n":1.0,"choices":[{"index":0,"delta":{"role":"assistant","content":"a","tool_calls":[{"index":0}]},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}"#,
+        );
+        let flows = mixed.without_calls_and_finish().unwrap();
+        assert_eq!(
+            value(&flows),
+            json!({"id": "c", "n": 1.0, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "a"}, "finish_reason": null}]})
+        );
+        assert!(flows.has_text() && !flows.has_calls() && !flows.has_finish() && flows.usage().is_none());
+        let held = mixed.held().unwrap();
+        assert_eq!(
+            value(&held)["choices"],
+            json!([
+                {"index": 0, "delta": {"tool_calls": [{"index": 0}]}, "finish_reason": "tool_calls"},
+                {"index": 1, "delta": {}, "finish_reason": "stop"},
+            ])
+        );
+        assert!(held.usage().is_some());
+    }
+
+    #[test]
+    fn a_chunk_of_calls_alone_is_held_whole() {
+        let calls = chunk(r#"{"choices":[{"delta":{"role":"assistant","content":"","tool_calls":[{"index":0}]}}]}"#);
+        assert!(calls.without_calls_and_finish().is_none());
+        assert_eq!(calls.held().unwrap().text, calls.text);
+        let reasoning = chunk(r#"{"choices":[{"delta":{"reasoning":"hm","tool_calls":[{"index":0}]}}]}"#);
+        assert_eq!(
+            value(&reasoning.without_calls_and_finish().unwrap())["choices"][0]["delta"],
+            json!({"reasoning": "hm"})
+        );
+    }
+
+    #[test]
+    fn a_later_attempt_brings_no_second_role() {
+        let both = chunk(r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"a","x":1}}]}"#);
+        assert_eq!(value(&both.without_role().unwrap())["choices"][0]["delta"], json!({"content": "a", "x": 1}));
+        let role = chunk(r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#);
+        assert!(role.without_role().is_none());
+    }
+
+    #[test]
+    fn a_later_attempt_takes_the_head_of_the_stream() {
+        let extra = RawObject::parse(r#"{"system_fingerprint":"fp1","service_tier":"t"}"#).unwrap();
+        let head = StreamHead { id: "first".into(), model: "m".into(), created: 5, extra };
+        let mut chunk = chunk(r#"{"id":"second","system_fingerprint":"fp2","choices":[],"x":1.0}"#);
+        chunk.set_head(&head);
+        chunk.set_usage(Usage { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, cached_tokens: 0 });
+        assert_eq!(
+            chunk.to_event(),
+            concat!(
+                r#"data: {"id":"first","system_fingerprint":"fp1","choices":[],"x":1.0,"created":5,"model":"m","#,
+                r#""usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#,
+                "\n\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_chunk_that_came_in_several_lines_goes_out_in_one() {
+        let chunk = chunk("{\"choices\":\n[]}");
+        assert_eq!(chunk.to_event(), "data: {\"choices\": []}\n\n");
+    }
+}

@@ -1,0 +1,83 @@
+//! The text inside a message's `content`, which is a string or an array of parts.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::completion::object;
+use super::fields::{Fields, string};
+use callwright_common::json::raw;
+
+/// The text of a content: the string, or the text of its parts joined with `separator`. `None` where it holds no text at all.
+pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<'a, str>> {
+    if let Some(text) = string(content) {
+        return Some(text);
+    }
+    let parts: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
+    let texts: Vec<Cow<'_, str>> = parts.into_iter().filter_map(part_text).collect();
+    match texts.len() {
+        0 => None,
+        1 => texts.into_iter().next(),
+        _ => Some(Cow::Owned(texts.join(separator))),
+    }
+}
+
+/// Parts with a string `text` are text whatever their `type` is called; so are plain strings, which some servers accept.
+pub(super) fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
+    string(part).or_else(|| Fields::parse(part.get())?.string("text"))
+}
+
+/// The content with `text` in place of all its text: a string, or, where it is an array, the other parts with one text part. `null`
+/// where nothing is left.
+pub(super) fn with_text(content: Option<&RawValue>, text: &str) -> Box<RawValue> {
+    let parts: Option<Vec<&RawValue>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
+    let others: Vec<&RawValue> =
+        parts.unwrap_or_default().into_iter().filter(|part| part_text(part).is_none()).collect();
+    match (others.is_empty(), text.is_empty()) {
+        (true, true) => raw(&()),
+        (true, false) => raw(text),
+        (false, true) => raw(&others),
+        (false, false) => {
+            let text = object([("type", raw("text")), ("text", raw(text))]).to_raw();
+            let parts: Vec<&RawValue> = others.into_iter().chain([&*text]).collect();
+            raw(&parts)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(json: &str) -> Option<String> {
+        let raw: Box<RawValue> = serde_json::from_str(json).unwrap();
+        text_of(&raw, "\n").map(Cow::into_owned)
+    }
+
+    #[test]
+    fn strings_and_text_parts_are_text() {
+        assert_eq!(text(r#""a\tb""#).as_deref(), Some("a\tb"));
+        let parts = r#"[{"type":"text","text":"one"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"text","text":"two"},"x"]"#;
+        assert_eq!(text(parts).as_deref(), Some("one\ntwo\nx"));
+    }
+
+    #[test]
+    fn other_text_takes_the_place_of_a_contents_text() {
+        let with = |content: &str, text| {
+            let raw: Box<RawValue> = serde_json::from_str(content).unwrap();
+            with_text(Some(&raw), text).get().to_owned()
+        };
+        assert_eq!((with(r#""a""#, "b"), with(r#""a""#, "")), (r#""b""#.to_owned(), "null".to_owned()));
+        let parts = r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},"b"]"#;
+        assert_eq!(with(parts, ""), r#"[{"type":"thinking","thinking":"hm"}]"#);
+        assert_eq!(with(parts, "c"), r#"[{"type":"thinking","thinking":"hm"},{"type":"text","text":"c"}]"#);
+        assert_eq!(with_text(None, "a").get(), r#""a""#);
+    }
+
+    #[test]
+    fn content_without_text_has_none() {
+        for json in ["null", "[]", "5", r#"[{"type":"image_url"}]"#, r#"[{"text":7}]"#] {
+            assert_eq!(text(json), None, "{json}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Vectors of texts (API reference, "Create embeddings").
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::AnswerError;
+use callwright_common::json::raw;
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [String],
+    /// The default; said because some gateways have another.
+    encoding_format: &'static str,
+}
+
+/// The body of a request for one vector for each text.
+pub fn embeddings_request(model: &str, texts: &[String]) -> Bytes {
+    let request = Request { model, input: texts, encoding_format: "float" };
+    raw(&request).get().as_bytes().to_vec().into()
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    /// Position of the text in the request. Some servers leave it out and keep the order.
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+/// The vectors of an answer to a request with `texts` texts, in the order of the texts.
+///
+/// # Errors
+/// [`AnswerError`] where the answer is no list of vectors, or has not exactly one for each text.
+pub fn read_embeddings(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, AnswerError> {
+    let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        AnswerError::new(format!("the answer is no list of vectors (`data[].embedding`; line {line}, column {column})"))
+    })?;
+    if answer.data.len() != texts {
+        return Err(AnswerError::new(format!("{texts} texts were answered with {} vectors", answer.data.len())));
+    }
+    let mut vectors = vec![None; texts];
+    for (position, entry) in answer.data.into_iter().enumerate() {
+        let index = entry.index.unwrap_or(position);
+        match vectors.get_mut(index) {
+            Some(place @ None) => *place = Some(entry.embedding),
+            Some(_) => return Err(AnswerError::new(format!("two vectors are for the text with index {index}"))),
+            None => {
+                return Err(AnswerError::new(format!("a vector is for index {index}, and {texts} texts were sent")));
+            }
+        }
+    }
+    Ok(vectors.into_iter().flatten().collect())
+}
+
+/// What an error answer says, if it says it where OpenAI's do: `error.message`, or a bare `error` or `message`.
+pub fn error_message(answer: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Said {
+        Object { message: String },
+        Text(String),
+    }
+    #[derive(Deserialize)]
+    struct Body {
+        error: Option<Said>,
+        message: Option<String>,
+    }
+    let body: Body = serde_json::from_slice(answer).ok()?;
+    match body.error {
+        Some(Said::Object { message } | Said::Text(message)) => Some(message),
+        None => body.message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_the_model_and_the_texts() {
+        assert_eq!(
+            embeddings_request("m", &["a \"b\"".to_owned(), "c".to_owned()]),
+            r#"{"model":"m","input":["a \"b\"","c"],"encoding_format":"float"}"#
+        );
+    }
+
+    #[test]
+    fn vectors_come_in_the_order_of_the_texts() {
+        let answer = br#"{"object":"list","data":[{"index":1,"embedding":[2.5],"object":"embedding"},{"index":0,"embedding":[1]}],"usage":{}}"#;
+        assert_eq!(read_embeddings(answer, 2).unwrap(), [[1.0], [2.5]]);
+        assert_eq!(read_embeddings(br#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#, 2).unwrap(), [[1.0], [2.0]]);
+    }
+
+    #[test]
+    fn an_answer_without_one_vector_for_each_text_is_refused() {
+        let reason = |text: &str| read_embeddings(text.as_bytes(), 2).unwrap_err().message;
+        assert!(reason(r#"{"data":[{"index":0,"embedding":[1]}]}"#).contains("answered with 1"));
+        assert!(
+            reason(r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#).contains("two vectors")
+        );
+        assert!(reason(r#"{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}"#).contains("index 7"));
+        for text in
+            ["", "<html>", "[]", "{}", r#"{"data":[{"embedding":"AAAA"}]}"#, r#"{"data":[{"embedding":[null]}]}"#]
+        {
+            assert!(reason(text).contains("no list of vectors"), "{text}");
+        }
+    }
+
+    #[test]
+    fn error_messages_are_found_where_servers_put_them() {
+        for text in [r#"{"error":{"message":"m","code":null}}"#, r#"{"error":"m"}"#, r#"{"message":"m"}"#] {
+            assert_eq!(error_message(text.as_bytes()).as_deref(), Some("m"), "{text}");
+        }
+        assert_eq!(error_message(b"<html>"), None);
+    }
+}

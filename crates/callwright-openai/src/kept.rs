@@ -1,0 +1,207 @@
+//! What the client does not get of an answer, and the way back into the conversation.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::AssistantMessage;
+use super::fields::{Fields, present};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Call;
+
+/// The proxy's part of an answer of which the client gets only its own calls: what the model and the proxy said to each other
+/// before it, the proxy's calls in it, and their results. Has a JSON form for the store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeptPart {
+    /// Messages of this turn that the client never saw, in order.
+    before: Vec<Box<RawValue>>,
+    /// The calls of the answer, in the model's order.
+    calls: Vec<KeptCall>,
+    /// What came of the proxy's calls, by their ids.
+    results: BTreeMap<String, String>,
+    /// Ids of the calls that the client got, in the order of its message.
+    #[serde(skip)]
+    sent: Vec<String>,
+}
+
+/// One call of the answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptCall {
+    /// The client has it, under this id.
+    Client(String),
+    /// The proxy's, as it goes into a message.
+    Proxy(Box<RawValue>),
+}
+
+impl KeptPart {
+    /// What `whole` holds and `sent`, the message that the client gets, does not; with the messages before it. `None` where a
+    /// later request could not be matched with it: the client gets no call, or one without an id, as in the legacy form.
+    pub fn new(before: &[Arc<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
+        let ids = |message: &AssistantMessage| -> Option<Vec<String>> {
+            message.call_objects().iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
+        };
+        let sent = ids(sent).filter(|ids| !ids.is_empty())?;
+        let elements = whole.call_objects();
+        let is_sent: HashSet<&str> = sent.iter().map(String::as_str).collect();
+        let calls = ids(whole)?.into_iter().zip(&elements).map(|(id, element)| match is_sent.contains(id.as_str()) {
+            true => KeptCall::Client(id),
+            false => KeptCall::Proxy(element.to_raw()),
+        });
+        let before = before.iter().map(|message| (**message).to_owned()).collect();
+        Some(Self { before, calls: calls.collect(), results: BTreeMap::new(), sent })
+    }
+
+    /// Ids of the calls that the client got, in the order of its message. Empty after a reading from JSON.
+    pub fn sent(&self) -> &[String] {
+        &self.sent
+    }
+
+    /// Adds the result of one of the proxy's calls.
+    pub fn add_result(&mut self, call: &Call, text: String) {
+        self.results.insert(call.id.clone(), text);
+    }
+
+    /// Bytes of its texts, near enough to bound them.
+    pub fn len(&self) -> usize {
+        let calls = self.calls.iter().map(|call| match call {
+            KeptCall::Client(id) => id.len(),
+            KeptCall::Proxy(element) => element.get().len(),
+        });
+        let before = self.before.iter().map(|message| message.get().len());
+        let results = self.results.iter().map(|(id, text)| id.len() + text.len());
+        before.chain(calls).chain(results).sum()
+    }
+
+    /// Is there nothing that the client does not have?
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.calls.iter().all(|call| matches!(call, KeptCall::Client(_)))
+    }
+
+    /// Writes the client's message with the proxy's part put back: what came before it, all calls in the model's order (the
+    /// client's as it sends them, with whatever fields it keeps there), and the results of the proxy's. A result that is not
+    /// there becomes `lost`.
+    pub(super) fn put_back(&self, message: &RawValue, lost: &str, out: &mut Vec<Box<RawValue>>) {
+        out.extend(self.before.iter().cloned());
+        let Ok(mut fields) = RawObject::parse(message.get()) else { return out.push(message.to_owned()) };
+        let own: Vec<Box<RawValue>> = fields.get_as("tool_calls").unwrap_or_default();
+        let own: HashMap<String, &RawValue> = own.iter().filter_map(|call| Some((raw_id(call)?, &**call))).collect();
+        let calls: Vec<&RawValue> = self
+            .calls
+            .iter()
+            .filter_map(|call| match call {
+                KeptCall::Client(id) => own.get(id).copied(),
+                KeptCall::Proxy(element) => Some(&**element),
+            })
+            .collect();
+        fields.set("tool_calls", raw(&calls));
+        out.push(fields.to_raw());
+        for call in &self.calls {
+            let KeptCall::Proxy(element) = call else { continue };
+            let Some(id) = raw_id(element) else { continue };
+            let content = self.results.get(&id).map_or(lost, String::as_str);
+            out.push(raw(&ToolMessage { role: "tool", tool_call_id: &id, content }));
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ToolMessage<'a> {
+    role: &'static str,
+    tool_call_id: &'a str,
+    content: &'a str,
+}
+
+fn id_of(call: &RawObject) -> Option<String> {
+    super::fields::string(present(call.get("id"))?).map(Into::into)
+}
+
+fn raw_id(call: &RawValue) -> Option<String> {
+    Fields::parse(call.get())?.string("id").map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{ChatRequest, Completion};
+
+    fn message(value: &Value) -> AssistantMessage {
+        let body = json!({"choices": [{"message": value}]}).to_string();
+        Completion::parse(body.into()).unwrap().choices()[0].message.clone()
+    }
+
+    fn element(id: &str, name: &str) -> Value {
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}})
+    }
+
+    fn part(whole: &[Value], sent: &[Value]) -> KeptPart {
+        let of = |calls: &[Value]| message(&json!({"role": "assistant", "content": "x", "tool_calls": calls}));
+        KeptPart::new(&[], &of(whole), &of(sent)).unwrap()
+    }
+
+    fn put_back(part: &KeptPart, messages: &Value, place: usize) -> Value {
+        let stored: KeptPart = serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap();
+        let body = json!({"model": "m", "messages": messages}).to_string();
+        let mut request = ChatRequest::parse(Bytes::from(body)).unwrap();
+        request.rejoin(&BTreeMap::from([(place, stored)]), "lost");
+        request.to_value()["messages"].clone()
+    }
+
+    #[test]
+    fn calls_return_to_their_places_and_unknown_fields_of_both_sides_stay() {
+        let mut ours = element("ours", "g");
+        ours["signature"] = json!("s");
+        let mut kept = part(&[ours.clone(), element("mine", "f"), element("late", "h")], &[element("mine", "f")]);
+        assert_eq!(kept.sent(), ["mine"]);
+        kept.add_result(&Call { id: "ours".into(), name: "g".into(), arguments: "{}".into() }, "done".into());
+        let mut mine = element("mine", "f");
+        mine["extra"] = json!([1]);
+        let answered = json!({"role": "tool", "tool_call_id": "mine", "content": "ok"});
+        let history = json!([
+            5,
+            {"role": "user", "content": "u"},
+            {"role": "assistant", "content": null, "tool_calls": [mine], "reasoning": "r"},
+            answered,
+        ]);
+        let whole = put_back(&kept, &history, 1);
+        assert_eq!(
+            whole,
+            json!([
+                5,
+                {"role": "user", "content": "u"},
+                {"role": "assistant", "content": null, "tool_calls": [ours, mine, element("late", "h")], "reasoning": "r"},
+                {"role": "tool", "tool_call_id": "ours", "content": "done"},
+                {"role": "tool", "tool_call_id": "late", "content": "lost"},
+                answered,
+            ])
+        );
+    }
+
+    #[test]
+    fn what_came_before_is_put_before() {
+        let call = message(&json!({"role": "assistant", "tool_calls": [element("mine", "f")]}));
+        let before = [Arc::from(raw(&json!({"role": "user", "content": "hidden"})))];
+        let kept = KeptPart::new(&before, &call, &call).unwrap();
+        assert!(!kept.is_empty());
+        let history = json!([{"role": "assistant", "tool_calls": [element("mine", "f")]}]);
+        assert_eq!(
+            put_back(&kept, &history, 0),
+            json!([{"role": "user", "content": "hidden"}, {"role": "assistant", "tool_calls": [element("mine", "f")]}])
+        );
+        assert!(KeptPart::new(&[], &call, &call).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_could_not_be_matched_later_is_not_kept() {
+        let text = message(&json!({"role": "assistant", "content": "hi"}));
+        let legacy = message(&json!({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}}));
+        let whole = message(&json!({"tool_calls": [element("a", "f")]}));
+        assert!(KeptPart::new(&[], &whole, &text).is_none());
+        assert!(KeptPart::new(&[], &whole, &legacy).is_none());
+    }
+}

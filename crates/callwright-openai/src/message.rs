@@ -1,0 +1,438 @@
+//! The model's message: text and calls, as it came.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+
+use super::AnswerError;
+use super::content::{text_of, with_text};
+use super::fields::{Fields, present, string};
+use super::reasoning::is_opaque;
+use callwright_common::json::{RawObject, raw};
+use callwright_types::{Call, ids};
+
+/// Calls of one message; more are taken for a broken answer. OpenAI allows 128 tools in a request.
+pub(super) const MAX_CALLS: usize = 4096;
+
+/// An assistant message of an answer. Fields that the proxy does not know (reasoning, signatures, citations) are kept.
+#[derive(Debug, Clone, Default)]
+pub struct AssistantMessage {
+    fields: RawObject,
+    /// The elements of `tool_calls`, in order.
+    elements: Vec<Element>,
+    calls: Vec<Call>,
+    legacy: bool,
+    well_formed: bool,
+}
+
+/// What an element of `tool_calls` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Element {
+    /// The call at this position of `calls`.
+    Judged(usize),
+    /// A call of a custom or built-in tool.
+    Unjudged,
+    /// No object.
+    Junk,
+}
+
+impl AssistantMessage {
+    /// The text: a string content, or the text parts of a multi-part content joined.
+    pub fn text(&self) -> Option<String> {
+        text_of(self.fields.get("content")?, "").map(Cow::into_owned)
+    }
+
+    /// Bytes of the message as JSON, about.
+    pub fn size(&self) -> usize {
+        self.fields.iter().map(|(key, value)| key.len() + value.get().len()).sum()
+    }
+
+    /// Why the model refuses to answer (`refusal`), where it says so in the member that is there for it.
+    pub fn refusal(&self) -> Option<String> {
+        let refusal = self.fields.get("refusal").and_then(string)?;
+        (!refusal.trim().is_empty()).then(|| refusal.into_owned())
+    }
+
+    /// The calls of type `function`, or the legacy `function_call`. Ids are minted where they are missing or used twice.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// Are there calls that are not judged, such as those of custom tools?
+    pub fn has_unjudged_calls(&self) -> bool {
+        self.elements.contains(&Element::Unjudged)
+    }
+
+    /// Those calls that are not judged and have an id: with their name and input, where they have these.
+    pub fn unjudged_calls(&self) -> Vec<Call> {
+        if !self.has_unjudged_calls() {
+            return Vec::new();
+        }
+        let elements: Vec<&RawValue> = self.fields.get_as("tool_calls").unwrap_or_default();
+        let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == Element::Unjudged);
+        unjudged.filter_map(|(element, _)| read_unjudged(&Fields::parse(element.get())?)).collect()
+    }
+
+    /// Does the message call with the legacy `function_call`?
+    pub fn is_legacy(&self) -> bool {
+        self.legacy
+    }
+
+    /// Is every call written as the API reference says: an id of its own, a type, arguments as a string? If not,
+    /// [`super::Choice::set_calls`] writes them so, even when it is given the same calls.
+    pub fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    /// The message as JSON, for a request: with its role, and with well-formed calls (minted ids included).
+    pub fn to_raw(&self) -> Box<RawValue> {
+        let mut fields = match self.rewritten(&self.calls) {
+            Some(rewritten) => Cow::Owned(rewritten),
+            None => Cow::Borrowed(&self.fields),
+        };
+        if present(fields.get("role")).is_none() {
+            fields.to_mut().set("role", raw("assistant"));
+        }
+        fields.to_raw()
+    }
+
+    /// The members that are neither role, text nor calls (reasoning, refusal, annotations), where they say something.
+    pub fn other_members(&self) -> RawObject {
+        let is_other = |key: &str| !matches!(key, "role" | "content" | "tool_calls" | "function_call");
+        let others = self.fields.iter().filter(|(key, value)| is_other(key) && present(Some(value)).is_some());
+        others.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    /// The members that only the provider can read, such as signatures of reasoning: a message must hold those of its own attempt.
+    pub fn opaque_members(&self) -> RawObject {
+        let opaque = self.fields.iter().filter(|(key, value)| is_opaque(key) && present(Some(value)).is_some());
+        opaque.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    /// Reads a message object.
+    pub(super) fn read(fields: RawObject) -> Result<Self, AnswerError> {
+        let mut message = Self { well_formed: true, ..Self::default() };
+        if let Some(list) = fields.get_as::<Vec<&RawValue>>("tool_calls") {
+            message.read_calls(&list)?;
+        }
+        if message.elements.is_empty()
+            && let Some(function) = present(fields.get("function_call")).and_then(|value| Fields::parse(value.get()))
+        {
+            message.legacy = true;
+            let call = message.read_function(ids::call_id(), Some(&function));
+            message.calls.push(call);
+        }
+        message.fields = fields;
+        Ok(message)
+    }
+
+    fn read_calls(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
+        if list.len() > MAX_CALLS {
+            return Err(AnswerError::new(format!("a message has more than {MAX_CALLS} calls")));
+        }
+        let mut seen = HashSet::new();
+        for element in list {
+            let Some(element) = Fields::parse(element.get()) else {
+                self.elements.push(Element::Junk);
+                self.well_formed = false;
+                continue;
+            };
+            let kind = element.string("type").filter(|kind| !kind.is_empty());
+            if kind.as_deref().is_some_and(|kind| kind != "function") {
+                self.elements.push(Element::Unjudged);
+                continue;
+            }
+            let id = element.string("id").map(Cow::into_owned).filter(|id| !id.is_empty() && seen.insert(id.clone()));
+            self.well_formed &= id.is_some() && kind.is_some();
+            let call = self.read_function(id.unwrap_or_else(ids::call_id), element.object("function").as_ref());
+            self.elements.push(Element::Judged(self.calls.len()));
+            self.calls.push(call);
+        }
+        Ok(())
+    }
+
+    fn read_function(&mut self, id: String, function: Option<&Fields<'_>>) -> Call {
+        let name = function.and_then(|function| function.string("name"));
+        let value = function.and_then(|function| function.get("arguments"));
+        let arguments = value.map(|value| string(value).unwrap_or(Cow::Borrowed(value.get())));
+        self.well_formed &= name.is_some() && value.is_some_and(|value| value.get().starts_with('"'));
+        Call { id, name: name.unwrap_or_default().into_owned(), arguments: arguments.unwrap_or_default().into_owned() }
+    }
+
+    /// Makes these the calls of the message; tells whether that changed it.
+    pub(super) fn set_calls(&mut self, calls: &[Call]) -> bool {
+        let Some(fields) = self.rewritten(calls) else { return false };
+        let Ok(mut message) = Self::read(fields) else { return false };
+        if let (true, Some(own), Some(given)) = (message.legacy, message.calls.first_mut(), calls.first()) {
+            // The legacy form carries no id.
+            own.id.clone_from(&given.id);
+        }
+        *self = message;
+        true
+    }
+
+    /// Replaces the text of the content; `null` where nothing is left of it.
+    pub(super) fn set_text(&mut self, text: &str) {
+        let content = with_text(self.fields.get("content"), text);
+        self.fields.set("content", content);
+    }
+
+    /// Chooses the form of the calls that a message without any is to get.
+    pub(super) fn call_in_form(&mut self, legacy: bool) {
+        if self.calls.is_empty() && self.elements.is_empty() {
+            self.legacy = legacy;
+        }
+    }
+
+    /// The object, as it is now.
+    pub(super) fn fields(&self) -> &RawObject {
+        &self.fields
+    }
+
+    /// The elements of `tool_calls`, well-formed; those that are not judged as they came.
+    pub(super) fn call_objects(&self) -> Vec<RawObject> {
+        let rewritten = self.rewritten(&self.calls);
+        rewritten.as_ref().unwrap_or(&self.fields).get_as("tool_calls").unwrap_or_default()
+    }
+
+    /// The object with these calls; `None` where it has exactly them already, well-formed.
+    fn rewritten(&self, calls: &[Call]) -> Option<RawObject> {
+        if self.well_formed && calls == self.calls {
+            return None;
+        }
+        let mut fields = self.fields.clone();
+        if self.legacy {
+            match calls.first() {
+                Some(call) => {
+                    let function = object_at(fields.get("function_call"));
+                    fields.set("function_call", with_call(function, call).to_raw());
+                }
+                None => {
+                    fields.remove("function_call");
+                }
+            }
+            return Some(fields);
+        }
+        let elements = self.rewritten_elements(calls);
+        if elements.is_empty() {
+            fields.remove("tool_calls");
+        } else {
+            fields.set("tool_calls", raw(&elements));
+        }
+        Some(fields)
+    }
+
+    /// Writes the calls in their order. What is not judged stays before the judged calls that it was before.
+    fn rewritten_elements(&self, calls: &[Call]) -> Vec<Box<RawValue>> {
+        let present: Vec<Box<RawValue>> = self.fields.get_as("tool_calls").unwrap_or_default();
+        let mut own: HashMap<&str, usize> = HashMap::new();
+        for (at, kind) in self.elements.iter().enumerate() {
+            if let Element::Judged(index) = kind
+                && let Some(call) = self.calls.get(*index)
+            {
+                own.insert(&call.id, at);
+            }
+        }
+        let unjudged = |range: Range<usize>| {
+            let elements = self.elements.iter().zip(&present).enumerate().skip(range.start).take(range.len());
+            elements.filter(|(_, (kind, _))| **kind == Element::Unjudged).map(|(_, (_, element))| element.clone())
+        };
+        let mut written = Vec::with_capacity(calls.len());
+        let mut at = 0;
+        for call in calls {
+            let place = own.get(call.id.as_str()).copied();
+            if let Some(place) = place.filter(|place| *place > at) {
+                written.extend(unjudged(at..place));
+                at = place;
+            }
+            let element = place.and_then(|place| present.get(place)).map(|element| object_at(Some(element)));
+            let mut element = element.unwrap_or_default();
+            // Some servers number the calls of a whole answer as those of a stream.
+            if element.get_as::<usize>("index").is_some_and(|index| index != written.len()) {
+                element.set("index", raw(&written.len()));
+            }
+            written.push(with_tool_call(element, call));
+        }
+        written.extend(unjudged(at..self.elements.len()));
+        written
+    }
+}
+
+fn read_unjudged(element: &Fields<'_>) -> Option<Call> {
+    let id = element.string("id").filter(|id| !id.is_empty())?.into_owned();
+    let body = element.object("custom");
+    let text = |key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default();
+    Some(Call { id, name: text("name"), arguments: text("input") })
+}
+
+/// An element of `tool_calls` that makes this call; its other fields stay.
+pub(super) fn with_tool_call(mut element: RawObject, call: &Call) -> Box<RawValue> {
+    set_string(&mut element, "id", &call.id);
+    if present(element.get("type")).is_none_or(|kind| kind.get() == "\"\"") {
+        element.set("type", raw("function"));
+    }
+    let function = with_call(object_at(element.get("function")), call);
+    element.set("function", function.to_raw());
+    element.to_raw()
+}
+
+fn with_call(mut function: RawObject, call: &Call) -> RawObject {
+    set_string(&mut function, "name", &call.name);
+    set_string(&mut function, "arguments", &call.arguments);
+    function
+}
+
+/// Leaves the text of a string that says the same already.
+fn set_string(object: &mut RawObject, key: &str, value: &str) {
+    if object.get(key).and_then(string).as_deref() != Some(value) {
+        object.set(key, raw(value));
+    }
+}
+
+/// The object that stands there, or an empty one.
+fn object_at(value: Option<&RawValue>) -> RawObject {
+    value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn message(value: &Value) -> AssistantMessage {
+        AssistantMessage::read(RawObject::parse(&value.to_string()).unwrap()).unwrap()
+    }
+
+    fn written(message: &AssistantMessage) -> Value {
+        serde_json::from_str(message.to_raw().get()).unwrap()
+    }
+
+    fn element(id: &str, name: &str, arguments: &str) -> Value {
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    }
+
+    #[test]
+    fn calls_are_read_with_their_own_ids() {
+        let message =
+            message(&json!({"content": null, "tool_calls": [element("a", "f", "{}"), element("b", "g", "")]}));
+        let ids: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert!(message.is_well_formed() && !message.has_unjudged_calls() && message.text().is_none());
+    }
+
+    #[test]
+    fn missing_and_repeated_ids_are_minted() {
+        let message = message(&json!({"tool_calls": [
+            {"type": "function", "function": {"name": "f", "arguments": "{}"}},
+            element("a", "f", "{}"), element("a", "f", "{}"), element("", "f", "{}"), {"id": 7, "type": "function"},
+        ]}));
+        let ids: HashSet<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids.len(), 5);
+        assert!(!message.is_well_formed());
+        let elements = written(&message);
+        for (call, element) in message.calls().iter().zip(elements["tool_calls"].as_array().unwrap()) {
+            assert_eq!(element["id"], call.id.as_str());
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_an_object_become_its_text() {
+        let message = message(&json!({"tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+            {"id": "b", "type": "function", "function": {"name": "g", "arguments": null}},
+            {"id": "c", "type": "function"},
+        ]}));
+        let arguments: Vec<&str> = message.calls().iter().map(|call| call.arguments.as_str()).collect();
+        assert_eq!(arguments, [r#"{"x":1}"#, "", ""]);
+        assert_eq!(written(&message)["tool_calls"][0]["function"]["arguments"], r#"{"x":1}"#);
+        assert_eq!(written(&message)["tool_calls"][2]["function"], json!({"name": "", "arguments": ""}));
+    }
+
+    #[test]
+    fn custom_calls_are_kept_beside_the_judged_ones() {
+        let custom = json!({"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}});
+        let mut message = message(&json!({"tool_calls": [custom, element("a", "f", "{}")]}));
+        assert!(message.has_unjudged_calls());
+        assert_eq!(message.calls().len(), 1);
+        let unjudged = Call { id: "c".into(), name: "sql".into(), arguments: "select 1".into() };
+        assert_eq!(message.unjudged_calls(), [unjudged]);
+        assert!(message.set_calls(&[]));
+        assert_eq!(written(&message)["tool_calls"], json!([custom]));
+    }
+
+    #[test]
+    fn junk_among_the_calls_is_dropped_when_they_are_written() {
+        let message = message(&json!({"role": "assistant", "tool_calls": [null, element("a", "f", "{}")]}));
+        assert_eq!(written(&message)["tool_calls"], json!([element("a", "f", "{}")]));
+        let odd = AssistantMessage::read(RawObject::parse(r#"{"tool_calls":"none"}"#).unwrap()).unwrap();
+        assert!(odd.calls().is_empty());
+    }
+
+    #[test]
+    fn a_kept_call_keeps_its_unknown_fields_and_the_text_of_what_did_not_change() {
+        let text = r#"{"tool_calls":[{"index":0,"id":"a","type":"function","sig":"s","function":{"name":"\u0066","arguments":"{}","x":1.0}},{"id":"b"}]}"#;
+        let mut message = AssistantMessage::read(RawObject::parse(text).unwrap()).unwrap();
+        let mut call = message.calls()[0].clone();
+        call.arguments = r#"{"y":1}"#.into();
+        let new = Call { id: "n".into(), name: "g".into(), arguments: "{}".into() };
+        assert!(message.set_calls(&[call.clone(), new.clone()]));
+        assert_eq!(
+            message.fields().to_raw().get(),
+            concat!(
+                r#"{"tool_calls":[{"index":0,"id":"a","type":"function","sig":"s","function":{"name":"\u0066","arguments":"{\"y\":1}","x":1.0}},"#,
+                r#"{"id":"n","type":"function","function":{"name":"g","arguments":"{}"}}]}"#
+            )
+        );
+        assert_eq!(message.calls(), [call, new]);
+        assert!(!message.set_calls(&message.calls.clone()));
+    }
+
+    #[test]
+    fn calls_are_written_in_the_order_given_between_those_that_are_not_judged() {
+        let custom = |id: &str| json!({"id": id, "type": "custom", "custom": {"name": "sql", "input": "x"}});
+        let mut second = element("b", "g", "{}");
+        second["index"] = json!(3);
+        let mut message = message(&json!({"tool_calls": [custom("c"), element("a", "f", "{}"), custom("d"), second]}));
+        let new = Call { id: "n".into(), name: "h".into(), arguments: "{}".into() };
+        let [a, b] = [message.calls()[0].clone(), message.calls()[1].clone()];
+        let ids = |message: &AssistantMessage| -> Vec<String> {
+            let elements = written(message)["tool_calls"].clone();
+            elements.as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect()
+        };
+        assert!(message.set_calls(&[new.clone(), a.clone(), b.clone()]));
+        assert_eq!(ids(&message), ["n", "c", "a", "d", "b"]);
+        assert_eq!(written(&message)["tool_calls"][4]["index"], 4);
+        assert_eq!(message.calls(), [new.clone(), a.clone(), b.clone()]);
+        assert!(message.set_calls(&[b, new, a]));
+        assert_eq!(ids(&message), ["c", "d", "b", "n", "a"]);
+    }
+
+    #[test]
+    fn legacy_calls_stay_legacy() {
+        let mut message = message(&json!({"content": null, "function_call": {"name": "f", "arguments": "{}", "x": 1}}));
+        assert!(message.is_legacy() && message.is_well_formed());
+        let mut call = message.calls()[0].clone();
+        call.name = "g".into();
+        assert!(message.set_calls(std::slice::from_ref(&call)));
+        assert_eq!(message.calls(), [call]);
+        assert_eq!(written(&message)["function_call"], json!({"name": "g", "arguments": "{}", "x": 1}));
+        assert!(message.set_calls(&[]));
+        assert_eq!(written(&message).get("function_call"), None);
+    }
+
+    #[test]
+    fn an_answer_with_absurdly_many_calls_is_refused() {
+        let text = format!("{{\"tool_calls\":[{}{{}}]}}", "{},".repeat(MAX_CALLS));
+        assert!(AssistantMessage::read(RawObject::parse(&text).unwrap()).is_err());
+    }
+
+    #[test]
+    fn text_parts_are_the_text() {
+        let parts =
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]});
+        assert_eq!(message(&parts).text().as_deref(), Some("ab"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The list of models (API reference, "List models").
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use callwright_common::json::{RawObject, raw};
+
+#[derive(Serialize)]
+struct Model<'a> {
+    id: &'a str,
+    object: &'static str,
+    /// An alias was made by nobody at any time: the epoch.
+    created: u64,
+    owned_by: &'a str,
+}
+
+/// The answer of `GET /v1/models` for aliases alone: pairs of id and owner.
+pub fn model_list(aliases: &[(&str, &str)]) -> Value {
+    json!({ "object": "list", "data": aliases.iter().map(|alias| model(*alias)).collect::<Vec<_>>() })
+}
+
+/// The upstream's list with the aliases in front; entries of the upstream whose id is an alias are left out, all others keep
+/// their text. `None` where the upstream's answer is not a model list.
+pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<Bytes> {
+    let mut list = RawObject::parse_bytes(upstream).ok()?;
+    let own: Vec<Box<RawValue>> = aliases.iter().map(|alias| raw(&model(*alias))).collect();
+    let theirs: Vec<&RawValue> = list.get_as("data")?;
+    let is_alias = |entry: &RawValue| {
+        let id = Fields::parse(entry.get()).and_then(|entry| entry.string("id"));
+        id.is_some_and(|id| aliases.iter().any(|(alias, _)| id == *alias))
+    };
+    let merged: Vec<&RawValue> =
+        own.iter().map(|entry| &**entry).chain(theirs.into_iter().filter(|entry| !is_alias(entry))).collect();
+    let merged = raw(&merged);
+    list.set("data", merged);
+    Some(list.to_raw().get().as_bytes().to_vec().into())
+}
+
+/// A list with only those entries whose id is wanted; their text stays. `None` where it is no model list.
+pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Option<Bytes> {
+    let mut list = RawObject::parse_bytes(list).ok()?;
+    let entries: Vec<&RawValue> = list.get_as("data")?;
+    let is_wanted = |entry: &RawValue| {
+        let id = Fields::parse(entry.get()).and_then(|entry| entry.string("id").map(|id| is_wanted(&id)));
+        id.unwrap_or(false)
+    };
+    let wanted: Vec<&RawValue> = entries.into_iter().filter(|entry| is_wanted(entry)).collect();
+    let wanted = raw(&wanted);
+    list.set("data", wanted);
+    Some(list.to_raw().get().as_bytes().to_vec().into())
+}
+
+fn model<'a>((id, owned_by): (&'a str, &'a str)) -> Model<'a> {
+    Model { id, object: "model", created: 0, owned_by }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_stand_before_the_upstreams_models_and_hide_their_namesakes() {
+        let upstream = br#"{"object":"list","x":1.0,"data":[{"id":"a", "k":1E1},{"id":"b"},7]}"#;
+        let merged = merge_model_lists(upstream, &[("b", "callwright")]).unwrap();
+        assert_eq!(
+            merged,
+            r#"{"object":"list","x":1.0,"data":[{"id":"b","object":"model","created":0,"owned_by":"callwright"},{"id":"a", "k":1E1},7]}"#
+        );
+    }
+
+    #[test]
+    fn a_list_can_be_made_shorter() {
+        let list = br#"{"object":"list","data":[{"id":"a", "k":1E1},{"id":"b"},7],"x":1.0}"#;
+        assert_eq!(
+            filter_model_list(list, |id| id == "a").unwrap(),
+            r#"{"object":"list","data":[{"id":"a", "k":1E1}],"x":1.0}"#
+        );
+        assert!(filter_model_list(b"[]", |_| true).is_none());
+    }
+
+    #[test]
+    fn an_answer_that_is_no_list_is_not_merged() {
+        for text in [&b"[]"[..], b"{\"data\":{}}", b"{\"error\":{}}", b"\xff"] {
+            assert!(merge_model_lists(text, &[]).is_none());
+        }
+    }
+
+    #[test]
+    fn a_list_of_aliases_has_the_form_clients_read() {
+        let list = model_list(&[("a", "callwright")]);
+        assert_eq!(list["data"][0], json!({"id": "a", "object": "model", "created": 0, "owned_by": "callwright"}));
+        assert_eq!(list["object"], "list");
+    }
+}

@@ -1,0 +1,141 @@
+//! The parts of a message beside its text: reasoning, and content of other kinds.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::AssistantMessage;
+use super::content::{part_text, text_of};
+use super::fields::{Fields, present, string};
+
+/// Members with the model's reasoning, in the order in which they are looked for. Servers have one of them: `reasoning_content`
+/// (DeepSeek, SGLang, llama.cpp), `reasoning` (vLLM, OpenRouter, Ollama).
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Members with content that is neither text nor a call: spoken answers, generated images.
+const OTHER_CONTENT: [&str; 3] = ["audio", "images", "image"];
+
+/// Types of content parts that hold reasoning.
+const REASONING_PARTS: [&str; 4] = ["thinking", "redacted_thinking", "reasoning", "reasoning_text"];
+
+/// Members that clients send back unread with the next request, and that belong to the calls of their message: reasoning in the form of
+/// OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`, `provider_specific_fields`), and what signs or encrypts it.
+const OPAQUE: [&str; 9] = [
+    "reasoning_details",
+    "thinking_blocks",
+    "provider_specific_fields",
+    "extra_content",
+    "reasoning_opaque",
+    "encrypted_content",
+    "signature",
+    "thinking_signature",
+    "thought_signature",
+];
+
+/// Whether a member of a message or of a delta is of use to its provider alone.
+pub(super) fn is_opaque(key: &str) -> bool {
+    OPAQUE.contains(&key)
+}
+
+impl AssistantMessage {
+    /// The model's reasoning, where the message has it apart from its text: in a member of its own, or as parts of the content.
+    pub fn reasoning(&self) -> Option<String> {
+        let members = REASONING.iter().filter_map(|key| self.fields().get(key).and_then(string));
+        let mut members = members.filter(|text| !text.trim().is_empty());
+        members.next().map(Cow::into_owned).or_else(|| {
+            let parts = self.content_parts();
+            let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| thinking(part)).collect();
+            (!texts.is_empty()).then(|| texts.concat())
+        })
+    }
+
+    /// Whether there is nothing in it but text and reasoning: no call, refusal, sound or image.
+    pub fn is_only_text(&self) -> bool {
+        let is_said = |key: &str| present(self.fields().get(key)).is_some_and(|value| !is_empty(value));
+        let is_known = |part: &&RawValue| {
+            part_text(part).is_some() || Fields::parse(part.get()).is_some_and(|part| is_reasoning(&part))
+        };
+        self.calls().is_empty()
+            && !self.has_unjudged_calls()
+            && self.refusal().is_none()
+            && !OTHER_CONTENT.into_iter().any(is_said)
+            && self.content_parts().iter().all(is_known)
+    }
+
+    /// The parts of a content that is an array.
+    fn content_parts(&self) -> Vec<&RawValue> {
+        let content = self.fields().get("content");
+        content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
+    }
+}
+
+fn is_reasoning(part: &Fields<'_>) -> bool {
+    part.string("type").is_some_and(|kind| REASONING_PARTS.contains(&kind.as_ref()))
+}
+
+/// The text of a thinking part: a string, or an array of text parts.
+fn thinking(part: &RawValue) -> Option<Cow<'_, str>> {
+    let fields = Fields::parse(part.get()).filter(is_reasoning)?;
+    text_of(fields.get("thinking")?, "").map(|text| Cow::Owned(text.into_owned()))
+}
+
+fn is_empty(value: &RawValue) -> bool {
+    let inner = value.get().strip_prefix(['[', '{', '"']).and_then(|rest| rest.strip_suffix([']', '}', '"']));
+    inner.is_some_and(|inner| inner.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use crate::{AssistantMessage, Completion};
+
+    fn message(message: &Value) -> AssistantMessage {
+        let body = json!({ "choices": [{ "message": message }] }).to_string();
+        Completion::parse(Bytes::from(body)).unwrap().choices()[0].message.clone()
+    }
+
+    #[test]
+    fn reasoning_is_found_wherever_servers_put_it() {
+        for (value, expected) in [
+            (json!({"content": "", "reasoning_content": "hm", "reasoning": "other"}), Some("hm")),
+            (json!({"content": null, "reasoning_content": " ", "reasoning": "hm"}), Some("hm")),
+            (
+                json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]}]}),
+                Some("hm"),
+            ),
+            (
+                json!({"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Done."}]}),
+                Some("hm"),
+            ),
+            (json!({"content": "Done.", "reasoning": {"effort": "low"}}), None),
+            (json!({"content": "Done."}), None),
+        ] {
+            assert_eq!(message(&value).reasoning().as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn content_of_other_kinds_is_told_from_text() {
+        for value in [
+            json!({}),
+            json!({"content": null, "refusal": null, "audio": null, "images": [], "annotations": []}),
+            json!({"content": "x", "reasoning_details": [{"type": "reasoning.text"}], "tool_calls": []}),
+            json!({"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": ""}]}),
+        ] {
+            assert!(message(&value).is_only_text(), "{value}");
+        }
+        for value in [
+            json!({"content": null, "refusal": "No."}),
+            json!({"content": null, "audio": {"id": "a"}}),
+            json!({"content": "", "images": [{"type": "image_url"}]}),
+            json!({"content": [{"type": "image_url", "image_url": {"url": "data:"}}]}),
+            json!({"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}),
+            json!({"tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": ""}}]}),
+            json!({"function_call": {"name": "f", "arguments": "{}"}}),
+        ] {
+            assert!(!message(&value).is_only_text(), "{value}");
+        }
+    }
+}

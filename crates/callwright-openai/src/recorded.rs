@@ -1,0 +1,180 @@
+//! An answer that was recorded, with what its request said, as one line of a file.
+
+use serde_json::value::RawValue;
+
+use super::fields::{Fields, present, string};
+use super::request::{MessageView, view};
+use super::tools::read_tool;
+use super::{AnswerError, AssistantMessage, ToolChoice};
+use callwright_common::json::RawObject;
+use callwright_types::Tool;
+
+/// `finish_reason` of an incomplete answer: its tokens ran out (`max_tokens` is the word of some other
+/// providers), or a filter stopped it.
+const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
+
+/// Role of what users write.
+const USER: &str = "user";
+
+/// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `messages`, `tools`,
+/// `tool_choice`, `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are
+/// the caller's.
+#[derive(Debug)]
+pub struct RecordedAnswer<'a> {
+    fields: Fields<'a>,
+}
+
+impl<'a> RecordedAnswer<'a> {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When it is not a JSON object.
+    pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
+        let fields = serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
+        Ok(Self { fields })
+    }
+
+    /// A member of the caller's; `None` where it is absent or `null`.
+    pub fn member(&self, name: &str) -> Option<&'a RawValue> {
+        self.fields.get(name)
+    }
+
+    /// The assistant's message.
+    ///
+    /// # Errors
+    /// When there is none, or it is not an object.
+    pub fn message(&self) -> Result<AssistantMessage, AnswerError> {
+        let message = self.fields.get("message").ok_or_else(|| {
+            AnswerError::new("there is no `message`; give the assistant's message as an object with `content` or calls")
+        })?;
+        let fields = RawObject::parse(message.get())
+            .map_err(|_| AnswerError::new("`message` is not an object; give the assistant's message with its role"))?;
+        AssistantMessage::read(fields)
+    }
+
+    /// The conversation before the answer, as the request had it; empty where the line does not have it.
+    pub fn messages(&self) -> Vec<MessageView<'a>> {
+        self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
+    }
+
+    /// What the user wrote last.
+    pub fn last_of_the_user(&self) -> Option<String> {
+        let mut messages = self.messages();
+        let last = messages.iter().rposition(|message| message.role == USER)?;
+        messages.swap_remove(last).text.map(std::borrow::Cow::into_owned)
+    }
+
+    /// The JSON text of `tools` (or legacy `functions`), where the line has its own.
+    ///
+    /// # Errors
+    /// When they are not a list.
+    pub fn tools_text(&self) -> Result<Option<&'a str>, AnswerError> {
+        match self.fields.get("tools").or_else(|| self.fields.get("functions")).map(RawValue::get) {
+            Some(text) if !text.starts_with('[') => {
+                Err(AnswerError::new("`tools` is not a list; give the tools as a request offers them"))
+            }
+            text => Ok(text),
+        }
+    }
+
+    /// `tool_choice`, or the legacy `function_call`.
+    pub fn tool_choice(&self) -> ToolChoice {
+        let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
+        choice.map(ToolChoice::read).unwrap_or_default()
+    }
+
+    /// Does `response_format` ask for JSON?
+    pub fn wants_json(&self) -> bool {
+        let kind = self.fields.object("response_format").and_then(|format| format.string("type"));
+        kind.is_some_and(|kind| kind.starts_with("json"))
+    }
+
+    /// Whether the answer is incomplete.
+    pub fn is_cut_off(&self) -> bool {
+        self.fields.string("finish_reason").is_some_and(|reason| is_cut_off(&reason))
+    }
+}
+
+/// Whether this `finish_reason` marks an incomplete answer.
+pub fn is_cut_off(finish_reason: &str) -> bool {
+    CUT_OFF.contains(&finish_reason)
+}
+
+/// A member that names something: a string, or a number by its digits.
+pub fn name_of(member: &RawValue) -> Option<String> {
+    let text = member.get();
+    let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    string(member).map(Into::into).or_else(|| is_number.then(|| text.to_owned()))
+}
+
+/// The tools that a text of `tools` holds. A tool without a readable name is left out, as in a request.
+pub fn read_tools(text: &str) -> Vec<Tool> {
+    let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    elements.into_iter().filter(|element| present(Some(element)).is_some()).filter_map(read_tool).collect()
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => "the line is not a JSON object".to_owned(),
+        serde_json::error::Category::Eof => {
+            "the line ends in the middle of its JSON; a record must stand on one line".to_owned()
+        }
+        _ => format!("the line is not valid JSON: see column {}", error.column()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(text: &str) -> RecordedAnswer<'_> {
+        RecordedAnswer::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_bears_on_judgement_is_read() {
+        let text = r#"{"id":7,"message":{"content":"hi"},"tools":[{"type":"function","function":{"name":"f"}}, null],
+            "tool_choice":"none","response_format":{"type":"json_schema","json_schema":{}},"finish_reason":"length","n":"x"}"#;
+        let answer = answer(text);
+        assert_eq!(answer.message().unwrap().text().as_deref(), Some("hi"));
+        assert_eq!(read_tools(answer.tools_text().unwrap().unwrap())[0].name, "f");
+        assert_eq!(answer.tool_choice(), ToolChoice::None);
+        assert!(answer.wants_json() && answer.is_cut_off());
+        assert_eq!(answer.member("id").and_then(name_of).as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn what_is_absent_or_null_restricts_nothing() {
+        for text in [r"{}", r#"{"tools":null,"tool_choice":null,"response_format":null,"finish_reason":"stop"}"#] {
+            let answer = answer(text);
+            assert_eq!(answer.tools_text().unwrap(), None);
+            assert_eq!(answer.tool_choice(), ToolChoice::Auto);
+            assert!(!answer.wants_json() && !answer.is_cut_off());
+            assert!(answer.message().unwrap_err().message.contains("no `message`"));
+        }
+        assert!(!answer(r#"{"response_format":{"type":"text"}}"#).wants_json());
+    }
+
+    #[test]
+    fn lines_of_another_form_say_why_and_quote_nothing() {
+        for (text, word) in [
+            ("", "middle"),
+            ("[\"canary\"]", "not a JSON object"),
+            ("{\"canary\":", "middle"),
+            ("{\"canary\":1} x", "column 14"),
+        ] {
+            let error = RecordedAnswer::parse(text).unwrap_err().message;
+            assert!(error.contains(word) && !error.contains("canary"), "{error}");
+        }
+        assert!(answer(r#"{"message":"canary"}"#).message().unwrap_err().message.contains("not an object"));
+        assert!(answer(r#"{"tools":{}}"#).tools_text().unwrap_err().message.contains("not a list"));
+    }
+
+    #[test]
+    fn names_are_strings_and_numbers() {
+        let name = |text: &str| name_of(&RawValue::from_string(text.to_owned()).unwrap());
+        assert_eq!(name(r#""a\u0062""#).as_deref(), Some("ab"));
+        assert_eq!(name("-1").as_deref(), Some("-1"));
+        assert_eq!((name("true"), name("[1]")), (None, None));
+    }
+}

@@ -1,0 +1,444 @@
+//! Edits of a request. Whatever they do not touch keeps its bytes and its place.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{ChatRequest, notes};
+use crate::fields::present;
+use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Call;
+
+/// What was appended: kept beside the client's own arrays, so that these are neither parsed nor copied until they are sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Additions {
+    pub(super) messages: Vec<Arc<RawValue>>,
+    /// What stands behind the texts of the client's messages, by their places.
+    pub(super) notes: BTreeMap<usize, String>,
+    tools: Vec<Arc<RawValue>>,
+    functions: Vec<Arc<RawValue>>,
+    /// Do those tools stand in place of the client's own list, instead of behind it?
+    replace_tools: bool,
+    /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
+    legacy_calls: Option<bool>,
+}
+
+impl Additions {
+    fn arrays(&self) -> [(&'static str, &[Arc<RawValue>]); 3] {
+        [("messages", &self.messages), ("tools", &self.tools), ("functions", &self.functions)]
+    }
+
+    fn of(&self, key: &str) -> &[Arc<RawValue>] {
+        self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
+    }
+
+    /// Do the additions stand in place of the client's own array?
+    fn replace(&self, key: &str) -> bool {
+        self.replace_tools && key != "messages"
+    }
+}
+
+impl ChatRequest {
+    /// Replaces `model`.
+    pub fn set_model(&mut self, model: &str) {
+        if self.model != model {
+            model.clone_into(&mut self.model);
+            self.set("model", raw(model));
+        }
+    }
+
+    /// Puts tools behind the client's own (`functions` in a legacy request), in place of what was put there before.
+    pub fn add_tools(&mut self, tools: &[Arc<WrittenTool>]) {
+        let legacy = self.is_legacy();
+        self.put_tools(tools.iter().map(|tool| tool.element(legacy).clone()).collect(), false);
+    }
+
+    /// Sends these tools in this order, and no others. Where there is none, nothing is left that says how to choose among them.
+    pub fn send_tools(&mut self, tools: &[SentTool]) {
+        let legacy = self.is_legacy();
+        let own = self.tool_elements();
+        let element = |tool: &SentTool| match tool {
+            SentTool::Own(place) => own.get(*place).map(|element| Arc::from((*element).to_owned())),
+            SentTool::Added(tool) => Some(tool.element(legacy).clone()),
+        };
+        let elements: Vec<Arc<RawValue>> = tools.iter().filter_map(element).collect();
+        if elements.is_empty() {
+            for key in ["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"] {
+                self.remove(key);
+            }
+        }
+        self.put_tools(elements, true);
+    }
+
+    fn put_tools(&mut self, tools: Vec<Arc<RawValue>>, replace: bool) {
+        let legacy = self.is_legacy();
+        let target = if legacy { &mut self.additions.functions } else { &mut self.additions.tools };
+        self.edited |= !(target.is_empty() && tools.is_empty());
+        *target = tools;
+        self.additions.replace_tools = replace;
+    }
+
+    /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto` removes the field, which means the same; so does
+    /// a choice that the legacy form cannot say.
+    pub fn set_tool_choice(&mut self, choice: ToolChoice) {
+        if self.tool_choice() == choice {
+            return;
+        }
+        let (key, value) = if self.is_legacy() {
+            ("function_call", choice.to_legacy_value())
+        } else {
+            ("tool_choice", choice.to_value())
+        };
+        match value {
+            Some(value) => self.set(key, raw(&value)),
+            None => self.remove(key),
+        }
+    }
+
+    /// Appends the model's message as it came: unknown fields, reasoning and signatures included.
+    pub fn push_assistant(&mut self, message: &AssistantMessage) {
+        if !message.calls().is_empty() {
+            self.additions.legacy_calls = Some(message.is_legacy());
+        }
+        self.push(message.to_raw());
+    }
+
+    /// Appends the answer to a call: a `tool` message, or a `function` message where the call was made in the legacy form.
+    pub fn push_tool_result(&mut self, call: &Call, content: &str) {
+        let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
+        let message = if legacy {
+            raw(&Message::Function { name: &call.name, content })
+        } else {
+            raw(&Message::Tool { tool_call_id: &call.id, content })
+        };
+        self.push(message);
+    }
+
+    /// Appends a user message.
+    pub fn push_user(&mut self, text: &str) {
+        self.push(raw(&Message::User { content: text }));
+    }
+
+    /// Replaces `stream`; switched off, `stream_options` goes too, which upstreams refuse without it.
+    pub fn set_stream(&mut self, stream: bool) {
+        if self.stream != stream {
+            self.stream = stream;
+            self.set("stream", raw(&stream));
+        }
+        if !stream {
+            self.remove("stream_options");
+        }
+    }
+
+    /// The request with the wish for a usage chunk at the end of the stream (`stream_options.include_usage`).
+    #[must_use]
+    pub fn with_usage_chunk(&self) -> Self {
+        let mut request = self.clone();
+        let mut options: RawObject = self.fields.get_as("stream_options").unwrap_or_default();
+        options.set("include_usage", raw(&true));
+        request.set("stream_options", options.to_raw());
+        request
+    }
+
+    /// Removes `store` and `metadata`: for requests that the proxy makes on its own account.
+    pub fn forget_storage(&mut self) {
+        self.remove("store");
+        self.remove("metadata");
+    }
+
+    /// Was anything edited?
+    pub fn is_edited(&self) -> bool {
+        self.edited
+    }
+
+    /// The body to send: the very bytes received if nothing was edited.
+    pub fn to_bytes(&self) -> Bytes {
+        if !self.edited {
+            return self.original.clone();
+        }
+        let mut body = Vec::with_capacity(self.original.len() + 256);
+        match serde_json::to_writer(&mut body, &Edited(self)) {
+            Ok(()) => body.into(),
+            // Writing JSON that was read cannot fail; if it does, what was received is still the best to send.
+            Err(_) => self.original.clone(),
+        }
+    }
+
+    /// The whole as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
+    pub fn to_value(&self) -> Value {
+        crate::to_value(&self.to_bytes())
+    }
+
+    pub(super) fn set(&mut self, key: &str, value: Box<RawValue>) {
+        Arc::make_mut(&mut self.fields).set(key, value);
+        self.edited = true;
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.edited |= self.fields.contains(key) && Arc::make_mut(&mut self.fields).remove(key);
+    }
+
+    fn push(&mut self, message: Box<RawValue>) {
+        self.additions.messages.push(message.into());
+        self.edited = true;
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    User { content: &'a str },
+    Tool { tool_call_id: &'a str, content: &'a str },
+    Function { name: &'a str, content: &'a str },
+}
+
+/// The request as it is now: the client's fields in their order, arrays with what was appended.
+struct Edited<'a>(&'a ChatRequest);
+
+impl Serialize for Edited<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ChatRequest { fields, additions, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        let messages = fields.get("messages").filter(|_| !additions.notes.is_empty());
+        let noted = messages.and_then(|messages| notes::noted(messages, &additions.notes));
+        for (key, value) in fields.iter() {
+            let value = noted.as_deref().filter(|_| key == "messages").unwrap_or(value);
+            match additions.of(key) {
+                [] => map.serialize_entry(key, value)?,
+                added => {
+                    let before = Some(value).filter(|_| !additions.replace(key));
+                    map.serialize_entry(key, &joined::<S::Error>(before, added)?)?;
+                }
+            }
+        }
+        for (key, added) in additions.arrays() {
+            if !added.is_empty() && !fields.contains(key) {
+                map.serialize_entry(key, &joined::<S::Error>(None, added)?)?;
+            }
+        }
+        map.end()
+    }
+}
+
+fn joined<'a, E: Error>(array: Option<&'a RawValue>, added: &'a [Arc<RawValue>]) -> Result<Vec<&'a RawValue>, E> {
+    let mut items: Vec<&RawValue> = match present(array) {
+        Some(array) => serde_json::from_str(array.get()).map_err(E::custom)?,
+        None => Vec::new(),
+    };
+    items.extend(added.iter().map(|item| &**item));
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Completion;
+    use callwright_common::json::RawObject;
+    use callwright_types::Tool;
+    use callwright_types::tool::Owner;
+
+    fn request(text: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    fn tool(name: &str) -> Arc<WrittenTool> {
+        let parameters = Arc::new(json!({"type": "object"}));
+        let tool = Tool {
+            name: name.into(),
+            description: String::new(),
+            parameters: parameters.clone(),
+            free_text: false,
+            reads: None,
+            owner: Owner::Client,
+        };
+        Arc::new(WrittenTool::new(Arc::new(tool), parameters, false))
+    }
+
+    fn call(id: &str) -> Call {
+        Call { id: id.into(), name: "f".into(), arguments: "{}".into() }
+    }
+
+    fn message(text: &str) -> AssistantMessage {
+        let body = format!(r#"{{"choices":[{{"message":{text}}}]}}"#);
+        Completion::parse(body.into()).unwrap().choices()[0].message.clone()
+    }
+
+    #[test]
+    fn an_edit_leaves_every_other_field_its_text_and_place() {
+        let mut request =
+            request(r#"{"temperature": 1.50, "model":"alias","messages":[ {"role" : "user"} ],"x":1E2,"y":null}"#);
+        request.set_model("real");
+        assert_eq!(
+            request.to_bytes(),
+            r#"{"temperature":1.50,"model":"real","messages":[ {"role" : "user"} ],"x":1E2,"y":null}"#
+        );
+    }
+
+    #[test]
+    fn edits_that_change_nothing_are_no_edits() {
+        let text = r#"{"model":"m", "stream":false,"tool_choice":"auto"}"#;
+        let mut request = request(text);
+        request.set_model("m");
+        request.set_stream(false);
+        request.set_tool_choice(ToolChoice::Auto);
+        request.add_tools(&[]);
+        request.forget_storage();
+        assert!(!request.is_edited());
+        assert_eq!(request.to_bytes(), text);
+    }
+
+    #[test]
+    fn messages_are_appended_behind_the_untouched_ones() {
+        let mut request = request(r#"{"messages":[{"role":"user","content":null, "n":1.0}, {"role":"x"}],"k":1}"#);
+        request.push_assistant(&message(r#"{"role":"assistant","content":null,"reasoning":"r","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"signature":"s"}}]}"#));
+        request.push_tool_result(&call("a"), "no \"such\" tool");
+        request.push_user("again");
+        assert_eq!(
+            request.to_bytes(),
+            concat!(
+                r#"{"messages":[{"role":"user","content":null, "n":1.0},{"role":"x"},"#,
+                r#"{"role":"assistant","content":null,"reasoning":"r","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"signature":"s"}}]},"#,
+                r#"{"role":"tool","tool_call_id":"a","content":"no \"such\" tool"},{"role":"user","content":"again"}],"k":1}"#
+            )
+        );
+        assert_eq!(request.messages().len(), 5);
+    }
+
+    #[test]
+    fn minted_ids_go_back_with_the_message_so_that_results_can_name_them() {
+        let mut request = request(r#"{"messages":[]}"#);
+        let message = message(r#"{"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}"#);
+        request.push_assistant(&message);
+        request.push_tool_result(&message.calls()[0], "done");
+        let value = request.to_value();
+        assert_eq!(value["messages"][0]["role"], "assistant");
+        assert_eq!(value["messages"][0]["tool_calls"][0]["id"], value["messages"][1]["tool_call_id"]);
+        assert_eq!(value["messages"][1]["tool_call_id"], message.calls()[0].id);
+    }
+
+    #[test]
+    fn results_of_legacy_calls_are_function_messages() {
+        let mut request = request(r#"{"functions":[{"name":"f"}],"messages":[]}"#);
+        request.push_assistant(&message(
+            r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#,
+        ));
+        request.push_tool_result(&call("ignored"), "done");
+        request.add_tools(&[tool("g")]);
+        request.set_tool_choice(ToolChoice::Named("g".into()));
+        let value = request.to_value();
+        assert_eq!(value["messages"][1], json!({"role": "function", "name": "f", "content": "done"}));
+        assert_eq!(value["functions"][1], json!({"name": "g", "parameters": {"type": "object"}}));
+        assert_eq!(value["function_call"], json!({"name": "g"}));
+        assert_eq!(value.get("tools"), None);
+    }
+
+    #[test]
+    fn tools_are_added_behind_the_clients_or_as_a_new_field() {
+        let mut with = request(r#"{"tools":[{"type":"function", "function":{"name":"f"}}]}"#);
+        with.add_tools(&[tool("g")]);
+        assert_eq!(with.to_value()["tools"][1]["function"]["name"], "g");
+        assert_eq!(with.client_tools().len(), 1, "the client's own tools stay what they were");
+        for text in ["{}", r#"{"tools":null}"#, r#"{"tools":[]}"#] {
+            let mut without = request(text);
+            without.add_tools(&[tool("g"), tool("h")]);
+            let names = without.to_value()["tools"].as_array().map(Vec::len);
+            assert_eq!(names, Some(2), "{text}");
+        }
+    }
+
+    #[test]
+    fn tools_that_are_added_again_take_the_place_of_those_before() {
+        let mut request = request(r#"{"tools":[{"type":"function", "function":{"name":"f"}}]}"#);
+        request.add_tools(&[tool("g")]);
+        request.add_tools(&[tool("g"), tool("h")]);
+        let text = String::from_utf8(request.to_bytes().to_vec()).unwrap();
+        assert!(text.starts_with(r#"{"tools":[{"type":"function", "function":{"name":"f"}},"#), "{text}");
+        let names: Vec<_> = request.to_value()["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["function"]["name"].clone())
+            .collect();
+        assert_eq!(names, ["f", "g", "h"]);
+    }
+
+    #[test]
+    fn tools_are_sent_in_the_order_given_the_clients_own_to_the_byte() {
+        let mut request = request(r#"{"tools":[{"a": 1.0},{"b":2},{"c" :3}],"tool_choice":"auto","x":1}"#);
+        request.send_tools(&[SentTool::Own(2), SentTool::Added(tool("g")), SentTool::Own(0), SentTool::Own(9)]);
+        let text = String::from_utf8(request.to_bytes().to_vec()).unwrap();
+        let added = tool("g").text().to_owned();
+        assert_eq!(text, format!(r#"{{"tools":[{{"c" :3}},{added},{{"a": 1.0}}],"tool_choice":"auto","x":1}}"#));
+        request.send_tools(&[]);
+        assert_eq!(request.to_bytes(), r#"{"x":1}"#);
+    }
+
+    #[test]
+    fn auto_removes_the_choice_and_others_replace_it() {
+        let mut request = request(r#"{"tool_choice":"required","tools":[]}"#);
+        request.set_tool_choice(ToolChoice::Auto);
+        assert_eq!(request.to_bytes(), r#"{"tools":[]}"#);
+        request.set_tool_choice(ToolChoice::None);
+        assert_eq!(request.to_bytes(), r#"{"tools":[],"tool_choice":"none"}"#);
+    }
+
+    #[test]
+    fn a_request_that_no_longer_streams_has_no_stream_options() {
+        let mut request =
+            request(r#"{"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{}}"#);
+        request.set_stream(false);
+        request.forget_storage();
+        assert_eq!(request.to_bytes(), r#"{"stream":false}"#);
+        assert!(!request.is_stream());
+    }
+
+    fn field() -> impl Strategy<Value = (String, String)> {
+        let key = prop_oneof![
+            "x[a-z_é]{1,5}",
+            Just("model".to_owned()),
+            Just("temperature".to_owned()),
+            Just("store".to_owned())
+        ];
+        let value = prop_oneof![
+            Just("null".to_owned()),
+            Just("\"\"".to_owned()),
+            Just("-0.0".to_owned()),
+            Just("1.50E+2".to_owned()),
+            Just("123456789012345678901234567890".to_owned()),
+            Just("[ 1 , {\"a\" : null,\"a\":2} ]".to_owned()),
+            Just("\"\\u0041\\/\"".to_owned()),
+        ];
+        (key, value)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(3), failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn edits_keep_every_other_field_in_order_and_to_the_byte(fields in prop::collection::vec(field(), 0..8)) {
+            let fields: Vec<_> = fields.into_iter().filter(|(key, value)| key != "model" || value.starts_with('"')).collect();
+            let members: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\" : {value}")).collect();
+            let mut edited = request(&format!("{{ {} }}", members.join(" ,\n")));
+            prop_assert_eq!(edited.to_bytes(), edited.original.clone());
+            edited.set_model("chosen");
+            edited.push_user("hello");
+            edited.forget_storage();
+            let written = RawObject::parse_bytes(&edited.to_bytes()).unwrap();
+            let others = |key: &str| !matches!(key, "model" | "messages" | "store");
+            let expected: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).filter(|(key, _)| others(key)).collect();
+            let kept: Vec<_> = written.iter().map(|(key, value)| (key, value.get())).filter(|(key, _)| others(key)).collect();
+            prop_assert_eq!(kept, expected);
+            let read_back = ChatRequest::parse(edited.to_bytes()).unwrap();
+            prop_assert_eq!(read_back.model(), "chosen");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The conversation inside a request.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde_json::value::RawValue;
+
+use super::ChatRequest;
+use crate::content::text_of;
+use crate::fields::{Fields, present};
+use callwright_types::{Call, Message, Speaker};
+
+/// One message of a request, read as far as the proxy needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageView<'a> {
+    /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty where it is missing.
+    pub role: Cow<'a, str>,
+    /// The text of a string content, or the text parts of a multi-part content joined with newlines; `None` where there is none.
+    pub text: Option<Cow<'a, str>>,
+    /// The calls that an assistant message makes, in order; what a call lacks is empty.
+    pub calls: Vec<Call>,
+    /// The id of the call that a tool message answers.
+    pub tool_call_id: Option<Cow<'a, str>>,
+    /// `name`: of a participant or, with role `function`, of the function.
+    pub name: Option<Cow<'a, str>>,
+}
+
+impl ChatRequest {
+    /// The messages, those that were pushed included. Elements that are no objects are left out: the upstream judges them.
+    pub fn messages(&self) -> Vec<MessageView<'_>> {
+        let pushed = self.additions.messages.iter().map(|message| &**message);
+        self.client_messages().into_iter().chain(pushed).filter_map(view).collect()
+    }
+
+    /// May a message make calls? Looks for the names of their fields alone, without reading the messages.
+    pub fn may_have_calls(&self) -> bool {
+        let text = present(self.fields.get("messages")).map_or("", RawValue::get).as_bytes();
+        let names = ["\"tool_calls\"", "\"function_call\""];
+        !self.additions.messages.is_empty()
+            || names.iter().any(|name| memchr::memmem::find(text, name.as_bytes()).is_some())
+    }
+
+    /// The roles and texts of the client's messages up to and including the first of a user: what tells one conversation from
+    /// another.
+    pub fn first_messages_text(&self) -> String {
+        let mut text = String::new();
+        for message in self.client_messages().into_iter().filter_map(view) {
+            let _ = writeln!(text, "{}: {}", message.role, message.text.as_deref().unwrap_or_default());
+            if message.role == "user" {
+                break;
+            }
+        }
+        text
+    }
+
+    pub(super) fn client_messages(&self) -> Vec<&RawValue> {
+        let messages = present(self.fields.get("messages"));
+        messages.and_then(|messages| serde_json::from_str(messages.get()).ok()).unwrap_or_default()
+    }
+}
+
+impl From<MessageView<'_>> for Message {
+    fn from(view: MessageView<'_>) -> Self {
+        let speaker = match view.role.as_ref() {
+            "user" => Speaker::User,
+            "assistant" => Speaker::Model,
+            "tool" | "function" => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        Self {
+            speaker,
+            text: view.text.map(Cow::into_owned).unwrap_or_default(),
+            calls: view.calls,
+            answers: view.tool_call_id.map(Cow::into_owned),
+            name: view.name.map(Cow::into_owned),
+        }
+    }
+}
+
+/// Reads a message; `None` for what is no object.
+pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
+    let fields = Fields::parse(message.get())?;
+    let listed = fields.items("tool_calls").unwrap_or_default();
+    let legacy = fields.object("function_call").map(|function| call_of(String::new(), Some(&function)));
+    let calls = listed.into_iter().filter_map(call).chain(legacy).collect();
+    Some(MessageView {
+        role: fields.string("role").unwrap_or_default(),
+        text: fields.get("content").and_then(|content| text_of(content, "\n")),
+        calls,
+        tool_call_id: fields.string("tool_call_id"),
+        name: fields.string("name"),
+    })
+}
+
+fn call(call: &RawValue) -> Option<Call> {
+    let fields = Fields::parse(call.get())?;
+    let id = fields.string("id").unwrap_or_default().into_owned();
+    Some(call_of(id, fields.object("function").or_else(|| fields.object("custom")).as_ref()))
+}
+
+fn call_of(id: String, function: Option<&Fields<'_>>) -> Call {
+    let text = |key: &str| function.and_then(|function| function.string(key)).unwrap_or_default().into_owned();
+    let arguments = function.and_then(|function| function.string("arguments").or_else(|| function.string("input")));
+    Call { id, name: text("name"), arguments: arguments.unwrap_or_default().into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    const TEXT: &str = r#"{"messages":[
+        {"role":"system","content":"Be brief."},
+        {"role":"user","content":[{"type":"text","text":"Where is"},{"type":"image_url"},{"type":"text","text":"Ulm?"}]},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f"}},{"id":"b"}]},
+        {"role":"tool","tool_call_id":"a","content":""},
+        7,
+        {"role":"user","content":"And Bonn?"}]}"#;
+
+    #[test]
+    fn messages_are_viewed_with_their_texts_and_ids() {
+        let request = ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap();
+        let messages = request.messages();
+        let roles: Vec<&str> = messages.iter().map(|message| message.role.as_ref()).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool", "user"]);
+        assert_eq!(messages[1].text.as_deref(), Some("Where is\nUlm?"));
+        assert_eq!((messages[2].text.as_deref(), messages[2].calls.len()), (None, 2));
+        assert_eq!((messages[2].calls[0].name.as_str(), messages[2].calls[1].id.as_str()), ("f", "b"));
+        assert_eq!((messages[3].text.as_deref(), messages[3].tool_call_id.as_deref()), (Some(""), Some("a")));
+    }
+
+    #[test]
+    fn a_request_without_calls_is_told_at_a_glance() {
+        assert!(ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap().may_have_calls());
+        let text = r#"{"messages":[{"role":"user","content":"Hi"}],"tools":[]}"#;
+        assert!(!ChatRequest::parse(Bytes::from_static(text.as_bytes())).unwrap().may_have_calls());
+    }
+
+    #[test]
+    fn a_conversation_is_told_by_its_messages_up_to_the_first_user() {
+        let request = ChatRequest::parse(Bytes::from_static(TEXT.as_bytes())).unwrap();
+        assert_eq!(request.first_messages_text(), "system: Be brief.\nuser: Where is\nUlm?\n");
+    }
+}

@@ -1,0 +1,272 @@
+//! A chat completion request: read in place, edited field by field.
+
+mod edit;
+mod messages;
+mod notes;
+mod rejoin;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+pub use messages::MessageView;
+pub(super) use messages::view;
+
+use super::fields::{Fields, present, string};
+use super::tools::{read_legacy_tool, read_tool};
+use super::{RequestError, ToolChoice};
+use callwright_common::json::RawObject;
+use callwright_types::Tool;
+
+/// The body of `POST /v1/chat/completions` (API reference, "Create chat completion"). What is not edited keeps its bytes and
+/// its order; a request that was never edited is sent on as the very bytes received.
+#[derive(Debug, Clone)]
+pub struct ChatRequest {
+    original: Bytes,
+    /// Shared by the copies of a request until one of them is edited.
+    fields: Arc<RawObject>,
+    model: String,
+    stream: bool,
+    choice_count: u32,
+    additions: edit::Additions,
+    edited: bool,
+}
+
+impl ChatRequest {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// When it is not a JSON object, or a field that the proxy acts on has a type that no upstream accepts. Fields that are absent
+    /// or unknown are the upstream's to judge.
+    pub fn parse(body: Bytes) -> Result<Self, RequestError> {
+        let fields = RawObject::parse_bytes(&body).map_err(|error| unreadable(&error))?;
+        for key in ["messages", "tools", "functions"] {
+            if present(fields.get(key)).is_some_and(|value| !value.get().starts_with('[')) {
+                return Err(wrong_type(key, "an array"));
+            }
+        }
+        let model = match present(fields.get("model")) {
+            Some(value) => string(value).ok_or_else(|| wrong_type("model", "a string"))?.into_owned(),
+            None => String::new(),
+        };
+        let stream = scalar(&fields, "stream", "true or false")?.unwrap_or(false);
+        let choice_count = choice_count(&fields)?;
+        let additions = edit::Additions::default();
+        Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
+    }
+
+    /// Bytes of the body as it came.
+    pub fn size(&self) -> usize {
+        self.original.len()
+    }
+
+    /// `model`; empty where the request names none.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// `stream: true`.
+    pub fn is_stream(&self) -> bool {
+        self.stream
+    }
+
+    /// `n`, 1 where it is absent.
+    pub fn choice_count(&self) -> u32 {
+        self.choice_count
+    }
+
+    /// The tokens that the answer may have over all its choices: `max_completion_tokens`, else `max_tokens`; `None` where the request does not say.
+    pub fn max_answer_tokens(&self) -> Option<u64> {
+        let limit = |key| self.fields.get_as::<u64>(key);
+        let of_choice = limit("max_completion_tokens").or_else(|| limit("max_tokens"))?;
+        Some(of_choice.saturating_mul(u64::from(self.choice_count)))
+    }
+
+    /// `stream_options.include_usage`.
+    pub fn wants_usage_chunk(&self) -> bool {
+        let options = present(self.fields.get("stream_options")).and_then(|value| Fields::parse(value.get()));
+        options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
+    }
+
+    /// `logprobs: true`.
+    pub fn wants_logprobs(&self) -> bool {
+        self.fields.get_as("logprobs").unwrap_or(false)
+    }
+
+    /// `parallel_tool_calls`, true where it is absent.
+    pub fn parallel_tool_calls(&self) -> bool {
+        self.fields.get_as("parallel_tool_calls").unwrap_or(true)
+    }
+
+    /// Does `response_format` ask for JSON?
+    pub fn wants_json(&self) -> bool {
+        let format = present(self.fields.get("response_format")).and_then(|value| Fields::parse(value.get()));
+        let kind = format.as_ref().and_then(|format| format.string("type"));
+        matches!(kind.as_deref(), Some("json_object" | "json_schema"))
+    }
+
+    /// `tool_choice`, or the legacy `function_call`.
+    pub fn tool_choice(&self) -> ToolChoice {
+        let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
+        present(self.fields.get(key)).map(ToolChoice::read).unwrap_or_default()
+    }
+
+    /// Does the request use the legacy `functions` or `function_call`, and not `tools`?
+    pub fn is_legacy(&self) -> bool {
+        let has = |key| present(self.fields.get(key)).is_some();
+        !has("tools") && (has("functions") || has("function_call"))
+    }
+
+    /// The JSON text of the client's own `tools` (or legacy `functions`): a cache key for what is made from them.
+    pub fn tools_text(&self) -> Option<&str> {
+        let value = present(self.fields.get("tools")).or_else(|| present(self.fields.get("functions")));
+        value.map(RawValue::get)
+    }
+
+    /// The client's own tools. A tool without a readable name is left out: the upstream judges it. Tools of another type
+    /// than `function` are marked as free text.
+    pub fn client_tools(&self) -> Vec<Tool> {
+        self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
+    }
+
+    /// The elements of the client's own list of tools, each with its JSON text and, where it has a readable name, the tool.
+    pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
+        let read = if present(self.fields.get("tools")).is_some() { read_tool } else { read_legacy_tool };
+        self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
+    }
+
+    fn tool_elements(&self) -> Vec<&RawValue> {
+        self.tools_text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+}
+
+/// The position is told, the text is not: error messages may end up in logs.
+fn unreadable(error: &serde_json::Error) -> RequestError {
+    let (line, column) = (error.line(), error.column());
+    let message = match error.classify() {
+        serde_json::error::Category::Data => "The request body is not a JSON object in UTF-8.".to_owned(),
+        serde_json::error::Category::Eof => "The request body ends in the middle of its JSON.".to_owned(),
+        _ => format!("The request body is not valid JSON: see line {line}, column {column}."),
+    };
+    RequestError { message, param: None, code: None }
+}
+
+fn wrong_type(key: &str, expected: &str) -> RequestError {
+    RequestError {
+        message: format!("Invalid type for '{key}': expected {expected}."),
+        param: Some(key.to_owned()),
+        code: Some("invalid_type".to_owned()),
+    }
+}
+
+fn scalar<T: for<'a> Deserialize<'a>>(
+    fields: &RawObject,
+    key: &str,
+    expected: &str,
+) -> Result<Option<T>, RequestError> {
+    let Some(value) = present(fields.get(key)) else { return Ok(None) };
+    serde_json::from_str(value.get()).map(Some).map_err(|_| wrong_type(key, expected))
+}
+
+fn choice_count(fields: &RawObject) -> Result<u32, RequestError> {
+    const EXPECTED: &str = "a whole number from 1";
+    let count: f64 = scalar(fields, "n", EXPECTED)?.unwrap_or(1.0);
+    if count.fract() != 0.0 || count < 1.0 || count > f64::from(u32::MAX) {
+        return Err(wrong_type("n", EXPECTED));
+    }
+    Ok(count as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(text: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap()
+    }
+
+    fn error(text: &str) -> RequestError {
+        ChatRequest::parse(Bytes::copy_from_slice(text.as_bytes())).unwrap_err()
+    }
+
+    #[test]
+    fn a_request_that_nobody_edits_gives_back_its_very_bytes() {
+        let text = "{ \"model\" :\"m\",\n \"seed\": 1.50e3, \"model\":\"m2\",\"messages\":[ ] , \"x\":null}\n";
+        let body = Bytes::copy_from_slice(text.as_bytes());
+        let request = ChatRequest::parse(body.clone()).unwrap();
+        assert_eq!(request.to_bytes().as_ptr(), body.as_ptr());
+        assert_eq!(request.model(), "m2");
+        assert!(!request.is_edited());
+    }
+
+    #[test]
+    fn absent_and_null_fields_have_the_documented_defaults() {
+        for text in ["{}", r#"{"model":null,"n":null,"stream":null,"messages":null,"tools":null,"logprobs":null}"#] {
+            let request = request(text);
+            assert_eq!((request.model(), request.is_stream(), request.choice_count()), ("", false, 1));
+            assert!(request.parallel_tool_calls() && !request.wants_logprobs() && !request.wants_usage_chunk());
+            assert!(!request.wants_json());
+            assert!(request.tools_text().is_none() && request.client_tools().is_empty() && !request.is_legacy());
+            assert_eq!(request.tool_choice(), ToolChoice::Auto);
+            assert!(request.messages().is_empty());
+        }
+    }
+
+    #[test]
+    fn set_fields_are_read() {
+        let request = request(
+            r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"n":2,"logprobs":true,
+                "parallel_tool_calls":false,"tool_choice":"required","response_format":{"type":"json_object"},
+                "tools":[{"type":"function","function":{"name":"f"}},{"type":"function"}]}"#,
+        );
+        assert!(request.is_stream() && request.wants_usage_chunk() && request.wants_logprobs());
+        assert!(request.wants_json());
+        assert_eq!((request.choice_count(), request.parallel_tool_calls()), (2, false));
+        assert_eq!(request.tool_choice(), ToolChoice::Required);
+        let names: Vec<String> = request.client_tools().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["f"]);
+    }
+
+    #[test]
+    fn legacy_requests_are_known_by_their_fields() {
+        let legacy = request(r#"{"functions":[{"name":"f","parameters":{}}],"function_call":{"name":"f"}}"#);
+        assert!(legacy.is_legacy());
+        assert_eq!(legacy.tool_choice(), ToolChoice::Named("f".into()));
+        assert_eq!(legacy.client_tools().len(), 1);
+        assert_eq!(legacy.tools_text(), Some(r#"[{"name":"f","parameters":{}}]"#));
+        assert!(!request(r#"{"tools":[],"functions":[]}"#).is_legacy());
+    }
+
+    #[test]
+    fn bodies_that_are_no_json_object_are_refused_without_quoting_them() {
+        for text in ["", "[]", "canary", "{\"a\":canary}", "{\"a\":\"canary\"", "\"canary\"", "{} {}"] {
+            let error = error(text);
+            assert!(!error.message.contains("canary") && error.param.is_none(), "{text}: {error}");
+        }
+        assert!(ChatRequest::parse(Bytes::from_static(b"{\"a\":\"\xff\"}")).is_err());
+    }
+
+    #[test]
+    fn fields_of_the_wrong_type_are_named() {
+        for (text, param) in [
+            (r#"{"model":5}"#, "model"),
+            (r#"{"messages":{}}"#, "messages"),
+            (r#"{"tools":"f"}"#, "tools"),
+            (r#"{"stream":"yes"}"#, "stream"),
+            (r#"{"n":0}"#, "n"),
+            (r#"{"n":1.5}"#, "n"),
+            (r#"{"n":1e300}"#, "n"),
+        ] {
+            assert_eq!(error(text).param.as_deref(), Some(param), "{text}");
+        }
+        assert_eq!(request(r#"{"n":3.0}"#).choice_count(), 3);
+    }
+
+    #[test]
+    fn deep_nesting_is_passed_on_without_recursion() {
+        let text = format!("{{\"x\":{}{}}}", "[".repeat(200_000), "]".repeat(200_000));
+        assert_eq!(request(&text).to_bytes(), text);
+    }
+}

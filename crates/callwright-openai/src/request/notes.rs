@@ -1,0 +1,124 @@
+//! Notes: what is added behind the text of messages that the client sent.
+//!
+//! They are kept beside the messages and joined to them when the request is written, so that whoever reads the conversation sees what
+//! was said and not what was added.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use super::ChatRequest;
+use crate::completion::object;
+use crate::fields::{Fields, present};
+use callwright_common::json::{RawObject, raw};
+
+/// What stands between a text and the note behind it.
+const SEPARATOR: &str = "\n\n";
+
+impl ChatRequest {
+    /// Adds a note behind the text of a message, by its place among [`ChatRequest::messages`], in what is sent. The text stays as it is,
+    /// to the byte, and first; a content of several parts gets one more. A second note of a message stands behind the first. A content that is neither stays without.
+    pub fn add_note(&mut self, place: usize, note: String) {
+        let known = self.additions.notes.entry(place).or_default();
+        if !known.is_empty() {
+            known.push_str(SEPARATOR);
+        }
+        known.push_str(&note);
+        self.edited = true;
+    }
+}
+
+/// The array of messages with their notes, by the messages' places; `None` where it cannot be read.
+pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Option<Box<RawValue>> {
+    let mut messages: Vec<Box<RawValue>> = serde_json::from_str(messages.get()).ok()?;
+    let counted = messages.iter_mut().filter(|message| Fields::parse(message.get()).is_some());
+    for (place, message) in counted.enumerate() {
+        if let Some(with_note) = notes.get(&place).and_then(|note| with_note(message, note)) {
+            *message = with_note;
+        }
+    }
+    Some(raw(&messages))
+}
+
+fn with_note(message: &RawValue, note: &str) -> Option<Box<RawValue>> {
+    let mut fields = RawObject::parse(message.get()).ok()?;
+    let content = match present(fields.get("content")).map(RawValue::get) {
+        None => raw(note),
+        Some(text) if text.starts_with('"') => {
+            // Spliced, so that whatever the text escapes stays as it was escaped.
+            let note = raw(&format!("{SEPARATOR}{note}"));
+            let joined = format!("{}{}", text.strip_suffix('"')?, note.get().strip_prefix('"')?);
+            RawValue::from_string(joined).ok()?
+        }
+        Some(parts) => {
+            let mut parts: Vec<Box<RawValue>> = serde_json::from_str(parts).ok()?;
+            parts.push(object([("type", raw("text")), ("text", raw(note))]).to_raw());
+            raw(&parts)
+        }
+    };
+    fields.set("content", content);
+    Some(fields.to_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::KeptPart;
+
+    fn request(messages: &str) -> ChatRequest {
+        ChatRequest::parse(Bytes::from(format!(r#"{{"model":"m","messages":{messages},"n":1}}"#))).unwrap()
+    }
+
+    fn sent(messages: &str, place: usize) -> String {
+        let mut request = request(messages);
+        request.add_note(place, "see \"this\"".to_owned());
+        String::from_utf8(request.to_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_text_stays_first_and_to_the_byte() {
+        assert_eq!(
+            sent(r#"[7,{"role":"user"},{"role":"tool", "x":1.0,"content":"\u0041\/\ud800"}]"#, 1),
+            r#"{"model":"m","messages":[7,{"role":"user"},{"role":"tool","x":1.0,"content":"\u0041\/\ud800\n\nsee \"this\""}],"n":1}"#
+        );
+    }
+
+    #[test]
+    fn parts_are_kept_and_get_one_more_and_no_content_becomes_the_note() {
+        let part = r#"{"type":"text","text":"see \"this\""}"#;
+        let parts = sent(r#"[{"role":"tool","content":[{"type":"text", "text":"a"},{"type":"image_url"}]}]"#, 0);
+        assert!(
+            parts.contains(&format!(r#""content":[{{"type":"text", "text":"a"}},{{"type":"image_url"}},{part}]"#)),
+            "{parts}"
+        );
+        for absent in [r#"{"role":"tool"}"#, r#"{"role":"tool","content":null}"#] {
+            assert!(sent(&format!("[{absent}]"), 0).contains(r#""content":"see \"this\"""#));
+        }
+        assert!(sent(r#"[{"role":"tool","content":5}]"#, 0).contains(r#""content":5}"#), "left to the upstream");
+    }
+
+    #[test]
+    fn readers_of_the_conversation_see_what_was_said() {
+        let mut request = request(r#"[{"role":"tool","content":"a"}]"#);
+        request.add_note(0, "b".to_owned());
+        assert_eq!(request.messages()[0].text.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn notes_move_with_their_messages_and_stand_before_what_is_pushed() {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let mut request = request(&format!(r#"[{call},{{"role":"tool","tool_call_id":"a","content":"x"}}]"#));
+        request.add_note(1, "note".to_owned());
+        let part: KeptPart = serde_json::from_str(
+            r#"{"before":[{"role":"user","content":"before"}],"calls":[{"client":"a"}],"results":{}}"#,
+        )
+        .unwrap();
+        request.rejoin(&BTreeMap::from([(0, part)]), "lost");
+        request.push_user("and now?");
+        let messages = request.to_value()["messages"].clone();
+        let contents: Vec<_> = messages.as_array().unwrap().iter().map(|message| message["content"].as_str()).collect();
+        assert_eq!(contents, [Some("before"), None, Some("x\n\nnote"), Some("and now?")]);
+    }
+}

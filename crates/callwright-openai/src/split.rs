@@ -1,0 +1,132 @@
+//! Chunks of which a part flows and a part is held.
+
+use super::Chunk;
+use super::chunk::carries_something;
+use super::fields::string;
+use callwright_common::json::{RawObject, raw};
+
+impl Chunk {
+    /// One chunk for each choice in it, with the index of the choice.
+    pub fn by_choice(&self) -> Vec<(u32, Chunk)> {
+        let indices = self.choice_indices();
+        if let [only] = indices.as_slice() {
+            return vec![(*only, self.clone())];
+        }
+        let of = |index: u32| self.with_choices(true, |choice, _| index_of(choice) == index);
+        indices.into_iter().filter_map(|index| Some((index, of(index)?))).collect()
+    }
+
+    /// The chunk without text, refusals aside; `None` if nothing is left but a role.
+    pub fn without_text(&self) -> Option<Chunk> {
+        self.with_choices(true, |choice, delta| {
+            delta.remove("content");
+            choice.remove("logprobs");
+            carries_something(delta)
+        })
+    }
+
+    /// The chunk of one choice in two: all that is in it up to the byte `at` of its text, and the rest of the text with the logprobs.
+    /// Nothing comes first where that would be no more than a role, or the text comes in parts, which cannot be cut.
+    pub fn cut_text(&self, at: usize) -> (Option<Chunk>, Chunk) {
+        let text = |delta: &RawObject| delta.get("content").and_then(string).map(|text| text.into_owned());
+        let first = self.with_choices(false, |choice, delta| {
+            let Some(text) = text(delta) else { return false };
+            match text.get(..at).filter(|text| !text.is_empty()) {
+                Some(text) => delta.set("content", raw(text)),
+                None => drop(delta.remove("content")),
+            }
+            choice.remove("logprobs");
+            carries_something(delta)
+        });
+        if first.is_none() {
+            return (None, self.clone());
+        }
+        let rest = self.with_choices(true, |_, delta| {
+            let text = text(delta).unwrap_or_default();
+            *delta = [("content".to_owned(), raw(text.get(at..).unwrap_or_default()))].into_iter().collect();
+            true
+        });
+        (first, rest.unwrap_or_else(|| self.clone()))
+    }
+
+    fn choice_indices(&self) -> Vec<u32> {
+        let mut indices = std::cell::RefCell::new(Vec::new());
+        self.with_choices(true, |choice, _| {
+            let index = index_of(choice);
+            if !indices.borrow().contains(&index) {
+                indices.borrow_mut().push(index);
+            }
+            true
+        });
+        std::mem::take(indices.get_mut())
+    }
+}
+
+fn index_of(choice: &RawObject) -> u32 {
+    choice.get_as("index").unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{SseEvent, StreamItem, read_item};
+
+    fn chunk(value: &Value) -> Chunk {
+        match read_item(&SseEvent { raw: Bytes::new(), data: Some(value.to_string()) }).unwrap() {
+            StreamItem::Chunk(chunk) => chunk,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn value(chunk: &Chunk) -> Value {
+        let event = chunk.to_event();
+        let text = std::str::from_utf8(&event).unwrap();
+        serde_json::from_str(text.strip_prefix("data: ").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_chunk_of_several_choices_becomes_several() {
+        let both = chunk(
+            &json!({"id": "c", "choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]}),
+        );
+        let parts = both.by_choice();
+        let seen: Vec<(u32, Value)> =
+            parts.iter().map(|(index, chunk)| (*index, value(chunk)["choices"].clone())).collect();
+        assert_eq!(seen[0], (1, json!([{"index": 1, "delta": {"content": "b"}}])));
+        assert_eq!(seen[1], (0, json!([{"index": 0, "delta": {"content": "a"}}])));
+        let one = chunk(&json!({"id": "c", "x": 1, "choices": [{"delta": {"content": "b"}}]}));
+        assert_eq!((one.by_choice()[0].0, value(&one.by_choice()[0].1)), (0, value(&one)));
+    }
+
+    #[test]
+    fn a_text_is_cut_and_what_stands_beside_it_flows() {
+        let mixed = chunk(
+            &json!({"id": "c", "choices": [{"index": 0, "delta": {"content": "aü[", "reasoning": "hm"}, "logprobs": {"content": []}}]}),
+        );
+        let cut = |at| {
+            let (first, rest) = mixed.cut_text(at);
+            (first.map(|chunk| value(&chunk)["choices"][0].clone()), value(&rest)["choices"][0].clone())
+        };
+        let logprobs = json!({"content": []});
+        assert_eq!(
+            cut(3),
+            (
+                Some(json!({"index": 0, "delta": {"content": "aü", "reasoning": "hm"}})),
+                json!({"index": 0, "delta": {"content": "["}, "logprobs": logprobs})
+            )
+        );
+        assert_eq!(cut(0).0, Some(json!({"index": 0, "delta": {"reasoning": "hm"}})));
+        assert_eq!(cut(0).1["delta"], json!({"content": "aü["}));
+        let whole = |delta: Value| {
+            let chunk = chunk(&json!({"id": "c", "choices": [{"index": 0, "delta": delta}]}));
+            let (first, rest) = chunk.cut_text(0);
+            assert_eq!((first.is_none(), value(&rest)), (true, value(&chunk)));
+            assert!(chunk.without_text().is_none());
+        };
+        whole(json!({"role": "assistant", "content": "["}));
+        whole(json!({"content": [{"type": "text", "text": "ab"}]}));
+    }
+}

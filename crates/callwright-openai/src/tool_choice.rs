@@ -1,0 +1,137 @@
+//! The request's `tool_choice`, and the legacy `function_call`.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::fields::{Fields, string};
+
+/// Which tools the model may or must call (API reference, `tool_choice`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides; also where the field is absent or unreadable.
+    #[default]
+    Auto,
+    /// No calls.
+    None,
+    /// At least one call.
+    Required,
+    /// A call of this tool.
+    Named(String),
+    /// Calls of these tools only.
+    Allowed {
+        /// At least one call of them, rather than the model's decision.
+        required: bool,
+        /// The tools' names.
+        names: Vec<String>,
+    },
+}
+
+impl ToolChoice {
+    /// Reads `tool_choice` or `function_call`.
+    pub(super) fn read(value: &RawValue) -> Self {
+        if let Some(word) = string(value) {
+            return match word.as_ref() {
+                "none" => Self::None,
+                // `any` is the word of some other providers.
+                "required" | "any" => Self::Required,
+                _ => Self::Auto,
+            };
+        }
+        Fields::parse(value.get()).and_then(|object| Self::read_object(&object)).unwrap_or_default()
+    }
+
+    fn read_object(object: &Fields<'_>) -> Option<Self> {
+        if object.string("type").as_deref() == Some("allowed_tools") {
+            // The members stand in an object of their own; some clients send them flat.
+            return match object.object("allowed_tools") {
+                Some(inner) => Self::read_allowed(&inner),
+                None => Self::read_allowed(object),
+            };
+        }
+        name_in(object).map(Self::Named)
+    }
+
+    fn read_allowed(object: &Fields<'_>) -> Option<Self> {
+        let tools = object.items("tools")?;
+        let names = tools.into_iter().filter_map(|tool| name_in(&Fields::parse(tool.get())?)).collect();
+        Some(Self::Allowed { required: object.string("mode").as_deref() == Some("required"), names })
+    }
+
+    /// The names of the tools that may be called, where the choice names some.
+    pub fn allowed(&self) -> Option<&[String]> {
+        match self {
+            Self::Named(name) => Some(std::slice::from_ref(name)),
+            Self::Allowed { names, .. } => Some(names),
+            Self::Auto | Self::None | Self::Required => None,
+        }
+    }
+
+    /// The value of `tool_choice`; `None` where the field is left out.
+    pub(super) fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            Self::Auto => return None,
+            Self::None => json!("none"),
+            Self::Required => json!("required"),
+            Self::Named(name) => function(name),
+            Self::Allowed { required, names } => json!({
+                "type": "allowed_tools",
+                "allowed_tools": {
+                    "mode": if *required { "required" } else { "auto" },
+                    "tools": names.iter().map(|name| function(name)).collect::<Vec<_>>(),
+                },
+            }),
+        })
+    }
+
+    /// The value of the legacy `function_call`, which knows neither `required` nor a list of tools.
+    pub(super) fn to_legacy_value(&self) -> Option<Value> {
+        match self {
+            Self::None => Some(json!("none")),
+            Self::Named(name) => Some(json!({ "name": name })),
+            Self::Auto | Self::Required | Self::Allowed { .. } => None,
+        }
+    }
+}
+
+fn function(name: &str) -> Value {
+    json!({ "type": "function", "function": { "name": name } })
+}
+
+/// The name in `{"function": {"name"}}`, `{"custom": {"name"}}` or the legacy `{"name"}`.
+fn name_in(object: &Fields<'_>) -> Option<String> {
+    let inner = object.object("function").or_else(|| object.object("custom"));
+    inner.as_ref().unwrap_or(object).string("name").map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: &Value) -> ToolChoice {
+        ToolChoice::read(&callwright_common::json::raw(value))
+    }
+
+    #[test]
+    fn every_choice_is_read_back() {
+        let named = ToolChoice::Named("f".into());
+        let allowed = ToolChoice::Allowed { required: true, names: vec!["f".into(), "g".into()] };
+        for choice in [ToolChoice::None, ToolChoice::Required, named.clone(), allowed] {
+            assert_eq!(read(&choice.to_value().unwrap()), choice);
+        }
+        assert_eq!(read(&named.to_legacy_value().unwrap()), named);
+        assert_eq!(ToolChoice::Auto.to_value(), None);
+        assert_eq!(ToolChoice::Required.to_legacy_value(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_leaves_the_model_to_decide() {
+        for value in [json!("auto"), json!("whatever"), json!(5), json!({"type": "function"}), json!([])] {
+            assert_eq!(read(&value), ToolChoice::Auto, "{value}");
+        }
+    }
+
+    #[test]
+    fn custom_tools_can_be_named_too() {
+        assert_eq!(read(&json!({"type": "custom", "custom": {"name": "sql"}})), ToolChoice::Named("sql".into()));
+    }
+}

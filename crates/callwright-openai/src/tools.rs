@@ -1,0 +1,182 @@
+//! The request's tools: the client's read, the catalog's written.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::fields::Fields;
+use callwright_common::json::raw;
+use callwright_types::Tool;
+use callwright_types::tool::Owner;
+
+/// Reads one element of `tools`; `None` where it has no readable name.
+pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
+    let element = Fields::parse(element.get())?;
+    let kind = element.string("type").unwrap_or(Cow::Borrowed("function"));
+    // The description stands under a member called like the type (`function`, `custom`); some servers also take it flat.
+    let inner = element.object(&kind).or_else(|| element.object("function"));
+    let mut tool = read_function(inner.as_ref().unwrap_or(&element))?;
+    tool.free_text = kind != "function";
+    Some(tool)
+}
+
+/// Reads one element of the legacy `functions`.
+pub(super) fn read_legacy_tool(element: &RawValue) -> Option<Tool> {
+    read_function(&Fields::parse(element.get())?)
+}
+
+fn read_function(function: &Fields<'_>) -> Option<Tool> {
+    Some(Tool {
+        name: function.string("name").filter(|name| !name.is_empty())?.into_owned(),
+        description: function.string("description").unwrap_or_default().into_owned(),
+        parameters: Arc::new(function.get_as("parameters").unwrap_or(Value::Null)),
+        free_text: false,
+        reads: None,
+        owner: Owner::Client,
+    })
+}
+
+/// One of the tools that go upstream.
+#[derive(Debug, Clone)]
+pub enum SentTool {
+    /// The client's own at this place of its list, as it came.
+    Own(usize),
+    /// One that is added.
+    Added(Arc<WrittenTool>),
+}
+
+/// A tool as requests carry it, written once however many of them do.
+#[derive(Debug)]
+pub struct WrittenTool {
+    tool: Arc<Tool>,
+    parameters: Arc<Value>,
+    description: Option<String>,
+    strict: bool,
+    element: OnceLock<Arc<RawValue>>,
+    legacy: OnceLock<Arc<RawValue>>,
+}
+
+impl WrittenTool {
+    /// The tool `tool`, whose schema the model is shown as `parameters`; `strict` holds its arguments to them while they are written.
+    pub fn new(tool: Arc<Tool>, parameters: Arc<Value>, strict: bool) -> Self {
+        Self { tool, parameters, description: None, strict, element: OnceLock::new(), legacy: OnceLock::new() }
+    }
+
+    /// The same, with another description than the tool's own for the model to read.
+    #[must_use]
+    pub fn described(self, description: String) -> Self {
+        Self { description: Some(description), element: OnceLock::new(), legacy: OnceLock::new(), ..self }
+    }
+
+    /// The JSON text of the tool as an element of `tools`.
+    pub fn text(&self) -> &str {
+        self.element(false).get()
+    }
+
+    /// The tool itself.
+    pub fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    /// In the form of `tools` or, `legacy`, of `functions`, which know no `strict`.
+    pub(super) fn element(&self, legacy: bool) -> &Arc<RawValue> {
+        let written = if legacy { &self.legacy } else { &self.element };
+        written.get_or_init(|| self.write(legacy).into())
+    }
+
+    fn write(&self, legacy: bool) -> Box<RawValue> {
+        let tool = &self.tool;
+        let parameters = Some(&*self.parameters).filter(|parameters| !parameters.is_null());
+        let description = self.description.as_ref().unwrap_or(&tool.description);
+        let description = Some(description.as_str()).filter(|description| !description.is_empty());
+        let strict = (self.strict && !legacy).then_some(true);
+        let function = Function { name: &tool.name, description, parameters, strict };
+        match (legacy, tool.free_text) {
+            (true, _) => raw(&function),
+            (false, false) => raw(&Element::Function { function }),
+            (false, true) => raw(&Element::Custom { custom: Function { parameters: None, strict: None, ..function } }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Element<'a> {
+    Function { function: Function<'a> },
+    Custom { custom: Function<'a> },
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Option<Tool> {
+        read_tool(&raw(value))
+    }
+
+    #[test]
+    fn a_function_is_read_and_written_back() {
+        let value = json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}});
+        let tool = read(&value).unwrap();
+        assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.free_text), ("f", "d", false));
+        let parameters = tool.parameters.clone();
+        let written = WrittenTool::new(Arc::new(tool), parameters, false);
+        assert_eq!(written.element(false).get(), value.to_string());
+        assert_eq!(written.element(true).get(), value["function"].to_string());
+    }
+
+    #[test]
+    fn another_description_is_shown_and_the_tool_keeps_its_own() {
+        let tool = read(&json!({"type": "function", "function": {"name": "f", "description": "d"}})).unwrap();
+        let written = WrittenTool::new(Arc::new(tool), Arc::new(Value::Null), false);
+        assert_eq!(written.text(), r#"{"type":"function","function":{"name":"f","description":"d"}}"#);
+        let written = written.described("more".to_owned());
+        assert_eq!(written.text(), r#"{"type":"function","function":{"name":"f","description":"more"}}"#);
+        assert_eq!(written.tool().description, "d");
+    }
+
+    #[test]
+    fn strict_and_the_schema_shown_are_written_and_the_tool_keeps_its_own() {
+        let tool =
+            read(&json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}})).unwrap();
+        let shown = json!({"type": "object", "properties": {}});
+        let written = WrittenTool::new(Arc::new(tool), Arc::new(shown.clone()), true);
+        let function = json!({"name": "f", "parameters": shown, "strict": true});
+        assert_eq!(written.element(false).get(), json!({"type": "function", "function": function}).to_string());
+        assert_eq!(written.element(true).get(), json!({"name": "f", "parameters": shown}).to_string());
+        assert_eq!(*written.tool().parameters, json!({"type": "object"}));
+    }
+
+    #[test]
+    fn tools_of_other_types_are_free_text() {
+        let custom = json!({"type": "custom", "custom": {"name": "sql", "format": {"type": "text"}}});
+        assert!(read(&custom).is_some_and(|tool| tool.free_text && tool.name == "sql"));
+        let builtin = json!({"type": "builtin_function", "function": {"name": "$search"}});
+        assert!(read(&builtin).is_some_and(|tool| tool.free_text && tool.name == "$search"));
+    }
+
+    #[test]
+    fn a_tool_without_parameters_has_null_and_one_without_name_is_left_out() {
+        let tool = read(&json!({"type": "function", "function": {"name": "f"}})).unwrap();
+        assert!(tool.parameters.is_null());
+        for value in [json!({"type": "function"}), json!({"type": "function", "function": {"name": ""}}), json!(7)] {
+            assert!(read(&value).is_none(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Token counts as answers carry them.
+
+use serde_json::value::RawValue;
+
+use super::fields::{Fields, present};
+use callwright_common::json::{RawObject, raw};
+use callwright_types::Usage;
+
+/// Reads a `usage` object; counts that are missing or no numbers are 0. `None` where there is no object.
+pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
+    let fields = Fields::parse(present(value)?.get())?;
+    let prompt_tokens = count(&fields, "prompt_tokens").unwrap_or(0);
+    let completion_tokens = count(&fields, "completion_tokens").unwrap_or(0);
+    let total_tokens = count(&fields, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
+    let details = fields.object("prompt_tokens_details");
+    let cached_tokens = details.and_then(|details| count(&details, "cached_tokens")).unwrap_or(0).min(prompt_tokens);
+    Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
+}
+
+/// A `usage` object with these counts; its other members, such as the details, stay.
+pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue> {
+    let mut object = value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default();
+    object.set("prompt_tokens", raw(&usage.prompt_tokens));
+    object.set("completion_tokens", raw(&usage.completion_tokens));
+    object.set("total_tokens", raw(&usage.total_tokens));
+    object.to_raw()
+}
+
+/// Some servers write counts as `12.0`.
+fn count(fields: &Fields<'_>, key: &str) -> Option<u64> {
+    fields.get_as::<u64>(key).or_else(|| {
+        let number: f64 = fields.get_as(key)?;
+        Some(number as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Usage> {
+        read_usage(Some(&serde_json::from_str::<Box<RawValue>>(text).unwrap()))
+    }
+
+    #[test]
+    fn counts_are_read_and_replaced_beside_their_details() {
+        let text = r#"{"prompt_tokens":3,"completion_tokens":4.0,"prompt_tokens_details":{"cached_tokens":1}}"#;
+        assert_eq!(
+            read(text),
+            Some(Usage { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, cached_tokens: 1 })
+        );
+        let value: Box<RawValue> = serde_json::from_str(text).unwrap();
+        let sum = Usage { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70, cached_tokens: 0 };
+        assert_eq!(
+            with_usage(Some(&value), sum).get(),
+            r#"{"prompt_tokens":30,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":1},"total_tokens":70}"#
+        );
+    }
+
+    #[test]
+    fn broken_counts_are_no_tokens() {
+        assert_eq!(read("null"), None);
+        assert_eq!(read("5"), None);
+        assert_eq!(read(r#"{"prompt_tokens":"many","completion_tokens":-1}"#), Some(Usage::default()));
+    }
+}

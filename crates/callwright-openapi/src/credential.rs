@@ -1,0 +1,270 @@
+//! What an operator gives so that a toolset's API accepts its calls.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use callwright_types::Secret;
+
+/// A credential for one security scheme: `[toolsets.NAME.credentials]` in the configuration.
+///
+/// In the file it is a text (the secret itself), `{ file = "..." }` (a file that holds it), or a table with `client_id` and
+/// `client_secret` (OAuth 2 client credentials).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Credential {
+    /// What is sent: the key (`apiKey`), `user:password` (HTTP basic) or the token (HTTP bearer, OAuth 2, OpenID Connect).
+    Fixed(SecretSource),
+    /// What a token is obtained with (RFC 6749 section 4.4).
+    Client(Box<ClientCredentials>),
+}
+
+/// Where a secret stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum SecretSource {
+    /// In the configuration, most often from the environment; empty: none.
+    Given(Secret),
+    /// In a file that is read for every use, so that a mounted secret may change at any time.
+    File {
+        /// Its path; relative paths start at the configuration file's folder.
+        file: String,
+    },
+}
+
+/// OAuth 2 client credentials, and how a token is asked for with them (RFC 6749 sections 2.3.1 and 4.4).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientCredentials {
+    /// The client's identifier.
+    pub client_id: String,
+    /// The client's secret.
+    pub client_secret: SecretSource,
+    /// Where tokens come from; empty: the document's `tokenUrl` of the client credentials flow.
+    pub token_url: String,
+    /// Scopes to ask for; absent: those that the operation's security names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Vec<String>>,
+    /// How the client shows its secret.
+    pub authentication: ClientAuthentication,
+    /// The `audience` parameter that some servers ask for; empty: none.
+    pub audience: String,
+    /// Further parameters of the token request, such as `resource` (RFC 8707).
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// How a client shows its secret to the token endpoint; the names are those of the OAuth registry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientAuthentication {
+    /// In the `Authorization` header (RFC 6749 section 2.3.1), which every server supports.
+    #[default]
+    ClientSecretBasic,
+    /// In the body.
+    ClientSecretPost,
+}
+
+impl Credential {
+    /// Is there anything to send? Whether a file can be read, or a token be had, shows only when it is tried.
+    pub fn is_given(&self) -> bool {
+        match self {
+            Self::Fixed(source) => source.is_given(),
+            Self::Client(client) => !client.client_id.is_empty() && client.client_secret.is_given(),
+        }
+    }
+
+    /// The paths of the files that it names, which relative ones are resolved through.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let source = match self {
+            Self::Fixed(source) => source,
+            Self::Client(client) => &mut client.client_secret,
+        };
+        match source {
+            SecretSource::File { file } => Some(file),
+            SecretSource::Given(_) => None,
+        }
+        .into_iter()
+    }
+}
+
+impl SecretSource {
+    /// Does it name a file or hold a secret that is not empty?
+    pub fn is_given(&self) -> bool {
+        match self {
+            Self::Given(secret) => !secret.is_empty(),
+            Self::File { .. } => true,
+        }
+    }
+}
+
+impl Default for SecretSource {
+    fn default() -> Self {
+        Self::Given(Secret::default())
+    }
+}
+
+impl From<Secret> for Credential {
+    fn from(secret: Secret) -> Self {
+        Self::Fixed(SecretSource::Given(secret))
+    }
+}
+
+/// The table form of a secret.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InFile {
+    file: String,
+}
+
+/// The table forms of a credential, told apart by `file`.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Table {
+    file: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<SecretSource>,
+    token_url: Option<String>,
+    scopes: Option<Vec<String>>,
+    authentication: Option<ClientAuthentication>,
+    audience: Option<String>,
+    parameters: Option<BTreeMap<String, String>>,
+}
+
+impl Table {
+    fn credential(self) -> Result<Credential, &'static str> {
+        let Some(file) = self.file else {
+            return Ok(Credential::Client(Box::new(ClientCredentials {
+                client_id: self.client_id.ok_or(
+                    "a table holds either `file`, or `client_id` and `client_secret` of OAuth 2 client credentials",
+                )?,
+                client_secret: self.client_secret.ok_or("`client_secret` is missing beside `client_id`")?,
+                token_url: self.token_url.unwrap_or_default(),
+                scopes: self.scopes,
+                authentication: self.authentication.unwrap_or_default(),
+                audience: self.audience.unwrap_or_default(),
+                parameters: self.parameters.unwrap_or_default(),
+            })));
+        };
+        let beside = self.client_id.is_some()
+            || self.client_secret.is_some()
+            || self.token_url.is_some()
+            || self.scopes.is_some()
+            || self.authentication.is_some()
+            || self.audience.is_some()
+            || self.parameters.is_some();
+        if beside {
+            return Err(
+                "beside `file` no other key has a meaning; `client_secret = { file = \"...\" }` reads a client's secret",
+            );
+        }
+        Ok(Credential::Fixed(SecretSource::File { file }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Credential {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = Credential;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a secret, `{ file = \"...\" }`, or a table with `client_id` and `client_secret`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Credential, E> {
+                Ok(Secret::new(text).into())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Credential, A::Error> {
+                Table::deserialize(MapAccessDeserializer::new(map))?.credential().map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = SecretSource;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a secret or `{ file = \"...\" }`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<SecretSource, E> {
+                Ok(SecretSource::Given(Secret::new(text)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretSource, A::Error> {
+                let InFile { file } = InFile::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(SecretSource::File { file })
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: serde_json::Value) -> Result<Credential, String> {
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_form_is_told_by_its_keys() {
+        assert_eq!(read(json!("k")).unwrap(), Secret::new("k").into());
+        let file = read(json!({"file": "/run/secrets/key"})).unwrap();
+        assert_eq!(file, Credential::Fixed(SecretSource::File { file: "/run/secrets/key".into() }));
+        let client = read(json!({"client_id": "me", "client_secret": {"file": "s"}, "scopes": [],
+            "authentication": "client_secret_post", "parameters": {"resource": "r"}}));
+        let Credential::Client(client) = client.unwrap() else { panic!("no client") };
+        assert_eq!((client.client_id.as_str(), client.scopes.as_deref()), ("me", Some(&[][..])));
+        assert_eq!(client.client_secret, SecretSource::File { file: "s".into() });
+        assert_eq!(client.authentication, ClientAuthentication::ClientSecretPost);
+    }
+
+    #[test]
+    fn what_is_none_of_the_forms_is_said_without_the_secret() {
+        for (value, says) in [
+            (json!({}), "`client_id`"),
+            (json!({"client_id": "me"}), "`client_secret` is missing"),
+            (json!({"file": "f", "client_id": "me"}), "beside `file`"),
+            (json!({"files": "f"}), "unknown field `files`"),
+            (json!({"client_id": "me", "client_secret": "canary", "authentication": "basic"}), "unknown variant"),
+            (json!(5), "a secret"),
+        ] {
+            let error = read(value.clone()).unwrap_err();
+            assert!(error.contains(says) && !error.contains("canary"), "{value}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_credential_shows_no_secret() {
+        let client = ClientCredentials {
+            client_id: "me".into(),
+            client_secret: SecretSource::Given(Secret::new("canary")),
+            ..ClientCredentials::default()
+        };
+        for credential in [Secret::new("canary").into(), Credential::Client(Box::new(client))] {
+            let shown = format!("{credential:?} {}", serde_json::to_string(&credential).unwrap());
+            assert!(!shown.contains("canary"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn an_empty_secret_is_none() {
+        assert!(!Credential::from(Secret::new("")).is_given() && Credential::from(Secret::new("k")).is_given());
+        assert!(!read(json!({"client_id": "me", "client_secret": ""})).unwrap().is_given());
+        assert!(!read(json!({"client_id": "", "client_secret": "s"})).unwrap().is_given());
+        assert!(read(json!({"file": "f"})).unwrap().is_given());
+    }
+}

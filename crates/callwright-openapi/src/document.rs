@@ -1,0 +1,313 @@
+//! A document in memory: raw JSON, its version, and the way from a `$ref` to what it means.
+
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{PercentDecode, percent_decode_str};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::detour::detour;
+use super::files::{Fetch, Files, Loader, Origin, Place, RemoteFile, SourceFile};
+use super::parse::other_kind;
+use super::{LoadError, ToolsetSettings};
+use callwright_common::json::{Pointer, scalar_text};
+
+/// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
+const MAX_REFERENCE_HOPS: usize = 32;
+
+/// An OpenAPI document as it was read: one file or several that refer to each other.
+pub(super) struct Document {
+    files: Files,
+    /// Which dialect of schemas it is written in.
+    pub(super) version: Version,
+}
+
+/// The versions of OpenAPI that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Version {
+    /// Swagger 2.0: schemas are a dialect of JSON Schema draft 4.
+    V2_0,
+    /// 3.0: schemas are a dialect of JSON Schema draft 5.
+    V3_0,
+    /// 3.1: schemas are JSON Schema 2020-12.
+    V3_1,
+    /// 3.2, and later versions of 3, which add to it: schemas as in 3.1.
+    V3_2,
+}
+
+/// A value of a document and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Located<'d> {
+    pub(super) value: &'d Value,
+    pub(super) at: Place<'d>,
+}
+
+/// Why a `$ref` leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum ReferenceError {
+    #[error("$ref `{0}` {1}")]
+    Unavailable(String, String),
+    #[error("$ref `{0}` names nothing in this document")]
+    Missing(String),
+    #[error("$ref `{0}` leads back to itself")]
+    Cycle(String),
+}
+
+impl Document {
+    /// Reads the OpenAPI document at `origin` with all its files.
+    ///
+    /// # Errors
+    /// Where its own file cannot be read, or is no OpenAPI document of a supported version.
+    pub(super) fn load(origin: Origin<'_>, settings: &ToolsetSettings, fetch: &dyn Fetch) -> Result<Self, LoadError> {
+        let mut loader = Loader::new(origin, settings, fetch);
+        let main = loader.main(origin, fetch)?;
+        let version = version(&main.root, &origin.to_path())?;
+        Ok(Self { files: loader.complete(main), version })
+    }
+
+    /// Takes `root` as the OpenAPI document at `path`, and reads its other files.
+    #[cfg(test)]
+    pub(super) fn new(root: Value, path: &Path) -> Result<Self, LoadError> {
+        let version = version(&root, path)?;
+        let settings = ToolsetSettings::default();
+        let mut loader = Loader::new(Origin::Path(path), &settings, &super::Offline);
+        let main = loader.value(root, path);
+        Ok(Self { files: loader.complete(main), version })
+    }
+
+    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    pub(super) fn other_files(&self) -> Vec<PathBuf> {
+        self.files.referred()
+    }
+
+    /// What is remarkable about the document as a whole: what had to be mended in its texts, and what it is that was not expected.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> =
+            self.files.remarks().map(|(file, remark)| format!("{} {remark}", file.name)).collect();
+        let version = self.member("openapi").and_then(|version| scalar_text(version.value)).unwrap_or_default();
+        if self.version == Version::V3_2 && !version.trim_start_matches(['v', 'V']).starts_with("3.2") {
+            remarks.push(format!("OpenAPI {version} is newer than 3.2, and is read as that"));
+        }
+        if self.member("paths").and_then(|paths| paths.value.as_object().map(Map::is_empty)).unwrap_or(true) {
+            let has_webhooks = self.member("webhooks").is_some();
+            let why = if has_webhooks { "; its webhooks are requests that the API makes, and no tools" } else { "" };
+            remarks.push(format!("the document names no path under `paths`, so there is nothing to call{why}"));
+        }
+        remarks
+    }
+
+    /// The files of the document that were fetched.
+    pub(super) fn remote_files(&self) -> &[RemoteFile] {
+        self.files.remote()
+    }
+
+    /// The whole of the document's first file.
+    pub(super) fn root(&self) -> Located<'_> {
+        Located { value: &self.files.main().root, at: Place::root(self.files.main()) }
+    }
+
+    /// The member `key` of the document itself.
+    pub(super) fn member<'d>(&'d self, key: &str) -> Option<Located<'d>> {
+        self.root().member(key)
+    }
+
+    /// Follows `$ref`s until something else than a reference is reached.
+    pub(super) fn follow<'d>(&'d self, start: Located<'d>) -> Result<Located<'d>, ReferenceError> {
+        let mut here = start;
+        for _ in 0..MAX_REFERENCE_HOPS {
+            match here.reference() {
+                None => return Ok(here),
+                Some(reference) => here = self.lookup(reference, here.at.file())?,
+            }
+        }
+        Err(ReferenceError::Cycle(here.reference().unwrap_or_default().to_owned()))
+    }
+
+    /// The value at the end of the `$ref`s that start with `value`, and its file, where its place does not matter.
+    pub(super) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
+        let end = self.follow(Located { value, at: Place::root(file) }).ok()?;
+        Some((end.value, end.at.file()))
+    }
+
+    /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment), or what it must mean
+    /// where it names nothing.
+    pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+        self.by_letter(reference, from).or_else(|error| match error {
+            ReferenceError::Missing(_) => detour(self, reference, from).ok_or(error),
+            other => Err(other),
+        })
+    }
+
+    /// What one `$ref` names by the letter.
+    pub(super) fn by_letter<'d>(
+        &'d self,
+        reference: &str,
+        from: &'d SourceFile,
+    ) -> Result<Located<'d>, ReferenceError> {
+        let (file, pointer) = self.split(reference, from)?;
+        let missing = || ReferenceError::Missing(reference.to_owned());
+        let pointer = pointer.decode_utf8().map_err(|_| missing())?;
+        let value = file.root.pointer(&pointer).ok_or_else(missing)?;
+        Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
+    }
+
+    /// The file that a `$ref` leads to, and its fragment.
+    pub(super) fn split<'d, 'r>(
+        &'d self,
+        reference: &'r str,
+        from: &'d SourceFile,
+    ) -> Result<(&'d SourceFile, PercentDecode<'r>), ReferenceError> {
+        let (link, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let file = self.files.linked(link, from);
+        let file = file.map_err(|reason| ReferenceError::Unavailable(reference.to_owned(), reason))?;
+        Ok((file, percent_decode_str(fragment)))
+    }
+}
+
+impl<'d> Located<'d> {
+    /// The member `key` of this object.
+    pub(super) fn member(&self, key: &str) -> Option<Located<'d>> {
+        self.value.get(key).map(|value| Located { value, at: self.at.child(key) })
+    }
+
+    /// The members of this object; none if it is no object.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'d String, Located<'d>)> {
+        let at = self.at.clone();
+        self.value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(key, value)| (key, Located { value, at: at.child(key) }))
+    }
+
+    /// The items of this array; none if it is no array.
+    pub(super) fn items(&self) -> impl Iterator<Item = Located<'d>> {
+        let at = self.at.clone();
+        self.value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(move |(index, value)| Located { value, at: at.item(index) })
+    }
+
+    /// The text of the member `key`, trimmed; `None` where it is absent, blank or no text.
+    pub(super) fn text(&self, key: &str) -> Option<&'d str> {
+        self.value.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// Is the member `key` true? Also as a text, which quotation marks and the `yes` of YAML 1.1 make of it.
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        match self.value.get(key)? {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" => Some(true),
+                "false" | "no" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The `$ref` of a Reference Object.
+    pub(super) fn reference(&self) -> Option<&'d str> {
+        self.value.get("$ref")?.as_str()
+    }
+}
+
+fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
+    let not_openapi = |reason: &str| LoadError::NotOpenApi { path: path.to_owned(), reason: reason.to_owned() };
+    let unsupported = |version| LoadError::UnsupportedVersion { path: path.to_owned(), version };
+    if !root.is_object() {
+        return Err(not_openapi("its outermost value is no object"));
+    }
+    // YAML makes a number of an unquoted `3.0`.
+    if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
+        let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
+        return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
+    }
+    let text = root.get("openapi").and_then(scalar_text);
+    let text = text.ok_or_else(|| not_openapi(other_kind(root).unwrap_or("it has no member `openapi`")))?;
+    let mut parts = text.trim().trim_start_matches(['v', 'V']).split('.');
+    match (parts.next(), parts.next()) {
+        (Some("3"), None | Some("0")) => Ok(Version::V3_0),
+        (Some("3"), Some("1")) => Ok(Version::V3_1),
+        (Some("3"), Some(minor)) if minor.parse::<u32>().is_ok() => Ok(Version::V3_2),
+        _ => Err(unsupported(format!("OpenAPI {text}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(mut root: Value) -> Document {
+        root["openapi"] = json!("3.0.3");
+        Document::new(root, Path::new("folder/api.json")).unwrap()
+    }
+
+    #[test]
+    fn references_with_escapes_and_percent_signs_are_found() {
+        let document = document(json!({"paths": {"/a/{b}": {"get": 1}}, "x~y": 2}));
+        let at = |reference| document.lookup(reference, document.root().at.file()).map(|target| target.value);
+        assert_eq!(at("#/paths/~1a~1%7Bb%7D/get").unwrap(), &json!(1));
+        assert_eq!(at("#/x~0y").unwrap(), &json!(2));
+        assert_eq!(at("#").unwrap(), document.root().value);
+    }
+
+    #[test]
+    fn chains_are_followed_and_cycles_end_with_an_error() {
+        let document = document(json!({
+            "a": {"$ref": "#/b"}, "b": {"$ref": "#/c"}, "c": {"type": "string"},
+            "x": {"$ref": "#/y"}, "y": {"$ref": "#/x"}
+        }));
+        let end = document.follow(document.member("a").unwrap()).unwrap();
+        assert_eq!(end.at.pointer().as_str(), "/c");
+        assert!(matches!(document.follow(document.member("x").unwrap()), Err(ReferenceError::Cycle(_))));
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_say_why() {
+        let document = document(json!({}));
+        let lookup = |reference| document.lookup(reference, document.root().at.file());
+        assert!(matches!(lookup("#/none"), Err(ReferenceError::Missing(_))));
+        assert!(matches!(lookup("other.yaml#/a"), Err(ReferenceError::Unavailable(..))));
+        assert!(matches!(lookup("#%ff"), Err(ReferenceError::Missing(_))));
+    }
+
+    #[test]
+    fn versions_are_read_as_text_and_as_yaml_numbers() {
+        let of = |root: Value| Document::new(root, Path::new("x.yaml")).map(|document| document.version);
+        assert_eq!(of(json!({"openapi": "3.0.3"})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": 3.0})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": 3})).unwrap(), Version::V3_0);
+        assert_eq!(of(json!({"openapi": "3.1.0"})).unwrap(), Version::V3_1);
+        let message = |root| of(root).unwrap_err().to_string();
+        assert_eq!(of(json!({"swagger": "2.0"})).unwrap(), Version::V2_0);
+        assert_eq!(of(json!({"swagger": 2})).unwrap(), Version::V2_0);
+        assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not yet supported"));
+        assert_eq!(of(json!({"openapi": "3.2.0"})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": 3.2})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": "3.14.0"})).unwrap(), Version::V3_2);
+        assert_eq!(of(json!({"openapi": "v3.0.1"})).unwrap(), Version::V3_0);
+        assert!(message(json!({"openapi": "4.0.0"})).contains("OpenAPI 4.0.0 is not yet supported"));
+        assert!(message(json!({"openapi": "3.x"})).contains("OpenAPI 3.x is not yet supported"));
+        assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
+        assert!(message(json!([])).contains("no object"));
+    }
+
+    #[test]
+    fn what_is_remarkable_about_a_document_is_said() {
+        let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
+        let paths = json!({"/a": {}});
+        assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");
+        let newer = "OpenAPI 3.14.1 is newer than 3.2, and is read as that";
+        assert_eq!(remarks(json!({"openapi": "3.14.1", "paths": paths})), newer);
+        for root in [json!({"openapi": "3.1.0"}), json!({"openapi": "3.1.0", "paths": null})] {
+            assert_eq!(remarks(root), "the document names no path under `paths`, so there is nothing to call");
+        }
+        let webhooks = json!({"openapi": "3.1.0", "paths": {}, "webhooks": {"new": {"post": {}}}});
+        assert!(remarks(webhooks).ends_with("its webhooks are requests that the API makes, and no tools"));
+    }
+}

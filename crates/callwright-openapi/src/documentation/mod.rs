@@ -1,0 +1,101 @@
+//! What a document says about its operations, in pieces with their places: the texts that failed calls are explained from.
+//!
+//! Errors come first to mind: descriptions of responses and of the schemas of errors, their allowed values and examples, and
+//! extensions that list errors. Parameters and body properties follow, because an API complains about them in its own words.
+
+mod collector;
+mod extension;
+mod library;
+mod response;
+mod schema;
+
+use super::body::Body;
+use super::document::{Document, Located, Version};
+use super::parameter::Parameter;
+use super::swagger;
+use callwright_types::DocText;
+pub(super) use collector::Collector;
+pub(super) use library::Library;
+pub(super) use response::{describe_content, is_error, show_example};
+pub(super) use schema::describe as describe_schema;
+
+/// What the document says about itself.
+pub(super) fn of_document(document: &Document) -> Vec<DocText> {
+    let mut texts = Collector::new(document);
+    if let Some(info) = document.member("info") {
+        texts.member(&info, "description", "");
+    }
+    let root = document.root();
+    external_docs(&mut texts, &root);
+    extension::error_lists(&mut texts, &root);
+    texts.finish()
+}
+
+/// What the document says about one operation.
+pub(super) fn of_operation<'d>(
+    document: &'d Document,
+    path_item: &Located<'d>,
+    operation: &Located<'d>,
+    parameters: &[Parameter<'d>],
+    body: Option<&Body<'d>>,
+) -> Vec<DocText> {
+    let mut texts = Collector::new(document);
+    for holder in [operation, path_item] {
+        texts.member(holder, "summary", "");
+        texts.member(holder, "description", "");
+    }
+    external_docs(&mut texts, operation);
+    extension::error_lists(&mut texts, operation);
+    response::responses(&mut texts, operation);
+    for parameter in parameters {
+        describe_parameter(&mut texts, parameter);
+    }
+    match document.version {
+        Version::V2_0 => body.iter().for_each(|body| swagger::describe_body(&mut texts, body)),
+        _ => request_body(&mut texts, operation),
+    }
+    tags(&mut texts, operation);
+    texts.finish()
+}
+
+fn external_docs(texts: &mut Collector<'_>, holder: &Located<'_>) {
+    if let Some(docs) = holder.member("externalDocs") {
+        texts.member(&docs, "description", "");
+    }
+}
+
+fn describe_parameter<'d>(texts: &mut Collector<'d>, parameter: &Parameter<'d>) {
+    let label = format!("{} ({} parameter)", parameter.name, parameter.location.as_str());
+    texts.member(&parameter.at, "description", &label);
+    if let Some(schema) = &parameter.schema {
+        let is_itself = std::ptr::eq(schema.value, parameter.at.value);
+        let describe = if is_itself { schema::describe_values } else { schema::describe };
+        describe(texts, schema, &parameter.name);
+    }
+}
+
+fn request_body<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
+    let Some(body) = operation.member("requestBody") else { return };
+    let Ok(body) = texts.document().follow(body) else { return };
+    texts.member(&body, "description", "Request body");
+    // The media types of a body describe the same thing; the first says it.
+    let content = body.member("content").and_then(|content| content.members().next());
+    if let Some(schema) = content.and_then(|(_, media)| media.member("schema")) {
+        schema::describe(texts, &schema, "");
+    }
+}
+
+fn tags<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
+    let document = texts.document();
+    let own = operation.value.get("tags").and_then(serde_json::Value::as_array);
+    for tag in document.member("tags").iter().flat_map(Located::items) {
+        let Some(name) = tag.value.get("name") else { continue };
+        if own.is_some_and(|names| names.contains(name)) {
+            texts.member(&tag, "description", "");
+            external_docs(texts, &tag);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

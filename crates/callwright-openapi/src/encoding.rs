@@ -1,0 +1,87 @@
+//! How the properties of form and multipart bodies are written (OpenAPI 3.0.4, Encoding Object).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::binding::{BodyFormat, Content, Encoding};
+use super::content::{content, media_type_of};
+use super::document::{Document, Located};
+use super::notes::Notes;
+use super::parameter::query_style;
+use super::xml::branches;
+use callwright_common::json::scalar_text;
+
+/// The properties of a body's schema, also those of its parts and alternatives.
+pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>>) -> BTreeMap<&'d str, Located<'d>> {
+    let mut properties = BTreeMap::new();
+    for branch in schema.into_iter().flat_map(|schema| branches(document, schema)) {
+        for (name, schema) in branch.member("properties").iter().flat_map(Located::members) {
+            properties.entry(name.as_str()).or_insert(schema);
+        }
+    }
+    properties
+}
+
+/// What is not written by its type alone, by property: where an Encoding Object says so, and files.
+pub(super) fn encodings<'d>(
+    document: &'d Document,
+    media: &Located<'d>,
+    schema: Option<&Located<'d>>,
+    format: BodyFormat,
+    notes: &mut Notes,
+) -> BTreeMap<String, Encoding> {
+    if !matches!(format, BodyFormat::Form | BodyFormat::Multipart) {
+        return BTreeMap::new();
+    }
+    let mut encodings: BTreeMap<String, Encoding> = BTreeMap::new();
+    for (name, entry) in media.member("encoding").iter().flat_map(Located::members) {
+        encodings.insert(name.clone(), encoding(document, &entry, notes));
+    }
+    for (name, schema) in properties(document, schema) {
+        let given = encodings.get(name).and_then(|encoding| encoding.content_type.clone());
+        let content = content(document, Some(&schema), given.as_deref());
+        if content == Content::Value {
+            continue;
+        }
+        let encoding = encodings.entry(name.to_owned()).or_default();
+        encoding.content = content;
+        if encoding.content_type.is_none() {
+            encoding.content_type = media_type_of(document, &schema).map(str::to_owned);
+        }
+    }
+    encodings
+}
+
+fn encoding<'d>(document: &'d Document, entry: &Located<'d>, notes: &mut Notes) -> Encoding {
+    let mut headers = BTreeMap::new();
+    for (name, header) in entry.member("headers").iter().flat_map(Located::members) {
+        if name.eq_ignore_ascii_case("content-type") {
+            continue;
+        }
+        match fixed_value(document, &header) {
+            Some(value) => drop(headers.insert(name.clone(), value)),
+            None => {
+                notes.place(&header.at, "the header of a part has no value that the document fixes; it is not sent")
+            }
+        }
+    }
+    Encoding {
+        content_type: entry.text("contentType").map(str::to_owned),
+        content: Content::Value,
+        headers,
+        style: entry.text("style").and_then(query_style),
+        explode: entry.flag("explode"),
+        allow_reserved: entry.flag("allowReserved"),
+        nested: Vec::new(),
+    }
+}
+
+/// The value of a Header Object that can have no other, or has a default: there is no argument that could say it.
+fn fixed_value<'d>(document: &'d Document, header: &Located<'d>) -> Option<String> {
+    let header = document.follow(header.clone()).ok()?;
+    let schema = document.follow(header.member("schema")?).ok()?;
+    let only = schema.value.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
+    let value = schema.value.get("const").or_else(|| only?.first()).or_else(|| schema.value.get("default"));
+    scalar_text(value?)
+}

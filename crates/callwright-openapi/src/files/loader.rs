@@ -1,0 +1,312 @@
+//! Reads a document's files, one reference leading to the next.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[cfg(test)]
+use serde_json::Value;
+use url::Url;
+
+#[cfg(test)]
+use super::super::parse::Syntax;
+use super::super::parse::{Parsed, parse};
+use super::super::{DocumentLimits, LoadError, ToolsetSettings};
+use super::address::{Address, shown};
+use super::boundary::Boundary;
+use super::resources::Names;
+use super::scan::{Finding, scan};
+use super::{Fetch, FetchBounds, Fetched, RemoteFile, SourceFile};
+
+/// Where a document comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin<'a> {
+    /// A file; a relative path starts at the process's folder.
+    Path(&'a Path),
+    /// An http or https address.
+    Url(&'a Url),
+    /// What these bytes say, as if they stood in a file at this path.
+    Bytes(&'a Path, &'a [u8]),
+}
+
+impl Origin<'_> {
+    /// The path or URL, for messages.
+    pub(in super::super) fn to_path(self) -> PathBuf {
+        match self {
+            Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
+            Self::Url(url) => PathBuf::from(shown(url)),
+        }
+    }
+}
+
+/// The files of a document.
+pub(in super::super) struct Files {
+    main: SourceFile,
+    others: Vec<SourceFile>,
+    /// The local files that are referred to, whether or not they could be understood, with links resolved.
+    referred: BTreeSet<PathBuf>,
+    remote: Vec<RemoteFile>,
+}
+
+impl Files {
+    /// The file that the others are referred from.
+    pub(in super::super) fn main(&self) -> &SourceFile {
+        &self.main
+    }
+
+    /// The file that `link`, a reference without its fragment that stands in `from`, leads to; or why it leads nowhere.
+    pub(in super::super) fn linked<'f>(&'f self, link: &str, from: &'f SourceFile) -> Result<&'f SourceFile, String> {
+        let number = match from.links.get(link) {
+            _ if link.is_empty() => return Ok(from),
+            Some(Ok(number)) => *number,
+            Some(Err(reason)) => return Err(reason.clone()),
+            None => return Err("stands where no reference is read".to_owned()),
+        };
+        let file = number.checked_sub(1).map_or(Some(&self.main), |other| self.others.get(other));
+        file.ok_or_else(|| "leads nowhere".to_owned())
+    }
+
+    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    pub(in super::super) fn referred(&self) -> Vec<PathBuf> {
+        self.referred.iter().cloned().collect()
+    }
+
+    /// All files, with what had to be mended in each.
+    pub(in super::super) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
+        let all = std::iter::once(&self.main).chain(&self.others);
+        all.flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
+    }
+
+    /// The files that were fetched.
+    pub(in super::super) fn remote(&self) -> &[RemoteFile] {
+        &self.remote
+    }
+}
+
+/// Reads the files of one document.
+pub(in super::super) struct Loader<'a> {
+    limits: &'a DocumentLimits,
+    boundary: Boundary,
+    /// `None`: remote files are not read.
+    fetch: Option<&'a dyn Fetch>,
+    files: Vec<SourceFile>,
+    names: Names,
+    /// What became of the addresses that were followed.
+    known: HashMap<Address, Result<usize, String>>,
+    /// The numbers of local files, by their paths with links resolved.
+    by_path: HashMap<PathBuf, usize>,
+    referred: BTreeSet<PathBuf>,
+    fetched: Vec<RemoteFile>,
+    bytes_left: u64,
+    /// When fetching ends; set when it begins.
+    fetch_until: Option<Instant>,
+}
+
+impl<'a> Loader<'a> {
+    /// A loader for the document at `origin`. `fetch` is asked for the document itself if that is remote, for other files only where
+    /// the settings allow it.
+    pub(in super::super) fn new(origin: Origin<'_>, settings: &'a ToolsetSettings, fetch: &'a dyn Fetch) -> Self {
+        let root = match (origin, settings.root.as_str()) {
+            // What is remote never refers to local files.
+            (Origin::Url(_), _) => PathBuf::new(),
+            (Origin::Path(path) | Origin::Bytes(path, _), "") => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                path.parent().unwrap_or(&path).to_owned()
+            }
+            (Origin::Path(_) | Origin::Bytes(..), root) => {
+                std::path::absolute(root).unwrap_or_else(|_| PathBuf::from(root))
+            }
+        };
+        Self {
+            limits: &settings.limits,
+            boundary: Boundary::below(root),
+            fetch: settings.allow_remote_refs.then_some(fetch),
+            files: Vec::new(),
+            names: Names::default(),
+            known: HashMap::new(),
+            by_path: HashMap::new(),
+            referred: BTreeSet::new(),
+            fetched: Vec::new(),
+            bytes_left: settings.limits.document_bytes,
+            fetch_until: None,
+        }
+    }
+
+    /// Reads the document's own file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is neither JSON nor YAML.
+    pub(in super::super) fn main(&mut self, origin: Origin<'_>, fetch: &dyn Fetch) -> Result<SourceFile, LoadError> {
+        let limit = self.limits.document_bytes;
+        let path = origin.to_path();
+        let (address, bytes) = match origin {
+            Origin::Path(path) => {
+                // The operator names it, so it may be a pipe.
+                let bytes = read(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+                (Address::of_path(path), bytes)
+            }
+            Origin::Bytes(path, bytes) => (Address::of_path(path), bytes.to_owned()),
+            Origin::Url(url) => {
+                let fetched = self.fetch(fetch, url);
+                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: shown(url), reason })?;
+                (Address::Url(fetched.url), fetched.bytes)
+            }
+        };
+        let bytes_left = limit.checked_sub(bytes.len() as u64);
+        self.bytes_left = bytes_left.ok_or_else(|| LoadError::TooLarge { path: path.clone(), limit })?;
+        let parsed = parse(bytes).map_err(|message| LoadError::Syntax { path, message })?;
+        Ok(self.first(address, parsed))
+    }
+
+    #[cfg(test)]
+    /// Takes `root` for the content of the document's own file, at `path`.
+    pub(in super::super) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
+        let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
+        self.first(Address::of_path(path), parsed)
+    }
+
+    fn first(&mut self, address: Address, parsed: Parsed) -> SourceFile {
+        let name = match &address {
+            Address::Path(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Address::Url(url) => shown(url),
+        };
+        self.known.insert(address.clone(), Ok(0));
+        if let Address::Path(path) = &address {
+            self.by_path.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()), 0);
+        }
+        SourceFile::new(name, address, parsed)
+    }
+
+    /// Reads every file that `main` refers to, and what those refer to. What cannot be had is noted where it is referred to.
+    pub(in super::super) fn complete(mut self, main: SourceFile) -> Files {
+        self.files.push(main);
+        let mut number = 0;
+        while number < self.files.len() {
+            let links = self.links_of(number);
+            for link in links {
+                let target = self.follow(number, &link);
+                if let Some(file) = self.files.get_mut(number) {
+                    file.links.insert(link, target);
+                }
+            }
+            number += 1;
+        }
+        self.names.settle(&mut self.files);
+        let main = self.files.remove(0);
+        Files { main, others: self.files, referred: self.referred, remote: self.fetched }
+    }
+
+    /// The distinct links of the file, except those to parts that were found under an address of their own.
+    fn links_of(&mut self, number: usize) -> BTreeSet<String> {
+        let mut links = BTreeSet::new();
+        let Some(file) = self.files.get(number) else { return links };
+        let Some(base) = file.address.base() else { return links };
+        let names = &mut self.names;
+        names.resource(&base, number, callwright_common::json::Pointer::root());
+        scan(&file.root, &base, &mut |finding| match finding {
+            Finding::Resource(url, at) => names.resource(&url, number, at),
+            Finding::Anchor(url, name, at) => names.anchor(&url, name, number, at),
+            Finding::Reference(reference) => {
+                names.has_others |= reference.keyword != "$ref";
+                let link = reference.text.split('#').next().unwrap_or_default();
+                if !link.is_empty() && !links.contains(link) && !names.is_part([&reference.base, &base], link) {
+                    links.insert(link.to_owned());
+                }
+            }
+        });
+        links
+    }
+
+    /// The number of the file that `link` in file `from` leads to, which is read if need be.
+    fn follow(&mut self, from: usize, link: &str) -> Result<usize, String> {
+        let from = self.files.get(from).ok_or("leads nowhere")?;
+        let address = from.address.follow(link)?;
+        if let Some(known) = self.known.get(&address) {
+            return known.clone();
+        }
+        let number = match &address {
+            Address::Path(path) => self.local(path, &address),
+            Address::Url(url) => self.remote(url),
+        };
+        self.known.insert(address, number.clone());
+        number
+    }
+
+    fn local(&mut self, path: &Path, address: &Address) -> Result<usize, String> {
+        let resolved = self.boundary.admit(path)?;
+        if let Some(number) = self.by_path.get(&resolved) {
+            return Ok(*number);
+        }
+        self.referred.insert(resolved.clone());
+        self.has_room()?;
+        let bytes = regular(&resolved).and_then(|()| read(&resolved, self.bytes_left));
+        let bytes = bytes.map_err(|error| format!("cannot be read: {error}"))?;
+        let number = self.add(address.clone(), bytes)?;
+        self.by_path.insert(resolved, number);
+        Ok(number)
+    }
+
+    fn remote(&mut self, url: &Url) -> Result<usize, String> {
+        let fetch = self.fetch.ok_or("is remote; set the toolset's `allow_remote_refs` if it may be fetched")?;
+        self.has_room()?;
+        let fetched = self.fetch(fetch, url).map_err(|reason| format!("cannot be fetched: {reason}"))?;
+        self.add(Address::Url(fetched.url), fetched.bytes)
+    }
+
+    /// Fetches within the bytes and the time that all files of the document have together.
+    fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<Fetched, String> {
+        let seconds = self.limits.fetch_seconds;
+        let until = *self.fetch_until.get_or_insert_with(|| later(seconds));
+        let time = until.saturating_duration_since(Instant::now());
+        if time.is_zero() {
+            return Err(format!(
+                "its document's files took {seconds} seconds; raise `limits.fetch_seconds` if more is right"
+            ));
+        }
+        let fetched = fetch.fetch(url, FetchBounds { bytes: self.bytes_left, time })?;
+        self.fetched.push(RemoteFile::of(url, &fetched));
+        Ok(fetched)
+    }
+
+    fn has_room(&self) -> Result<(), String> {
+        let limit = self.limits.files;
+        if self.files.len() < limit {
+            return Ok(());
+        }
+        Err(format!("is one file too many; a document may have {limit}; raise `limits.files` if more is right"))
+    }
+
+    fn add(&mut self, address: Address, bytes: Vec<u8>) -> Result<usize, String> {
+        let limit = self.limits.document_bytes;
+        let bytes_left = self.bytes_left.checked_sub(bytes.len() as u64);
+        self.bytes_left = bytes_left.ok_or_else(|| {
+            format!("takes the document above {limit} bytes; raise `limits.document_bytes` if that is right")
+        })?;
+        let parsed = parse(bytes).map_err(|message| format!("cannot be understood: {message}"))?;
+        let main = self.files.first().map(|main| &main.address);
+        let name = main.map_or_else(|| address.to_string(), |main| address.name_from(main));
+        self.files.push(SourceFile::new(name, address, parsed));
+        Ok(self.files.len() - 1)
+    }
+}
+
+/// The time in so many seconds; a number that no clock reaches counts as a year.
+fn later(seconds: u64) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let now = Instant::now();
+    now + Duration::from_secs(seconds).min(YEAR)
+}
+
+/// At most one byte more than `limit`, so that the caller sees that there is more.
+fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A pipe or a device could be read for ever.
+fn regular(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::Error::other("it is no regular file")) }
+}

@@ -1,0 +1,156 @@
+//! Addresses and names that parts of files give themselves (JSON Schema 2020-12, sections 8.2 and 9.2; OpenAPI 3.2, `$self`), and
+//! references by them.
+//!
+//! After all files are read, such references are rewritten once to plain ones (a file and a JSON Pointer), so that whoever follows a
+//! reference later need not know in what it stands. Authors who give an `$id` to a schema of a document commonly go on to write
+//! references as if they had not; what leads nowhere by the letter is therefore followed from the file.
+
+use std::collections::HashMap;
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use url::Url;
+
+use super::SourceFile;
+use super::scan::{Finding, Reference, scan};
+use callwright_common::json::Pointer;
+
+/// A part of a file.
+#[derive(Debug, Clone)]
+struct Part {
+    file: usize,
+    at: Pointer,
+}
+
+/// The parts with names of their own, over all files. Of two with one name the first one found holds.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    resources: HashMap<String, Part>,
+    /// By resource and name.
+    anchors: HashMap<(String, String), Part>,
+    /// The same by file and name, for references that are not relative to what they should be.
+    anchors_of_file: HashMap<(usize, String), Part>,
+    /// Is there a `$dynamicRef` or `$recursiveRef`?
+    pub(super) has_others: bool,
+}
+
+/// What becomes of one reference.
+struct Edit {
+    file: usize,
+    holder: Pointer,
+    keyword: &'static str,
+    /// The reference's link and the file that it stands for; `None` within one file.
+    link: Option<(String, usize)>,
+    target: Pointer,
+}
+
+impl Names {
+    /// The part `at` of `file` has the address `url`.
+    pub(super) fn resource(&mut self, url: &Url, file: usize, at: Pointer) {
+        let part = Part { file, at };
+        self.resources.entry(url.to_string()).or_insert(part);
+    }
+
+    /// The part `at` of `file` is called `name` in the resource `url`.
+    pub(super) fn anchor(&mut self, url: &Url, name: &str, file: usize, at: Pointer) {
+        let part = Part { file, at };
+        self.anchors_of_file.entry((file, name.to_owned())).or_insert_with(|| part.clone());
+        self.anchors.entry((url.to_string(), name.to_owned())).or_insert(part);
+    }
+
+    /// Does `link` lead to a part of a file that was read, rather than to a file? It is relative to one of `bases`.
+    pub(super) fn is_part(&self, bases: [&Url; 2], link: &str) -> bool {
+        self.at(bases, link).is_some_and(|part| !part.at.is_root())
+    }
+
+    /// Rewrites every reference that needs to know of names.
+    pub(super) fn settle(&self, files: &mut [SourceFile]) {
+        if !self.has_others && self.anchors.is_empty() && self.resources.len() == files.len() {
+            return;
+        }
+        let mut edits = Vec::new();
+        for (number, file) in files.iter().enumerate() {
+            let Some(base) = file.address.base() else { continue };
+            scan(&file.root, &base, &mut |finding| {
+                if let Finding::Reference(reference) = finding {
+                    edits.extend(self.settled(&reference, number, &base, files));
+                }
+            });
+        }
+        for edit in edits {
+            edit.apply(files);
+        }
+    }
+
+    fn at(&self, bases: [&Url; 2], link: &str) -> Option<&Part> {
+        bases.into_iter().find_map(|base| self.resources.get(without_fragment(base.join(link).ok()?).as_str()))
+    }
+
+    fn settled(&self, reference: &Reference<'_>, number: usize, base: &Url, files: &[SourceFile]) -> Option<Edit> {
+        let (link, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
+        let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
+        let start = if link.is_empty() {
+            Part { file: number, at: reference.resource.clone() }
+        } else if let Some(part) = self.at([&reference.base, base], link) {
+            part.clone()
+        } else {
+            let file = *files.get(number)?.links.get(link)?.as_ref().ok()?;
+            Part { file, at: Pointer::root() }
+        };
+        let target = self.within(&start, &fragment, reference, link, files)?;
+        let leads_elsewhere = target.file != number;
+        let address = files.get(target.file)?.address.to_string();
+        Some(Edit {
+            file: number,
+            holder: reference.holder.clone(),
+            keyword: reference.keyword,
+            link: leads_elsewhere.then_some((address, target.file)),
+            target: target.at,
+        })
+    }
+
+    /// The part that `fragment` names in the resource that begins with `start`.
+    fn within(
+        &self,
+        start: &Part,
+        fragment: &str,
+        reference: &Reference<'_>,
+        link: &str,
+        files: &[SourceFile],
+    ) -> Option<Part> {
+        if fragment.is_empty() {
+            return Some(start.clone());
+        }
+        let file = files.get(start.file)?;
+        if fragment.starts_with('/') {
+            let inner = format!("{}{fragment}", start.at);
+            let at = [inner.as_str(), fragment].into_iter().find(|at| file.root.pointer(at).is_some())?;
+            return Some(Part { file: start.file, at: Pointer::from(at) });
+        }
+        let resource = reference.base.join(link).ok().map(without_fragment);
+        let by_resource = resource.and_then(|url| self.anchors.get(&(url.to_string(), fragment.to_owned())));
+        by_resource.or_else(|| self.anchors_of_file.get(&(start.file, fragment.to_owned()))).cloned()
+    }
+}
+
+impl Edit {
+    fn apply(self, files: &mut [SourceFile]) {
+        let Some(file) = files.get_mut(self.file) else { return };
+        let Some(Value::Object(holder)) = file.root.pointer_mut(self.holder.as_str()) else { return };
+        if self.keyword != "$ref" && holder.contains_key("$ref") {
+            return;
+        }
+        let fragment = self.target.as_str().replace('%', "%25");
+        let link = self.link.as_ref().map_or("", |(link, _)| link);
+        holder.shift_remove(self.keyword);
+        holder.insert("$ref".to_owned(), format!("{link}#{fragment}").into());
+        if let Some((link, number)) = self.link {
+            file.links.insert(link, Ok(number));
+        }
+    }
+}
+
+fn without_fragment(mut url: Url) -> Url {
+    url.set_fragment(None);
+    url
+}

@@ -1,0 +1,198 @@
+//! What a file refers to and what names it gives to its parts (`$id`, `$anchor`), found in one walk.
+
+use serde_json::Value;
+use url::Url;
+
+use callwright_common::json::Pointer;
+
+/// Keywords whose values are data, in which a `$ref` or `$id` means nothing.
+const DATA: [&str; 5] = ["example", "default", "enum", "const", "value"];
+
+/// Keywords whose members are named by the author, so that `example` is a property and no keyword.
+const NAMED: [&str; 17] = [
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "$defs",
+    "definitions",
+    "schemas",
+    "parameters",
+    "responses",
+    "requestBodies",
+    "headers",
+    "securitySchemes",
+    "links",
+    "callbacks",
+    "pathItems",
+    "paths",
+    "webhooks",
+    "examples",
+];
+
+/// A reference, and what it stands in.
+pub(super) struct Reference<'v> {
+    /// The keyword: `$ref`, or what is read as such.
+    pub(super) keyword: &'static str,
+    /// As written.
+    pub(super) text: &'v str,
+    /// The object that has it.
+    pub(super) holder: Pointer,
+    /// What it is relative to: the nearest `$id` around it, else the file.
+    pub(super) base: Url,
+    /// Where that begins.
+    pub(super) resource: Pointer,
+}
+
+/// What a walk finds.
+pub(super) enum Finding<'v> {
+    /// A reference to anything but a JSON Pointer of the same resource.
+    Reference(Reference<'v>),
+    /// A part that has an address of its own (`$id`, at the root also `$self`).
+    Resource(Url, Pointer),
+    /// A part that is named within its resource (`$anchor`, `$dynamicAnchor`).
+    Anchor(Url, &'v str, Pointer),
+}
+
+/// Walks through the file `root`, whose address is `base`.
+pub(super) fn scan<'v>(root: &'v Value, base: &Url, found: &mut dyn FnMut(Finding<'v>)) {
+    let start = Scope { base: base.clone(), resource: Pointer::root() };
+    let mut walk = Walk { way: Vec::new(), found };
+    walk.value(root, &start, Kind::Keywords);
+}
+
+/// What references are relative to.
+#[derive(Clone)]
+struct Scope {
+    base: Url,
+    resource: Pointer,
+}
+
+/// What the keys of an object are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Keywords,
+    Names,
+}
+
+enum Step<'v> {
+    Member(&'v str),
+    Item(usize),
+}
+
+struct Walk<'v, 'f> {
+    way: Vec<Step<'v>>,
+    found: &'f mut dyn FnMut(Finding<'v>),
+}
+
+impl<'v> Walk<'v, '_> {
+    /// Recursion is bounded by the nesting that a text may have.
+    fn value(&mut self, value: &'v Value, scope: &Scope, kind: Kind) {
+        match value {
+            Value::Object(members) => {
+                let own = if kind == Kind::Keywords { self.keywords(value, scope) } else { None };
+                let scope = own.as_ref().unwrap_or(scope);
+                for (key, member) in members {
+                    if !has_members(member) || kind == Kind::Keywords && is_data(key, member) {
+                        continue;
+                    }
+                    let is_named = kind == Kind::Keywords && NAMED.contains(&key.as_str());
+                    self.way.push(Step::Member(key));
+                    self.value(member, scope, if is_named { Kind::Names } else { Kind::Keywords });
+                    self.way.pop();
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate().filter(|(_, item)| has_members(item)) {
+                    self.way.push(Step::Item(index));
+                    self.value(item, scope, Kind::Keywords);
+                    self.way.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The scope that an object with `$id` opens.
+    fn keywords(&mut self, object: &'v Value, scope: &Scope) -> Option<Scope> {
+        let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
+        let id = text("$id").or_else(|| if self.way.is_empty() { text("$self") } else { None });
+        let own = id.and_then(|id| scope.base.join(id).ok()).map(|mut base| {
+            base.set_fragment(None);
+            Scope { base, resource: self.here() }
+        });
+        if let Some(own) = &own {
+            (self.found)(Finding::Resource(own.base.clone(), own.resource.clone()));
+        }
+        let scope = own.as_ref().unwrap_or(scope);
+        for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
+            let here = self.here();
+            (self.found)(Finding::Anchor(scope.base.clone(), name, here));
+        }
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            let Some(text) = text(keyword) else { continue };
+            let is_plain = keyword == "$ref" && scope.resource.is_root() && (text.starts_with("#/") || text == "#");
+            if !is_plain {
+                let (base, resource, holder) = (scope.base.clone(), scope.resource.clone(), self.here());
+                (self.found)(Finding::Reference(Reference { keyword, text, holder, base, resource }));
+            }
+        }
+        own
+    }
+
+    fn here(&self) -> Pointer {
+        self.way.iter().fold(Pointer::root(), |place, step| match step {
+            Step::Member(key) => place.child(key),
+            Step::Item(index) => place.item(*index),
+        })
+    }
+}
+
+/// A list of examples is one of values; a map has Example Objects.
+fn is_data(keyword: &str, value: &Value) -> bool {
+    DATA.contains(&keyword) || keyword == "examples" && value.is_array()
+}
+
+fn has_members(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn references_are_found_with_what_they_are_relative_to_and_data_is_passed_over() {
+        let root = json!({
+            "paths": {"/a": {"$ref": "paths.yaml#/a"}, "example": {"$ref": "example.yaml"}},
+            "components": {"schemas": {
+                "Own": {"$ref": "#/components/schemas/Other"},
+                "Other": {
+                    "$id": "https://x.example/other.json", "$anchor": "top",
+                    "properties": {"default": {"$ref": "#/here"}, "$ref": {"type": "string"}},
+                    "default": {"$ref": "data.yaml", "$id": "data"}
+                }
+            }},
+            "examples": {"a": {"$ref": "shown.yaml", "value": {"$ref": "no.yaml"}}}
+        });
+        let mut said = Vec::new();
+        scan(&root, &Url::parse("file:///d/api.yaml").unwrap(), &mut |finding| {
+            said.push(match finding {
+                Finding::Reference(it) => format!("{} at {} in {} from {}", it.text, it.holder, it.resource, it.base),
+                Finding::Resource(url, at) => format!("{url} is {at}"),
+                Finding::Anchor(url, name, at) => format!("{url}#{name} is {at}"),
+            });
+        });
+        assert_eq!(
+            said,
+            [
+                "paths.yaml#/a at /paths/~1a in  from file:///d/api.yaml",
+                "example.yaml at /paths/example in  from file:///d/api.yaml",
+                "https://x.example/other.json is /components/schemas/Other",
+                "https://x.example/other.json#top is /components/schemas/Other",
+                "#/here at /components/schemas/Other/properties/default in /components/schemas/Other from https://x.example/other.json",
+                "shown.yaml at /examples/a in  from file:///d/api.yaml",
+            ]
+        );
+    }
+}

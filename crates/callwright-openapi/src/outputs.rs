@@ -1,0 +1,149 @@
+//! What the document says that successful answers hold, and where it says that one operation takes it from another.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::binding::BodyFormat;
+use super::document::{Document, Located, Version};
+use super::media_type::Sendable;
+use super::walk::Found;
+use super::{Location, Operation};
+use callwright_types::output::{SchemaNode, fields_of};
+use callwright_types::{OutputField, OutputLink};
+
+/// Links of one operation that are kept.
+const MAX_LINKS: usize = 64;
+
+/// Reads what answers hold. Operations share the schemas of their answers, and what is read of them.
+#[derive(Debug, Default)]
+pub(super) struct OutputReader {
+    /// By the address of the schema in the document, which stays where it is.
+    known: HashMap<usize, Arc<[OutputField]>>,
+}
+
+impl OutputReader {
+    /// What the answer holds that the document describes first among the successful ones with a JSON body.
+    pub(super) fn read<'d>(&mut self, document: &'d Document, operation: &Located<'d>) -> Arc<[OutputField]> {
+        let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
+            return Arc::default();
+        };
+        let address = std::ptr::from_ref(schema.value) as usize;
+        let known = self.known.entry(address);
+        Arc::clone(known.or_insert_with(|| fields_of(Schema { document, at: schema }).into()))
+    }
+}
+
+/// A schema of a document.
+#[derive(Clone)]
+struct Schema<'d> {
+    document: &'d Document,
+    at: Located<'d>,
+}
+
+impl<'d> SchemaNode<'d> for Schema<'d> {
+    fn value(&self) -> &'d Value {
+        self.at.value
+    }
+
+    fn inside(&self, value: &'d Value) -> Self {
+        // Its file is all that a reference in it needs; where it stands nobody asks.
+        Self { document: self.document, at: Located { value, at: self.at.at.clone() } }
+    }
+
+    fn target(&self, reference: &str) -> Option<Self> {
+        let at = self.document.lookup(reference, self.at.at.file()).ok()?;
+        Some(Self { document: self.document, at })
+    }
+}
+
+/// The responses that say success, those of single statuses first.
+fn responses<'d>(document: &'d Document, operation: &Located<'d>) -> impl Iterator<Item = Located<'d>> {
+    let mut found: Vec<(&str, Located<'d>)> = Vec::new();
+    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+        if !status.starts_with('2') {
+            continue;
+        }
+        found.extend(document.follow(response).ok().map(|response| (status.as_str(), response)));
+    }
+    found.sort_by_key(|(status, _)| status.bytes().all(|byte| byte.is_ascii_digit()).then_some(*status).is_none());
+    found.into_iter().map(|(_, response)| response)
+}
+
+fn schema_of<'d>(document: &Document, response: &Located<'d>) -> Option<Located<'d>> {
+    if document.version == Version::V2_0 {
+        return response.member("schema");
+    }
+    let content = response.member("content")?;
+    let mut media = content.members().filter(|(media_type, _)| Sendable::of(media_type).format == BodyFormat::Json);
+    media.find_map(|(_, media)| media.member("schema"))
+}
+
+/// Gives each operation the links of its successful answers (OpenAPI 3.1, section 4.8.20). What is linked in another way than by a value of the
+/// body, or to an operation that is no tool, is left out.
+pub(super) fn attach_links(document: &Document, loaded: &mut [(&Found<'_>, Operation)]) {
+    let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
+    for (found, _) in loaded.iter() {
+        let mut of_operation = Vec::new();
+        for response in responses(document, &found.operation) {
+            for (_, link) in response.member("links").iter().flat_map(Located::members) {
+                let Ok(link) = document.follow(link) else { continue };
+                of_operation.extend(links_of(&link, loaded));
+            }
+        }
+        of_operation.truncate(MAX_LINKS);
+        links.push(of_operation);
+    }
+    for ((_, operation), links) in loaded.iter_mut().zip(links) {
+        operation.links = links;
+    }
+}
+
+fn links_of(link: &Located<'_>, loaded: &[(&Found<'_>, Operation)]) -> Vec<OutputLink> {
+    let Some(target) = target_of(link, loaded) else { return Vec::new() };
+    let parameters = link.member("parameters");
+    let taken = parameters.iter().flat_map(Located::members).filter_map(|(name, expression)| {
+        let pointer = expression.value.as_str()?.strip_prefix("$response.body#")?;
+        Some(OutputLink {
+            tool: target.own_name().to_owned(),
+            argument: argument_of(target, name)?.to_owned(),
+            pointer: pointer.to_owned(),
+        })
+    });
+    taken.collect()
+}
+
+fn target_of<'a>(link: &Located<'_>, loaded: &'a [(&Found<'_>, Operation)]) -> Option<&'a Operation> {
+    if let Some(id) = link.text("operationId") {
+        let is_meant = |operation: &&Operation| operation.operation_id.as_deref() == Some(id);
+        return loaded.iter().map(|(_, operation)| operation).find(is_meant);
+    }
+    let reference = link.text("operationRef")?;
+    let pointer = reference.split_once('#')?.1;
+    let tokens: Vec<String> = callwright_common::json::Pointer::from(pointer).tokens();
+    let [.., path, method] = tokens.as_slice() else { return None };
+    let found =
+        loaded.iter().find(|(found, _)| found.path == path && found.method.as_str().eq_ignore_ascii_case(method));
+    found.map(|(_, operation)| operation)
+}
+
+/// The argument that a parameter became; a link may say where the parameter stands (`path.id`).
+fn argument_of<'a>(operation: &'a Operation, parameter: &str) -> Option<&'a str> {
+    let by_name = |name: &str, location: Option<Location>| {
+        let is_meant = |location_of: Location| location.is_none_or(|location| location == location_of);
+        let found = operation.bindings.iter().find(|binding| binding.name == name && is_meant(binding.location));
+        found.map(|binding| binding.argument.as_str())
+    };
+    by_name(parameter, None).or_else(|| {
+        let (place, name) = parameter.split_once('.')?;
+        let location = match place {
+            "path" => Location::Path,
+            "query" => Location::Query,
+            "header" => Location::Header,
+            "cookie" => Location::Cookie,
+            _ => return None,
+        };
+        by_name(name, Some(location))
+    })
+}

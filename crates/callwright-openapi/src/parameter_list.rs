@@ -1,0 +1,191 @@
+//! The parameters of an operation, told apart by where they go.
+//!
+//! Every version of OpenAPI has one list for a path and one for an operation. Bodies and form fields stand among them in Swagger 2.0,
+//! and in documents that were brought from there to OpenAPI 3 by hand.
+
+use serde_json::Value;
+
+use super::binding::Location;
+use super::document::{Document, Located, Version};
+use super::notes::Notes;
+use super::parameter::{self, Parameter, is_ignored};
+use super::path_template::slots;
+use super::query_string;
+use super::swagger;
+use super::walk::Found;
+use callwright_common::json::scalar_text;
+
+/// The parameters of one operation: its own, and those of its path that it does not replace.
+#[derive(Default)]
+pub(super) struct Lists<'d> {
+    /// Path, query, header and cookie.
+    pub(super) parameters: Vec<Parameter<'d>>,
+    /// `in: body`.
+    pub(super) bodies: Vec<Located<'d>>,
+    /// `in: formData`.
+    pub(super) fields: Vec<Located<'d>>,
+}
+
+/// Reads the parameters of what was `found`. An operation's own replace those of its path that have the same name and place (OpenAPI
+/// 3.0.4, Operation Object).
+///
+/// An error says which parameter cannot be understood. Where the method changes nothing, it is left out instead: elsewhere a request
+/// without it might do more than it should.
+pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut Notes) -> Result<Lists<'d>, String> {
+    let mut all = Lists::default();
+    let left_out = |result: Result<(), String>, notes: &mut Notes| match result {
+        Err(reason) if found.method.is_safe() => {
+            notes.remark(format!("{reason}; left out"));
+            Ok(())
+        }
+        other => other,
+    };
+    for holder in [&found.path_item, &found.operation] {
+        let mut own = Lists::default();
+        match entries(document, holder) {
+            Err(reason) => left_out(Err(reason), notes)?,
+            Ok(entries) => {
+                for entry in entries {
+                    let added = own.add(document, found.path, entry, notes);
+                    left_out(added, notes)?;
+                }
+            }
+        }
+        all.replace_with(own);
+    }
+    Ok(all)
+}
+
+/// An entry of a list.
+struct Entry<'d> {
+    at: Located<'d>,
+    /// The key that it stands under, where the document has an object in place of the list.
+    key: Option<&'d str>,
+}
+
+/// The entries of `holder`'s list: an array, as it should be, with arrays in it taken apart; one parameter alone; parameters by their
+/// names; or a `$ref` to one of these.
+fn entries<'d>(document: &'d Document, holder: &Located<'d>) -> Result<Vec<Entry<'d>>, String> {
+    let Some(list) = holder.member("parameters").filter(|list| !list.value.is_null()) else { return Ok(Vec::new()) };
+    let end = document.follow(list.clone()).map_err(|error| format!("parameters {}: {error}", list.at))?;
+    let is_parameter = ["name", "in"].iter().any(|key| end.value.get(key).is_some_and(Value::is_string));
+    let entries = match end.value {
+        _ if is_parameter => vec![Entry { at: list, key: None }],
+        Value::Array(_) => end.items().flat_map(unfolded).map(|at| Entry { at, key: None }).collect(),
+        Value::Object(_) => end.members().map(|(key, at)| Entry { at, key: Some(key) }).collect(),
+        _ => return Err(format!("{} is no array", list.at)),
+    };
+    Ok(entries)
+}
+
+/// YAML makes a null of a dash without an entry, and a list in a list of a dash too many.
+fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
+    match item.value {
+        Value::Array(_) => item.items().collect(),
+        Value::Null => Vec::new(),
+        _ => vec![item],
+    }
+}
+
+impl<'d> Lists<'d> {
+    /// Are there bodies or form fields?
+    pub(super) fn has_body(&self) -> bool {
+        !self.bodies.is_empty() || !self.fields.is_empty()
+    }
+
+    fn add(&mut self, document: &'d Document, path: &str, entry: Entry<'d>, notes: &mut Notes) -> Result<(), String> {
+        let place = entry.at.at.clone();
+        let reference = entry.at.reference();
+        let at = match document.follow(entry.at) {
+            Ok(at) => at,
+            // What fills a place in the path is a text, whatever else would be said of it.
+            Err(_) if reference.is_some_and(|reference| names_slot(reference, path)) => return Ok(()),
+            Err(error) => return Err(format!("parameter {place}: {error}")),
+        };
+        let given = at.text("in").unwrap_or_default().to_ascii_lowercase();
+        if given == "body" {
+            if !self.bodies.iter().any(|body| body.value == at.value) {
+                self.bodies.push(at);
+            }
+            return Ok(());
+        }
+        if !at.value.is_object() {
+            return Err(format!("parameter {place} is no object"));
+        }
+        let name = at.value.get("name").and_then(scalar_text).filter(|name| !name.is_empty());
+        let name = name.or_else(|| entry.key.map(str::to_owned));
+        let name = name.ok_or_else(|| format!("parameter {place} has no name"))?;
+        if ["formdata", "form"].contains(&given.as_str()) {
+            put(&mut self.fields, at, |field| swagger::name(field) == Some(&name));
+            return Ok(());
+        }
+        if given == "querystring" {
+            query_string::parameters(document, &name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
+            return Ok(());
+        }
+        let location = location(&at, &given, &name, path).ok_or_else(|| {
+            let found = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
+            format!("parameter `{name}` ({place}) needs `in: {}`; it has {found}", places(document.version))
+        })?;
+        if is_ignored(location, &name) {
+            return Ok(());
+        }
+        let is_described_by_itself = ["schema", "content"].iter().all(|key| at.value.get(*key).is_none());
+        let parameter = if document.version == Version::V2_0 || is_described_by_itself && at.value.get("type").is_some()
+        {
+            swagger::parameter(document, &at, name, location, notes)
+        } else {
+            parameter::parameter(document, at, name, location, notes)
+        };
+        self.put(parameter);
+        Ok(())
+    }
+
+    fn put(&mut self, parameter: Parameter<'d>) {
+        let (name, location) = (parameter.name.clone(), parameter.location);
+        put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
+    }
+
+    /// An operation's parameters replace those of its path that have the same name and place; a body, any body.
+    fn replace_with(&mut self, own: Self) {
+        own.parameters.into_iter().for_each(|parameter| self.put(parameter));
+        for field in own.fields {
+            let name = swagger::name(&field);
+            put(&mut self.fields, field, |other| swagger::name(other) == name);
+        }
+        if !own.bodies.is_empty() {
+            self.bodies = own.bodies;
+        }
+    }
+}
+
+/// Replaces the entry that `is_same` finds, else adds one.
+fn put<T>(list: &mut Vec<T>, entry: T, is_same: impl Fn(&T) -> bool) {
+    match list.iter_mut().find(|other| is_same(other)) {
+        Some(other) => *other = entry,
+        None => list.push(entry),
+    }
+}
+
+/// A parameter that does not say where it goes but bears the name of a place in the path can only go there.
+fn location(at: &Located<'_>, given: &str, name: &str, path: &str) -> Option<Location> {
+    let known = [Location::Path, Location::Query, Location::Header, Location::Cookie];
+    let named = known.into_iter().find(|location| location.as_str() == given);
+    named.or_else(|| (at.value.get("in").is_none() && is_slot(name, path)).then_some(Location::Path))
+}
+
+fn is_slot(name: &str, path: &str) -> bool {
+    slots(path).is_ok_and(|slots| slots.iter().any(|slot| slot.name == name))
+}
+
+/// Does the last part of `reference` bear the name of a place in the path?
+fn names_slot(reference: &str, path: &str) -> bool {
+    reference.rsplit(['/', '#']).next().is_some_and(|name| is_slot(name, path))
+}
+
+fn places(version: Version) -> &'static str {
+    match version {
+        Version::V2_0 => "path|query|header|formData|body",
+        _ => "path|query|header|cookie",
+    }
+}

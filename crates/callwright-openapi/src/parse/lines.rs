@@ -1,0 +1,249 @@
+//! On which line of a text a value stands.
+//!
+//! Found by a second pass over the text, which is made only when somebody asks: most documents are read without a word, and a position
+//! for every value would cost more memory than the positions are worth.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use granit_parser::{Event, Parser, ScalarStyle};
+
+use super::{MAX_NESTING, Syntax};
+use callwright_common::json::Pointer;
+
+/// The lines of a text's values.
+#[derive(Debug, Default)]
+pub(in super::super) struct Lines {
+    /// By a hash of the place; of two places with one hash the later one's line is told for both, which a message survives.
+    by_place: HashMap<u64, u32>,
+}
+
+/// A collection that is being read.
+struct Open {
+    place: u64,
+    state: State,
+}
+
+enum State {
+    /// A key comes next.
+    Key,
+    /// The value of the member at this place comes next; a key that is no scalar gives none.
+    Member(Option<u64>),
+    /// The item of this index comes next.
+    Item(usize),
+    /// Nothing in it has a place.
+    Ignored,
+}
+
+impl Lines {
+    /// Reads the lines of `text`, which has been understood as `syntax`.
+    pub(in super::super) fn of(text: &str, syntax: Syntax) -> Self {
+        let mut reader = Reader { lines: Self::default(), open: Vec::new() };
+        match syntax {
+            Syntax::Json => reader.json(text),
+            Syntax::Yaml => reader.yaml(text),
+        }
+        reader.lines
+    }
+
+    /// The line, counted from 1, of the value at `pointer`: of its key where it has one. Where the text does not have the value itself
+    /// (it came with an alias), the line of what it is in.
+    pub(in super::super) fn line(&self, pointer: &Pointer) -> Option<usize> {
+        let mut place = ROOT;
+        let mut line = self.by_place.get(&place)?;
+        for token in pointer.tokens() {
+            place = child(place, &token);
+            match self.by_place.get(&place) {
+                Some(nearer) => line = nearer,
+                None => break,
+            }
+        }
+        usize::try_from(*line).ok()
+    }
+}
+
+/// The place of the whole document.
+const ROOT: u64 = 0;
+
+fn child(place: u64, token: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (place, token).hash(&mut hasher);
+    hasher.finish()
+}
+
+struct Reader {
+    lines: Lines,
+    open: Vec<Open>,
+}
+
+impl Reader {
+    /// A value begins on `line`; `text` is its text if it is a scalar, which may turn out to be a key. Gives the value's place, if it has one.
+    fn begin(&mut self, line: usize, text: Option<&str>) -> Option<u64> {
+        let Some(within) = self.open.last_mut() else {
+            self.note(ROOT, line);
+            return Some(ROOT);
+        };
+        match within.state {
+            State::Key => {
+                let place = text.map(|text| child(within.place, text));
+                within.state = State::Member(place);
+                if let Some(place) = place {
+                    self.note(place, line);
+                }
+                None
+            }
+            State::Member(place) => {
+                within.state = State::Key;
+                place
+            }
+            State::Item(index) => {
+                within.state = State::Item(index + 1);
+                let place = child(within.place, &index.to_string());
+                self.note(place, line);
+                Some(place)
+            }
+            State::Ignored => None,
+        }
+    }
+
+    fn open(&mut self, line: usize, state: State) {
+        let open = match self.begin(line, None) {
+            Some(place) => Open { place, state },
+            None => Open { place: ROOT, state: State::Ignored },
+        };
+        self.open.push(open);
+    }
+
+    fn note(&mut self, place: u64, line: usize) {
+        self.lines.by_place.insert(place, u32::try_from(line).unwrap_or(u32::MAX));
+    }
+
+    fn yaml(&mut self, text: &str) {
+        for event in Parser::new_from_str(text) {
+            let Ok((event, span)) = event else { return };
+            let line = span.start.line();
+            match event {
+                Event::Scalar(text, style, ..) => {
+                    let is_null =
+                        style == ScalarStyle::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_ref());
+                    self.begin(line, Some(if is_null { "null" } else { &text }));
+                }
+                Event::Alias(_) => {
+                    self.begin(line, None);
+                }
+                Event::MappingStart(..) => self.open(line, State::Key),
+                Event::SequenceStart(..) => self.open(line, State::Item(0)),
+                Event::MappingEnd | Event::SequenceEnd => {
+                    self.open.pop();
+                }
+                Event::DocumentEnd => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// The text has been read as JSON before, so only what matters here is looked at.
+    fn json(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let (mut at, mut line) = (0, 1);
+        while let Some(byte) = bytes.get(at) {
+            let start = at;
+            at += 1;
+            match byte {
+                b'\n' => line += 1,
+                b'{' if self.open.len() <= MAX_NESTING => self.open(line, State::Key),
+                b'[' if self.open.len() <= MAX_NESTING => self.open(line, State::Item(0)),
+                b'}' | b']' => {
+                    self.open.pop();
+                }
+                b'"' => {
+                    at = end_of_string(bytes, at);
+                    let literal = text.get(start..at).unwrap_or_default();
+                    self.json_string(literal, line);
+                }
+                b' ' | b'\t' | b'\r' | b',' | b':' => {}
+                _ => {
+                    let is_scalar = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                    at += bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|byte| is_scalar(byte)).count());
+                    self.begin(line, None);
+                }
+            }
+        }
+    }
+
+    fn json_string(&mut self, literal: &str, line: usize) {
+        let is_key = self.open.last().is_some_and(|open| matches!(open.state, State::Key));
+        if !is_key {
+            self.begin(line, None);
+        } else if literal.contains('\\') {
+            let key: String = serde_json::from_str(literal).unwrap_or_default();
+            self.begin(line, Some(&key));
+        } else {
+            self.begin(line, Some(literal.trim_matches('"')));
+        }
+    }
+}
+
+/// The place behind the JSON string whose first quote stands before `at`; the end of `bytes` where it has none.
+pub(in super::super) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        at += if *byte == b'\\' { 2 } else { 1 };
+        if *byte == b'"' {
+            break;
+        }
+    }
+    at.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, syntax: Syntax, pointer: &str) -> Option<usize> {
+        Lines::of(text, syntax).line(&Pointer::from(pointer))
+    }
+
+    #[test]
+    fn members_of_json_stand_where_their_keys_do_and_items_where_they_begin() {
+        let text =
+            "{\n \"a/b\": {\"x\":\n1},\n \"list\": [1, \"}\",\n  {\"k\\\"\\u0041\":\n [true]}],\n \"last\": null\n}";
+        for (pointer, expected) in [
+            ("", 1),
+            ("/a~1b", 2),
+            ("/a~1b/x", 2),
+            ("/list", 4),
+            ("/list/1", 4),
+            ("/list/2", 5),
+            ("/list/2/k\"A", 5),
+            ("/list/2/k\"A/0", 6),
+            ("/last", 7),
+        ] {
+            assert_eq!(line(text, Syntax::Json, pointer), Some(expected), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn members_of_yaml_stand_where_their_keys_do() {
+        let text = "# first\nopenapi: 3.0.0\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: ok}\n  \
+                    ? [no, key]\n  : {get: 1}\n  ~: 2\nlist:\n- a\n-\n  b: &x\n    c: 1\nuse:\n  <<: *x\n";
+        for (pointer, expected) in [
+            ("/openapi", 2),
+            ("/paths", 3),
+            ("/paths/~1a/get", 5),
+            ("/paths/~1a/get/responses/200/description", 7),
+            ("/paths/null", 10),
+            ("/list/0", 12),
+            ("/list/1/b/c", 15),
+            ("/use", 16),
+        ] {
+            assert_eq!(line(text, Syntax::Yaml, pointer), Some(expected), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn what_the_text_does_not_have_stands_where_the_nearest_of_its_parents_does() {
+        assert_eq!(line("a: 1\nb:\n  c: 2\n", Syntax::Yaml, "/b/none/more"), Some(2));
+        assert_eq!(line("", Syntax::Json, "/a"), None);
+        assert_eq!(line("{\"a\": \"open", Syntax::Json, "/a/b"), Some(1));
+    }
+}

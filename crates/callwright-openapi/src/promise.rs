@@ -1,0 +1,238 @@
+//! What a document promises of the bodies of successful answers: the least that their schemas demand, told in little memory.
+//!
+//! Schemas of answers are written with less care than those of requests. So only what is plain counts: one schema without alternatives,
+//! members that every answer has, and nothing where a parameter lets the caller choose what comes back.
+
+use std::ops::RangeInclusive;
+
+use http::Method;
+use serde_json::Value;
+
+use super::binding::{Binding, BodyFormat};
+use super::document::{Document, Located, Version};
+use super::media_type::Sendable;
+use super::shorten::shorten;
+use super::swagger;
+use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
+
+/// Characters that are kept of what the document says about an answer.
+const MAX_DESCRIPTION_CHARS: usize = 200;
+
+/// Required members that are kept of one object: an answer that has none of so many is told from one that has some.
+const MAX_REQUIRED: usize = 32;
+
+/// Levels of `allOf` and `$ref` that are joined.
+const MAX_PARTS_DEPTH: usize = 8;
+
+/// Members that wrap a result.
+const WRAPPERS: [&str; 8] = ["data", "result", "results", "response", "payload", "content", "items", "value"];
+
+/// Parameters by which a caller chooses what an answer has (names in lower case, without separators).
+const CHOOSERS: [&str; 12] = [
+    "fields",
+    "field",
+    "select",
+    "exclude",
+    "omit",
+    "only",
+    "include",
+    "prefer",
+    "fieldmask",
+    "attributes",
+    "props",
+    "view",
+];
+
+/// Statuses whose answers have a body that says what came of the call. The others have none, a part, or something for every call.
+const STATUSES: RangeInclusive<u16> = 200..=203;
+
+/// What successful answers of an operation are promised to be, those of single statuses first.
+pub(super) fn promises<'d>(
+    document: &'d Document,
+    operation: &Located<'d>,
+    method: &Method,
+    bindings: &[Binding],
+) -> Vec<Promise> {
+    if *method == Method::HEAD {
+        return Vec::new();
+    }
+    let is_chosen = bindings.iter().any(|binding| CHOOSERS.contains(&folded(&binding.name).as_str()));
+    let mut promises: Vec<Promise> = Vec::new();
+    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+        let Some(statuses) = statuses_of(status) else { continue };
+        let Ok(response) = document.follow(response) else { continue };
+        let Some(mut promise) = of_response(document, operation, &response, statuses) else { continue };
+        promise.value = promise.value.filter(|_| !is_chosen);
+        promises.push(promise);
+    }
+    promises.sort_by_key(|promise| promise.statuses.end() - promise.statuses.start());
+    promises
+}
+
+fn folded(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+fn statuses_of(status: &str) -> Option<RangeInclusive<u16>> {
+    if status.eq_ignore_ascii_case("2xx") {
+        return Some(STATUSES);
+    }
+    let status: u16 = status.trim().parse().ok()?;
+    STATUSES.contains(&status).then_some(status..=status)
+}
+
+/// `None` where nothing is promised.
+fn of_response<'d>(
+    document: &'d Document,
+    operation: &Located<'d>,
+    response: &Located<'d>,
+    statuses: RangeInclusive<u16>,
+) -> Option<Promise> {
+    let (only_json, schemas) = match document.version {
+        Version::V2_0 => in_swagger(document, operation, response)?,
+        _ => in_content(response)?,
+    };
+    let mut values = schemas.iter().map(|schema| value_of(document, schema.as_ref()?, true));
+    let first = values.next().flatten();
+    // Versions of one answer, where the caller may get any.
+    let value = first.filter(|first| values.all(|other| other.as_ref() == Some(first)));
+    let description = shorten(response.text("description").unwrap_or_default(), MAX_DESCRIPTION_CHARS);
+    (only_json || value.is_some()).then_some(Promise { statuses, only_json, value, description })
+}
+
+type Schemas<'d> = Vec<Option<Located<'d>>>;
+
+/// Is it all JSON, and the schemas of what is JSON.
+fn in_content<'d>(response: &Located<'d>) -> Option<(bool, Schemas<'d>)> {
+    let content = response.member("content")?;
+    let mut only_json = true;
+    let mut schemas = Vec::new();
+    for (media_type, media) in content.members() {
+        if is_json(media_type) {
+            schemas.push(media.member("schema"));
+        } else {
+            only_json = false;
+        }
+    }
+    (!schemas.is_empty()).then_some((only_json, schemas))
+}
+
+fn in_swagger<'d>(
+    document: &'d Document,
+    operation: &Located<'d>,
+    response: &Located<'d>,
+) -> Option<(bool, Schemas<'d>)> {
+    let schema = response.member("schema")?;
+    let produced = swagger::media_types(document, operation, "produces");
+    let json = produced.iter().filter(|media_type| is_json(media_type)).count();
+    (json > 0).then(|| (json == produced.len(), vec![Some(schema)]))
+}
+
+/// A range such as `*/*` promises nothing.
+fn is_json(media_type: &str) -> bool {
+    !media_type.contains('*') && Sendable::of(media_type).format == BodyFormat::Json
+}
+
+fn value_of<'d>(document: &'d Document, schema: &Located<'d>, may_wrap: bool) -> Option<PromisedValue> {
+    let mut parts = Parts::default();
+    parts.read(document, schema, MAX_PARTS_DEPTH)?;
+    let kind = match (parts.kind.as_deref(), parts.required.is_empty() && parts.properties.is_empty()) {
+        (Some(kind), _) => kind,
+        (None, false) => "object",
+        (None, true) => return None,
+    };
+    let shape = match kind {
+        "array" => PromisedShape::Array { least: parts.min_items },
+        "object" => {
+            let required = parts.required(document);
+            let mut wrapped = None;
+            if let Some(name) = required.iter().find(|name| may_wrap && WRAPPERS.contains(&folded(name).as_str())) {
+                let held = parts.property(name).and_then(|schema| value_of(document, &schema, false));
+                wrapped = held.filter(PromisedValue::demands_content).map(|held| (name.clone(), Box::new(held)));
+            }
+            PromisedShape::Object { required, least: parts.min_properties, wrapped }
+        }
+        _ => return None,
+    };
+    Some(PromisedValue { nullable: parts.nullable, shape })
+}
+
+/// What a schema demands together with the schemas that it refers to and those that all hold.
+#[derive(Default)]
+struct Parts<'d> {
+    kind: Option<String>,
+    nullable: bool,
+    min_items: u64,
+    min_properties: u64,
+    required: Vec<&'d str>,
+    properties: Vec<(&'d str, Located<'d>)>,
+    read: usize,
+}
+
+/// Schemas that make one together, at most: parts that name parts several times over are many soon.
+const MAX_PARTS: usize = 256;
+
+impl<'d> Parts<'d> {
+    /// `None` where there are alternatives, or what cannot be read: then nothing is plain.
+    fn read(&mut self, document: &'d Document, schema: &Located<'d>, levels: usize) -> Option<()> {
+        let levels = levels.checked_sub(1)?;
+        self.read += 1;
+        if self.read > MAX_PARTS {
+            return None;
+        }
+        let members = schema.value.as_object()?;
+        if ["oneOf", "anyOf", "if", "not"].iter().any(|keyword| members.contains_key(*keyword)) {
+            return None;
+        }
+        self.nullable |= schema.flag("nullable") == Some(true) || schema.flag("x-nullable") == Some(true);
+        if schema.reference().is_some() {
+            let target = document.follow(schema.clone()).ok()?;
+            self.read(document, &target, levels)?;
+        }
+        self.kind(members.get("type"))?;
+        let number = |keyword: &str| members.get(keyword).and_then(Value::as_u64).unwrap_or_default();
+        self.min_items = self.min_items.max(number("minItems"));
+        self.min_properties = self.min_properties.max(number("minProperties"));
+        let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
+        self.required.extend(required.filter_map(Value::as_str));
+        if let Some(properties) = schema.member("properties") {
+            self.properties.extend(properties.members().map(|(name, schema)| (name.as_str(), schema)));
+        }
+        schema.member("allOf").iter().flat_map(Located::items).try_for_each(|part| self.read(document, &part, levels))
+    }
+
+    /// Notes a type. `None` where it is one of several, or none that is a name.
+    fn kind(&mut self, kind: Option<&Value>) -> Option<()> {
+        let kind = match kind {
+            None => return Some(()),
+            Some(Value::String(kind)) => kind,
+            Some(Value::Array(kinds)) => {
+                self.nullable |= kinds.contains(&Value::from("null"));
+                let mut others = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+                let (kind, next) = (others.next()?, others.next());
+                next.is_none().then_some(kind)?
+            }
+            Some(_) => return None,
+        };
+        (self.kind.get_or_insert_with(|| kind.to_owned()) == kind).then_some(())
+    }
+
+    fn property(&self, name: &str) -> Option<Located<'d>> {
+        self.properties.iter().find(|(known, _)| *known == name).map(|(_, schema)| schema.clone())
+    }
+
+    /// The members that an answer must have: not those that only requests have (OpenAPI 3.0.4, Schema Object, `writeOnly`).
+    fn required(&self, document: &'d Document) -> Vec<String> {
+        let is_sent_only = |name: &str| {
+            let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
+            schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true))
+        };
+        let mut required: Vec<String> = Vec::new();
+        for name in self.required.iter().filter(|name| !is_sent_only(name)) {
+            if required.len() < MAX_REQUIRED && !required.iter().any(|known| known == name) {
+                required.push((*name).to_owned());
+            }
+        }
+        required
+    }
+}

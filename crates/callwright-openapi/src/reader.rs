@@ -1,0 +1,134 @@
+//! One operation of a document, read.
+
+use std::sync::Arc;
+
+use super::arguments::join;
+use super::body::{Body, body};
+use super::description::tool_description;
+use super::document::{Document, Located, Version};
+use super::documentation::Library;
+use super::idempotency::take_key;
+use super::notes::Notes;
+use super::outputs::OutputReader;
+use super::parameter::Parameter;
+use super::parameter_list::lists;
+use super::path_parameters::{Placed, place};
+use super::promise::promises;
+use super::schema::SchemaWriter;
+use super::server::Servers;
+use super::settings::DocumentLimits;
+use super::walk::Found;
+use super::{Operation, documentation, security, swagger};
+use serde_json::Value;
+
+use callwright_types::{OperationRef, Owner, Tool};
+
+/// Reads the operations of one document.
+pub(super) struct OperationReader<'d> {
+    document: &'d Document,
+    toolset: &'d str,
+    limits: &'d DocumentLimits,
+    servers: &'d Servers<'d>,
+    schemas: SchemaWriter<'d>,
+    texts: Library,
+    outputs: OutputReader,
+}
+
+impl<'d> OperationReader<'d> {
+    pub(super) fn new(
+        document: &'d Document,
+        toolset: &'d str,
+        limits: &'d DocumentLimits,
+        servers: &'d Servers<'d>,
+    ) -> Self {
+        Self {
+            document,
+            toolset,
+            limits,
+            servers,
+            schemas: SchemaWriter::new(document, limits),
+            texts: Library::default(),
+            outputs: OutputReader::default(),
+        }
+    }
+
+    /// Makes the tool `name` from what was found; an error says why that cannot be.
+    pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
+        let Found { path_item, operation, .. } = found;
+        let (written, body) = request(self.document, found, notes)?;
+        let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
+        let Placed { path, parameters } = place(found, written, notes)?;
+        let mut joined = join(self.document, parameters, body, notes);
+        let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
+        let schema = self.schemas.write(&joined.arguments, notes)?;
+        let tool = Tool {
+            description: tool_description(operation, &found.label(), self.limits.description_chars),
+            parameters: Arc::new(schema),
+            free_text: false,
+            reads: Some(found.method.is_safe()),
+            owner: Owner::Proxy(OperationRef { toolset: self.toolset.to_owned(), tool: name.clone() }),
+            name,
+        };
+        Ok(Operation {
+            tool: Arc::new(tool),
+            operation_id: operation.text("operationId").map(str::to_owned),
+            method: found.method.clone(),
+            path,
+            servers: self.servers.of(path_item, operation, notes),
+            outputs: self.outputs.read(self.document, operation),
+            links: Vec::new(),
+            promises: promises(self.document, operation, &found.method, &joined.bindings),
+            bindings: joined.bindings,
+            body: joined.body,
+            idempotency_key,
+            security: security::requirements(self.document, operation, notes),
+            produces: produces(self.document, operation),
+            tags: tags(operation),
+            deprecated: operation.flag("deprecated") == Some(true),
+            documentation: self.texts.share(documentation),
+        })
+    }
+}
+
+/// Parameters and body. A `requestBody` goes before what documents that came from Swagger 2.0 still have among the parameters.
+pub(super) fn request<'d>(
+    document: &'d Document,
+    found: &Found<'d>,
+    notes: &mut Notes,
+) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
+    let lists = lists(document, found, notes)?;
+    let Some(body) = body(document, &found.operation, notes)? else {
+        return swagger::request(document, found, lists, notes);
+    };
+    if lists.has_body() {
+        notes.remark("the parameters have a body beside `requestBody`; it is left out");
+    }
+    Ok((lists.parameters, Some(body)))
+}
+
+/// The names of an operation's tags; what is no name is passed over.
+fn tags(operation: &Located<'_>) -> Vec<String> {
+    let tags = operation.value.get("tags").and_then(Value::as_array);
+    tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The media types of the responses that say success, each once; where none has content, those of all responses.
+fn produces(document: &Document, operation: &Located<'_>) -> Vec<String> {
+    if document.version == Version::V2_0 {
+        return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
+    }
+    let of = |is_wanted: fn(&str) -> bool| {
+        let mut media_types: Vec<String> = Vec::new();
+        for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+            let Some(response) = document.follow(response).ok().filter(|_| is_wanted(status)) else { continue };
+            for (media_type, _) in response.member("content").iter().flat_map(Located::members) {
+                if !media_types.contains(media_type) {
+                    media_types.push(media_type.clone());
+                }
+            }
+        }
+        media_types
+    };
+    let successful = of(|status| status.starts_with('2'));
+    if successful.is_empty() { of(|_| true) } else { successful }
+}

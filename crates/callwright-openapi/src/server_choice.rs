@@ -1,0 +1,284 @@
+//! Which of a document's servers the operator wants, and the values of their variables (OpenAPI 3.0.4, Server Object and Server Variable
+//! Object).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::document::{Document, Located, Version};
+use super::notes::Notes;
+use super::{LoadError, ToolsetSettings, swagger};
+use callwright_common::json::scalar_text;
+
+/// The operator's `server` and `server_variables`.
+pub(super) struct ServerChoice<'s> {
+    toolset: &'s str,
+    settings: &'s ToolsetSettings,
+}
+
+impl<'s> ServerChoice<'s> {
+    /// Checks that the settings mean something for this document.
+    ///
+    /// # Errors
+    /// Where they choose a server that the document does not have, name a variable that no server has, give it a value that no server
+    /// takes, or stand beside `base_url`, which replaces all servers.
+    pub(super) fn read(
+        document: &Document,
+        toolset: &'s str,
+        settings: &'s ToolsetSettings,
+    ) -> Result<Self, LoadError> {
+        let choice = Self { toolset, settings };
+        let is_given = !settings.server.is_empty() || !settings.server_variables.is_empty();
+        if !is_given {
+            return Ok(choice);
+        }
+        if !settings.base_url.is_empty() {
+            let key = if settings.server.is_empty() { "server_variables" } else { "server" };
+            return Err(choice.error(key, "", "`base_url` replaces all servers; set one of the two"));
+        }
+        let servers = all_servers(document);
+        choice.check_server(document, &servers)?;
+        for (name, value) in &settings.server_variables {
+            choice.check_variable(name, value, &servers)?;
+        }
+        Ok(choice)
+    }
+
+    /// Is the server with this `address`, which stands at `position` of the document's own, the one that is wanted? Always where none is.
+    pub(super) fn wants(&self, address: &str, server: Option<&Located<'_>>, position: Option<usize>) -> bool {
+        let wanted = self.settings.server.trim();
+        let description = server.and_then(|server| server.text("description"));
+        wanted.is_empty()
+            || is_number(wanted, position)
+            || address.eq_ignore_ascii_case(wanted)
+            || description.is_some_and(|text| text.eq_ignore_ascii_case(wanted))
+    }
+
+    /// The template with a value for each variable: the operator's, else the default.
+    ///
+    /// # Errors
+    /// What is wrong, as the end of a sentence: a variable has no value, or one that this server does not take.
+    pub(super) fn fill(&self, template: &str, server: Option<&Located<'_>>) -> Result<String, String> {
+        let mut url = String::new();
+        let mut rest = template;
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
+            let variable = variable(server, name);
+            url.push_str(before);
+            match self.settings.server_variables.get(name) {
+                Some(value) => match refused(variable.as_ref(), value) {
+                    Some(allowed) => return Err(format!("`{template}` takes {allowed} as `{name}`")),
+                    None => url.push_str(value),
+                },
+                None => url.push_str(&default(variable.as_ref()).ok_or_else(|| {
+                    format!("`{template}` has no default for `{name}` (give one in `server_variables`)")
+                })?),
+            }
+            rest = after;
+        }
+        url.push_str(rest);
+        Ok(url)
+    }
+
+    fn check_server(&self, document: &Document, servers: &[(String, Option<Located<'_>>)]) -> Result<(), LoadError> {
+        let own = document.member("servers").map_or(0, |list| list.items().count());
+        let own = if own == 0 { servers.len() } else { own };
+        let mut found = servers.iter().enumerate().map(|(index, (address, server))| {
+            self.wants(address, server.as_ref(), (index < own || server.is_none()).then_some(index))
+        });
+        if found.any(|is_wanted| is_wanted) || servers.is_empty() && self.settings.server.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<String> = servers
+            .iter()
+            .take(own)
+            .enumerate()
+            .map(|(index, (address, server))| {
+                let described = server.as_ref().and_then(|server| server.text("description"));
+                let described = described.map(|text| format!(" ({text})")).unwrap_or_default();
+                format!("{} `{address}`{described}", index + 1)
+            })
+            .collect();
+        let known = if known.is_empty() { "no server at all".to_owned() } else { known.join(", ") };
+        Err(self.error("server", &self.settings.server, &format!("the document has {known}")))
+    }
+
+    fn check_variable(
+        &self,
+        name: &str,
+        value: &str,
+        servers: &[(String, Option<Located<'_>>)],
+    ) -> Result<(), LoadError> {
+        let key = format!("server_variables.{name}");
+        let place = format!("{{{name}}}");
+        let mut refusals = servers
+            .iter()
+            .filter(|(address, _)| address.contains(&place))
+            .map(|(_, server)| refused(variable(server.as_ref(), name).as_ref(), value))
+            .peekable();
+        if refusals.peek().is_none() {
+            let known: BTreeSet<&str> = servers.iter().flat_map(|(address, _)| places(address)).collect();
+            let known: Vec<String> = known.into_iter().map(|name| format!("`{name}`")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(self.error(&key, value, &format!("no server has this variable; the variables are: {known}")));
+        }
+        let all: Option<Vec<String>> = refusals.collect();
+        match all.and_then(|allowed| allowed.into_iter().next()) {
+            Some(allowed) => Err(self.error(&key, value, &format!("the document allows {allowed}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn error(&self, key: &str, given: &str, reason: &str) -> LoadError {
+        LoadError::Server {
+            toolset: self.toolset.to_owned(),
+            key: key.to_owned(),
+            given: given.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Numbers count from one, as people do.
+fn is_number(wanted: &str, position: Option<usize>) -> bool {
+    position.is_some_and(|position| wanted == (position + 1).to_string())
+}
+
+/// What the server says about its variable `name`.
+fn variable<'d>(server: Option<&Located<'d>>, name: &str) -> Option<Located<'d>> {
+    server?.member("variables")?.member(name)
+}
+
+/// The values that a variable may have, in words, where `value` is none of them.
+fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
+    let allowed = variable?.value.get("enum")?.as_array().filter(|values| !values.is_empty())?;
+    let allowed: Vec<String> = allowed.iter().filter_map(scalar_text).collect();
+    let is_allowed = allowed.iter().any(|allowed| allowed == value);
+    let listed: Vec<String> = allowed.iter().map(|allowed| format!("`{allowed}`")).collect();
+    (!is_allowed && !listed.is_empty()).then(|| listed.join(", "))
+}
+
+/// The default must be there; where it is not, any of the values that are allowed is a place to go.
+fn default(variable: Option<&Located<'_>>) -> Option<String> {
+    let variable = variable?.value;
+    match variable.get("default").or_else(|| variable.get("enum")?.get(0))? {
+        Value::Bool(flag) => Some(flag.to_string()),
+        value => scalar_text(value),
+    }
+}
+
+/// The names between the braces of a template.
+fn places(template: &str) -> Vec<&str> {
+    template.split('{').skip(1).filter_map(|behind| Some(behind.split_once('}')?.0)).collect()
+}
+
+/// The templates of all servers, the document's own first, with their Server Objects where there are some.
+fn all_servers(document: &Document) -> Vec<(String, Option<Located<'_>>)> {
+    let mut holders = vec![document.root()];
+    for (_, path_item) in document.member("paths").iter().flat_map(Located::members) {
+        let Ok(path_item) = document.follow(path_item) else { continue };
+        holders.extend(path_item.members().map(|(_, operation)| operation));
+        holders.push(path_item);
+    }
+    let listed = holders.iter().filter_map(|holder| holder.member("servers"));
+    let mut servers: Vec<(String, Option<Located<'_>>)> = Vec::new();
+    for server in listed.flat_map(|list| list.items().collect::<Vec<_>>()) {
+        let Ok(server) = document.follow(server) else { continue };
+        servers.push((server.text("url").unwrap_or_default().to_owned(), Some(server)));
+    }
+    if document.version == Version::V2_0 {
+        let addresses = swagger::addresses(document, None, &mut Notes::default()).unwrap_or_default();
+        servers.extend(addresses.into_iter().map(|address| (address, None)));
+    }
+    servers
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::load::toolset_of;
+
+    fn servers(root: &Value, server: &str, variables: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let settings =
+            ToolsetSettings { server: server.into(), server_variables: pairs.collect(), ..ToolsetSettings::default() };
+        let toolset =
+            toolset_of(root.clone(), "api", Path::new("api.json"), &settings).map_err(|error| error.to_string())?;
+        let servers = toolset.operations.first().map_or(&toolset.servers, |operation| &operation.servers);
+        Ok(servers.iter().map(ToString::to_string).collect())
+    }
+
+    fn document() -> Value {
+        let region = json!({"enum": ["us", "eu"], "default": "us"});
+        json!({"openapi": "3.0.3", "paths": {}, "servers": [
+            {"url": "https://{region}.example.com/{base}", "description": "Production",
+             "variables": {"region": region, "base": {"default": "v1"}}},
+            {"url": "https://sandbox.example.com", "description": "Sandbox"},
+            {"url": "https://{tenant}.example.net"}
+        ]})
+    }
+
+    #[test]
+    fn variables_have_the_operators_values_or_their_defaults() {
+        let first = |variables: &[(&str, &str)]| servers(&document(), "1", variables).unwrap().remove(0);
+        assert_eq!(first(&[]), "https://us.example.com/v1");
+        assert_eq!(first(&[("region", "eu"), ("base", "v2/x")]), "https://eu.example.com/v2/x");
+        let all = servers(&document(), "", &[("tenant", "acme")]).unwrap();
+        assert_eq!(all, ["https://us.example.com/v1", "https://sandbox.example.com/", "https://acme.example.net/"]);
+    }
+
+    #[test]
+    fn a_server_is_chosen_by_number_description_or_url() {
+        for server in ["2", "sandbox", "Sandbox", "https://sandbox.example.com"] {
+            assert_eq!(servers(&document(), server, &[]).unwrap(), ["https://sandbox.example.com/"], "{server}");
+        }
+        let tenant = servers(&document(), "https://{tenant}.example.net", &[("tenant", "a")]).unwrap();
+        assert_eq!(tenant, ["https://a.example.net/"]);
+    }
+
+    #[test]
+    fn an_operation_with_servers_of_its_own_takes_the_wanted_one_among_them_if_it_is_there() {
+        let mut root = document();
+        let own = |second: &str| json!([{"url": "https://a.example.com"}, {"url": "https://b.example.com", "description": second}]);
+        root["paths"] = json!({"/x": {"get": {"servers": own("Sandbox")}}});
+        assert_eq!(servers(&root, "sandbox", &[]).unwrap(), ["https://b.example.com/"]);
+        root["paths"] = json!({"/x": {"get": {"servers": own("Other")}}});
+        assert_eq!(servers(&root, "sandbox", &[]).unwrap(), ["https://a.example.com/", "https://b.example.com/"]);
+    }
+
+    #[test]
+    fn the_places_of_a_swagger_host_can_be_filled() {
+        let root = json!({"swagger": "2.0", "host": "{tenant}.example.com", "schemes": ["https"], "paths": {}});
+        assert_eq!(servers(&root, "", &[("tenant", "acme")]).unwrap(), ["https://acme.example.com/"]);
+        assert_eq!(servers(&root, "", &[]).unwrap(), Vec::<String>::new());
+        assert!(servers(&root, "", &[("region", "eu")]).unwrap_err().contains("`tenant`"));
+    }
+
+    /// A `server`, `server_variables`, and what the error has to say.
+    type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+    #[test]
+    fn settings_that_mean_nothing_are_errors_that_say_what_there_is() {
+        let cases: [Case; 4] = [
+            ("", &[("zone", "a")], &["server_variables.zone", "`base`, `region`, `tenant`"]),
+            ("", &[("region", "asia")], &["server_variables.region", "`asia`", "`us`, `eu`"]),
+            ("Staging", &[], &["`Staging`", "(Production)", "2 `https://sandbox.example.com` (Sandbox)"]),
+            ("4", &[], &["`4`", "3 `https://{tenant}.example.net`"]),
+        ];
+        for (server, variables, parts) in cases {
+            let error = servers(&document(), server, variables).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+        let settings = ToolsetSettings {
+            base_url: "https://x.example.com".into(),
+            server: "1".into(),
+            ..ToolsetSettings::default()
+        };
+        let error = toolset_of(document(), "api", Path::new("api.json"), &settings).unwrap_err().to_string();
+        assert!(error.contains("`base_url`"), "{error}");
+    }
+}

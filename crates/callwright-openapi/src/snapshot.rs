@@ -1,0 +1,209 @@
+//! All toolsets loaded at one time.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::discovery::Search;
+use super::naming::prefixed;
+use super::source::{Loaded, Source};
+use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
+use callwright_types::OperationRef;
+
+/// All toolsets loaded now: immutable, so that a turn sees one catalog from start to end.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    toolsets: BTreeMap<String, Arc<Toolset>>,
+    /// By the names in the configuration.
+    entries: BTreeMap<String, Entry>,
+}
+
+/// What an entry of the configuration was made from.
+#[derive(Debug, Clone, Default)]
+struct Entry {
+    files: BTreeSet<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+}
+
+/// What may have changed since a catalog was loaded.
+#[derive(Debug, Clone)]
+pub enum Changes {
+    /// Local files. Whether folders have other documents now is looked for as well.
+    Files(BTreeSet<PathBuf>),
+    /// Entries of the configuration with remote files that have changed.
+    Remote(BTreeSet<String>),
+}
+
+impl Catalog {
+    /// No toolset: the proxy executes nothing.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Loads every toolset of the configuration; relative paths start at `base_dir`, and `fetch` gets what is remote. The documents of
+    /// folders that gave no toolset are told besides; what is wrong with single operations is in the reports.
+    ///
+    /// # Errors
+    /// A named document that gives no toolset, or a folder without one that does, because an operator who names it wants its tools.
+    pub fn load(
+        settings: &BTreeMap<String, ToolsetSettings>,
+        base_dir: &Path,
+        fetch: &dyn Fetch,
+    ) -> Result<(Self, Vec<LoadError>), LoadError> {
+        let mut catalog = Self::default();
+        let mut errors = Vec::new();
+        for (name, settings) in settings {
+            let mut loaded = Source::of(name, &settings.document, base_dir)?.load(name, settings, base_dir, fetch)?;
+            if loaded.toolsets.is_empty()
+                && let Some(error) = loaded.errors.pop()
+            {
+                return Err(error);
+            }
+            errors.append(&mut catalog.replace(name, loaded));
+        }
+        tell_apart(&mut catalog.toolsets);
+        Ok((catalog, errors))
+    }
+
+    /// Loads those entries of the configuration anew that have changed, and keeps the others; `None` where none has. A document that cannot
+    /// be loaded stays as it was, and the error is given too.
+    pub fn reload(
+        &self,
+        settings: &BTreeMap<String, ToolsetSettings>,
+        base_dir: &Path,
+        fetch: &dyn Fetch,
+        changes: &Changes,
+    ) -> Option<(Self, Vec<LoadError>)> {
+        let changed: Vec<_> = settings.iter().filter(|(name, _)| self.has_changed(name, changes)).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let mut catalog = self.clone();
+        let mut errors = Vec::new();
+        for (name, settings) in changed {
+            let source = Source::of(name, &settings.document, base_dir);
+            match source.and_then(|source| source.load(name, settings, base_dir, fetch)) {
+                Ok(loaded) => errors.append(&mut catalog.replace(name, loaded)),
+                Err(error) => errors.push(error),
+            }
+        }
+        tell_apart(&mut catalog.toolsets);
+        Some((catalog, errors))
+    }
+
+    fn has_changed(&self, name: &str, changes: &Changes) -> bool {
+        let Some(entry) = self.entries.get(name) else { return true };
+        match changes {
+            Changes::Remote(names) => names.contains(name),
+            Changes::Files(files) => {
+                entry.files.iter().any(|file| files.contains(file))
+                    || entry.folders.first().is_some_and(|folder| !is_as_before(folder, entry))
+            }
+        }
+    }
+
+    /// Puts what the entry `name` gives now in place of what it gave. A document of a folder that is still there but cannot be loaded any
+    /// more stays as it was; why it cannot is given.
+    fn replace(&mut self, name: &str, loaded: Loaded) -> Vec<LoadError> {
+        let Loaded { toolsets, files, folders, errors } = loaded;
+        let is_broken = |path: &PathBuf| errors.iter().any(|error| error.path() == Some(path));
+        self.toolsets.retain(|_, old| old.entry != name || old.document.as_ref().is_some_and(is_broken));
+        self.toolsets.extend(toolsets.into_iter().map(|toolset| (toolset.name.clone(), Arc::new(toolset))));
+        self.entries.insert(name.to_owned(), Entry { files, folders });
+        errors
+    }
+
+    /// The local files that the catalog was made from, also those of documents that gave no toolset.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.entries.values().flat_map(|entry| &entry.files).map(PathBuf::as_path)
+    }
+
+    /// The folders that were searched for documents.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.entries.values().flat_map(|entry| &entry.folders).map(PathBuf::as_path)
+    }
+
+    /// The entries of the configuration that have remote files which are others now, and why of some that is not known.
+    pub fn remote_changes(
+        &self,
+        settings: &BTreeMap<String, ToolsetSettings>,
+        fetch: &dyn Fetch,
+    ) -> (BTreeSet<String>, Vec<LoadError>) {
+        let mut changed = BTreeSet::new();
+        let mut errors = Vec::new();
+        for toolset in self.toolsets.values() {
+            let Some(settings) = settings.get(&toolset.entry) else { continue };
+            match has_remote_changes(toolset, settings, fetch) {
+                Ok(true) => drop(changed.insert(toolset.entry.clone())),
+                Ok(false) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+        (changed, errors)
+    }
+
+    /// The toolset of this name.
+    pub fn toolset(&self, name: &str) -> Option<&Arc<Toolset>> {
+        self.toolsets.get(name)
+    }
+
+    /// The toolsets of the entry `name` of the configuration: one, or those of a folder in the order of their names.
+    pub fn toolsets_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Arc<Toolset>> {
+        self.toolsets.values().filter(move |toolset| toolset.entry == name)
+    }
+
+    /// All toolsets, by name.
+    pub fn toolsets(&self) -> impl Iterator<Item = &Arc<Toolset>> {
+        self.toolsets.values()
+    }
+
+    /// The operation that a tool of the catalog stands for.
+    pub fn operation(&self, reference: &OperationRef) -> Option<&Operation> {
+        self.toolset(&reference.toolset)?.operation(&reference.tool)
+    }
+}
+
+/// Has the folder the documents that it had when the entry was loaded?
+fn is_as_before(folder: &Path, entry: &Entry) -> bool {
+    let Ok(search) = Search::beyond(folder, &entry.files) else { return false };
+    search.folders.iter().all(|folder| entry.folders.contains(folder))
+        && search.found.iter().all(|found| entry.files.contains(&found.path))
+}
+
+fn has_remote_changes(toolset: &Toolset, settings: &ToolsetSettings, fetch: &dyn Fetch) -> Result<bool, LoadError> {
+    let bounds =
+        FetchBounds { bytes: settings.limits.document_bytes, time: Duration::from_secs(settings.limits.fetch_seconds) };
+    for file in &toolset.remote_files {
+        let changed = file.has_changed(fetch, bounds);
+        if changed.map_err(|reason| LoadError::Fetch { url: file.shown(), reason })? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Where tools of several toolsets have one name, each is offered under its toolset's name and its own, because a model may be
+/// offered them together. Their names within the toolset stay.
+fn tell_apart(toolsets: &mut BTreeMap<String, Arc<Toolset>>) {
+    let mut bearers: HashMap<String, usize> = HashMap::new();
+    for operation in toolsets.values().flat_map(|toolset| &toolset.operations) {
+        *bearers.entry(operation.own_name().to_owned()).or_default() += 1;
+    }
+    let mut taken: HashSet<String> = bearers.keys().cloned().collect();
+    for (name, toolset) in toolsets {
+        let mut renamed = Vec::new();
+        for (index, operation) in toolset.operations.iter().enumerate() {
+            let own = operation.own_name();
+            let is_shared = bearers.get(own).is_some_and(|bearers| *bearers > 1);
+            let offered = if is_shared { Cow::Owned(prefixed(name, own, &mut taken)) } else { Cow::Borrowed(own) };
+            if operation.tool.name != *offered {
+                renamed.push((index, offered.into_owned()));
+            }
+        }
+        if !renamed.is_empty() {
+            Arc::make_mut(toolset).offer_as(renamed);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Real documents, where they are at hand: none may panic, lose an operation silently, or give a tool that cannot be used.
+#![allow(clippy::print_stdout, reason = "the test says what it found, or that it passed by")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::super::document::Document;
+use super::super::load::toolset_of;
+use super::super::{Offline, Origin, Toolset, ToolsetSettings, load_document};
+use super::soundness;
+use callwright_judge::scanner::{self, Toolbook, Validators};
+
+/// Operations of each document whose schemas are looked at: enough to meet every kind, few enough for every build.
+const OPERATIONS_OF_EACH: usize = 8;
+
+/// Every so manyth document is loaded in half.
+const DOCUMENTS_BETWEEN: usize = 5;
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+/// A line of the index: what was counted in the raw document.
+#[derive(Deserialize)]
+struct Entry {
+    file: String,
+    version: String,
+    operations: usize,
+}
+
+#[derive(Default)]
+struct Share {
+    documents: usize,
+    whole: usize,
+    counted: usize,
+    loaded: usize,
+}
+
+fn folder() -> PathBuf {
+    let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
+    shared
+        .unwrap_or_else(|| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("../shared"))
+        .join("data/specs")
+}
+
+#[test]
+fn no_operation_of_a_real_document_is_lost_without_a_word() {
+    let folder = folder();
+    let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
+        println!("passed by: no documents in {}", folder.display());
+        return;
+    };
+    let mut shares: BTreeMap<String, Share> = BTreeMap::new();
+    for line in index.lines() {
+        let entry: Entry = serde_json::from_str(line).unwrap();
+        let version = entry.version.get(..3).unwrap_or(&entry.version).to_owned();
+        if !["2.0", "3", "3.0", "3.1"].contains(&version.as_str()) {
+            continue;
+        }
+        let share = shares.entry(version).or_default();
+        let toolset = load_document("real", &folder.join(&entry.file), &ToolsetSettings::default()).unwrap();
+        check_report(&toolset, &entry, share);
+        soundness::check_names(&toolset);
+        check_some_operations(&toolset, &entry.file);
+    }
+    for (version, share) in &shares {
+        let Share { documents, whole, counted, loaded } = share;
+        println!("OpenAPI {version}: {whole} of {documents} documents whole, {loaded} of {counted} operations loaded");
+        assert!(loaded * 100 >= counted * 99, "OpenAPI {version}: {loaded} of {counted}");
+    }
+}
+
+fn check_report(toolset: &Toolset, entry: &Entry, share: &mut Share) {
+    let report = &toolset.report;
+    let told = report.operations_loaded + report.operations_skipped.len();
+    assert!(told >= entry.operations, "{}: {told} of {}", entry.file, entry.operations);
+    share.documents += 1;
+    share.whole += usize::from(report.operations_loaded >= entry.operations);
+    share.counted += entry.operations;
+    share.loaded += report.operations_loaded.min(entry.operations);
+}
+
+/// Operations spread evenly over the document.
+fn check_some_operations(toolset: &Toolset, file: &str) {
+    let validators = Validators::new(&scanner::Settings::default());
+    let step = (toolset.operations.len() / OPERATIONS_OF_EACH).max(1);
+    for operation in toolset.operations.iter().step_by(step) {
+        soundness::check_schema(operation);
+        // A pattern that the scanner cannot run is still worth showing to a model.
+        let toolbook = Toolbook::compile(vec![operation.tool.clone()], &validators);
+        let problems = toolbook.tools().iter().flat_map(|tool| tool.problems());
+        let problems: Vec<&String> = problems.filter(|problem| !problem.contains("/pattern")).collect();
+        assert!(problems.is_empty(), "{file}: {}: {problems:?}", operation.label());
+    }
+}
+
+#[test]
+fn names_in_real_documents_stay_when_other_operations_go() {
+    let folder = folder();
+    let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
+        println!("passed by: no documents in {}", folder.display());
+        return;
+    };
+    let mut compared = 0;
+    for line in index.lines().step_by(DOCUMENTS_BETWEEN) {
+        let entry: Entry = serde_json::from_str(line).unwrap();
+        let path = folder.join(&entry.file);
+        let settings = ToolsetSettings::default();
+        let Ok(document) = Document::load(Origin::Path(&path), &settings, &Offline) else { continue };
+        let whole = names(&toolset_of(document.root().value.clone(), "real", &path, &settings).unwrap());
+        let mut half = document.root().value.clone();
+        let mut number = 0;
+        for item in half["paths"].as_object_mut().into_iter().flatten().filter_map(|(_, item)| item.as_object_mut()) {
+            item.retain(|key, _| {
+                number += usize::from(METHODS.contains(&key.as_str()));
+                !METHODS.contains(&key.as_str()) || number % 2 == 0
+            });
+        }
+        for (operation, name) in names(&toolset_of(half, "real", &path, &settings).unwrap()) {
+            let before = &whole[&operation];
+            // Of several operations that want one name each bears a hash; the last one that is left needs none.
+            let is_shared =
+                before.rsplit_once('_').is_some_and(|(start, hash)| hash.len() == 8 && name.starts_with(start));
+            assert!(*before == name || is_shared, "{}: {operation}: {before} became {name}", entry.file);
+            compared += 1;
+        }
+    }
+    println!("{compared} names compared");
+    assert!(compared > 0);
+}
+
+fn names(toolset: &Toolset) -> BTreeMap<String, String> {
+    toolset.operations.iter().map(|operation| (operation.label(), operation.tool.name.clone())).collect()
+}

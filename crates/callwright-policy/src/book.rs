@@ -1,0 +1,364 @@
+//! All policies in force, and which of them holds for a turn.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use http::HeaderMap;
+
+use super::parse::parse;
+use super::selector::Selector;
+use super::sources::{builtin, folder};
+use super::tighten::tighten;
+use super::{Policy, PolicyError, SelectError, Settings};
+use callwright_common::nearest::nearest;
+use callwright_common::watch::{FolderDigest, FolderFile, digest};
+
+/// What selects a policy.
+#[derive(Debug, Clone, Copy)]
+pub struct TurnFacts<'a> {
+    /// The model name as the client sent it.
+    pub model: &'a str,
+    /// The same, if it is an alias.
+    pub alias: Option<&'a str>,
+    /// The policy that the alias is bound to.
+    pub alias_policy: Option<&'a str>,
+    /// The virtual key that it was asked with.
+    pub key: Option<KeyFacts<'a>>,
+    /// The request's header fields.
+    pub headers: &'a HeaderMap,
+    /// The policy that the request asks for (`x-callwright-policy`).
+    pub requested: Option<&'a str>,
+}
+
+/// What of a virtual key selects a policy.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyFacts<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its group; empty: none.
+    pub group: &'a str,
+    /// The policy that it is bound to; empty: none.
+    pub policy: &'a str,
+    /// The policies that its requests may ask for; none: those that are `selectable`.
+    pub selectable: Option<&'a [String]>,
+}
+
+/// All policies in force. Immutable: a reload makes a new book.
+///
+/// Precedence: the policy that the virtual key is bound to; else the one that the alias is bound to; else, of those that match, the one of the highest priority (among
+/// equals, the first file name); else the default. What a request asks for is combined with that one, rule by rule, the
+/// stricter taken (`tighten` has the order of every rule).
+#[derive(Debug)]
+pub struct PolicyBook {
+    /// Highest priority first, then by file name.
+    entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+    default: usize,
+    /// Policy in force × policy asked for, made when first needed.
+    tightened: Vec<OnceLock<Arc<Policy>>>,
+    bindings: BTreeMap<String, String>,
+    place: String,
+    seen: FolderDigest,
+}
+
+#[derive(Debug)]
+struct Entry {
+    policy: Arc<Policy>,
+    selector: Option<Selector>,
+    path: PathBuf,
+}
+
+impl PolicyBook {
+    /// The policies that ship with the proxy: `default`, `strict`, `shadow`.
+    pub fn builtin() -> Self {
+        // Not input: the texts are compiled in, and the tests parse them.
+        Self::load(&Settings::default(), Path::new("")).expect("the built-in policies are valid")
+    }
+
+    /// Reads the policies that the settings name; a relative directory is taken from `base_dir`.
+    ///
+    /// # Errors
+    /// [`PolicyError`]: a file that cannot be read or is no policy, a name given twice, no policy of the default's name.
+    pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, PolicyError> {
+        let (sources, place) = match directory(settings, base_dir) {
+            Some(directory) => (folder(directory.clone()).read()?, directory.display().to_string()),
+            None => (builtin(), "the built-in policies".to_owned()),
+        };
+        Self::of(&sources, &settings.default, place)
+    }
+
+    /// Checks that every policy that an alias is bound to exists, and remembers that, so that a reload checks it too. Takes
+    /// pairs of alias and policy.
+    ///
+    /// # Errors
+    /// [`PolicyError::Missing`].
+    pub fn bind(mut self, bindings: impl IntoIterator<Item = (String, String)>) -> Result<Self, PolicyError> {
+        self.bindings = bindings.into_iter().collect();
+        for (alias, policy) in &self.bindings {
+            if !self.by_name.contains_key(policy) {
+                return Err(self.missing(policy, format!("`[aliases.{alias}]`")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Finds the policy that holds for a turn.
+    ///
+    /// # Errors
+    /// [`SelectError`], where the request asks for a policy that it cannot have.
+    pub fn resolve(&self, facts: &TurnFacts<'_>) -> Result<Arc<Policy>, SelectError> {
+        let base = self.base(facts)?;
+        let Some(name) = facts.requested else { return Ok(Arc::clone(&self.entries[base].policy)) };
+        let asked = *self.by_name.get(name).ok_or_else(|| self.unknown(name))?;
+        if asked == base {
+            return Ok(Arc::clone(&self.entries[base].policy));
+        }
+        let is_selectable = match facts.key.and_then(|key| key.selectable) {
+            Some(names) => names.iter().any(|selectable| selectable == name),
+            None => self.entries[asked].policy.selectable,
+        };
+        if !is_selectable {
+            return Err(SelectError::NotSelectable { name: name.to_owned() });
+        }
+        let tightened = &self.tightened[base * self.entries.len() + asked];
+        let combine = || Arc::new(tighten(&self.entries[base].policy, &self.entries[asked].policy));
+        Ok(Arc::clone(tightened.get_or_init(combine)))
+    }
+
+    /// The policy of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Policy>> {
+        self.by_name.get(name).map(|index| &self.entries[*index].policy)
+    }
+
+    /// The one that holds where none matches.
+    pub fn default_policy(&self) -> &Arc<Policy> {
+        &self.entries[self.default].policy
+    }
+
+    /// Every policy, highest priority first, then by file name.
+    pub fn policies(&self) -> impl Iterator<Item = &Arc<Policy>> {
+        self.entries.iter().map(|entry| &entry.policy)
+    }
+
+    /// Every policy with what selects it, in the order in which they are tried.
+    pub(super) fn selectors(&self) -> impl Iterator<Item = (&Policy, Option<&Selector>)> {
+        self.entries.iter().map(|entry| (&*entry.policy, entry.selector.as_ref()))
+    }
+
+    /// The bindings that [`PolicyBook::bind`] checked.
+    pub(super) fn bindings(&self) -> &BTreeMap<String, String> {
+        &self.bindings
+    }
+
+    /// The digest of the files that it was made of.
+    pub(super) fn seen(&self) -> FolderDigest {
+        self.seen
+    }
+
+    /// How errors call the place of the policies.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(super) fn of(sources: &[FolderFile], default: &str, place: String) -> Result<Self, PolicyError> {
+        let mut entries = Vec::with_capacity(sources.len());
+        for source in sources {
+            let (policy, selector) = parse(source)?;
+            entries.push(Entry { policy: Arc::new(policy), selector, path: source.path.clone() });
+        }
+        entries.sort_by(|one, other| {
+            other.policy.priority.cmp(&one.policy.priority).then_with(|| one.path.cmp(&other.path))
+        });
+        let by_name = index(&entries)?;
+        let tightened = std::iter::repeat_with(OnceLock::new).take(entries.len().pow(2)).collect();
+        let seen = digest(sources);
+        let mut book = Self { entries, by_name, default: 0, tightened, bindings: BTreeMap::new(), place, seen };
+        let found = book.by_name.get(default).copied();
+        book.default = found.ok_or_else(|| book.missing(default, "`[policies] default`".to_owned()))?;
+        Ok(book)
+    }
+
+    fn base(&self, facts: &TurnFacts<'_>) -> Result<usize, SelectError> {
+        if let Some(key) = facts.key.filter(|key| !key.policy.is_empty()) {
+            let unbound = || SelectError::KeyUnbound { key: key.name.to_owned(), name: key.policy.to_owned() };
+            return self.by_name.get(key.policy).copied().ok_or_else(unbound);
+        }
+        if let Some(name) = facts.alias_policy {
+            return self.by_name.get(name).copied().ok_or_else(|| SelectError::Unbound { name: name.to_owned() });
+        }
+        let fits = |entry: &Entry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts));
+        Ok(self.entries.iter().position(fits).unwrap_or(self.default))
+    }
+
+    fn unknown(&self, name: &str) -> SelectError {
+        let selectable = self.policies().filter(|policy| policy.selectable).map(|policy| policy.name.as_str());
+        SelectError::Unknown { name: name.to_owned(), nearest: nearest(name, selectable).map(str::to_owned) }
+    }
+
+    fn missing(&self, name: &str, user: String) -> PolicyError {
+        let near = nearest(name, self.policies().map(|policy| policy.name.as_str())).map(str::to_owned);
+        PolicyError::Missing { name: name.to_owned(), user, place: self.place.clone(), nearest: near }
+    }
+}
+
+/// The directory that the settings name, if they name one.
+pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {
+    let directory = (!settings.directory.is_empty()).then(|| base_dir.join(&settings.directory))?;
+    Some(std::path::absolute(&directory).unwrap_or(directory))
+}
+
+fn index(entries: &[Entry]) -> Result<HashMap<String, usize>, PolicyError> {
+    let mut by_name = HashMap::with_capacity(entries.len());
+    for (position, entry) in entries.iter().enumerate() {
+        let name = entry.policy.name.clone();
+        if let Some(first) = by_name.insert(name.clone(), position) {
+            let shown = |position: usize| entries[position].path.display().to_string();
+            return Err(PolicyError::Duplicate { name, first: shown(first), second: shown(position) });
+        }
+    }
+    Ok(by_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_types::rules::Mode;
+
+    fn book(files: &[(&str, &str)]) -> Result<PolicyBook, PolicyError> {
+        let source = |(name, text): &(&str, &str)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() };
+        PolicyBook::of(&files.iter().map(source).collect::<Vec<_>>(), "default", "test".to_owned())
+    }
+
+    fn resolve(book: &PolicyBook, facts: TurnFacts<'_>) -> Result<String, SelectError> {
+        book.resolve(&facts).map(|policy| policy.name.clone())
+    }
+
+    fn facts(headers: &HeaderMap) -> TurnFacts<'_> {
+        TurnFacts { model: "gpt-5", alias: None, alias_policy: None, key: None, headers, requested: None }
+    }
+
+    const DEFAULT: (&str, &str) = ("default.yaml", "");
+
+    #[test]
+    fn an_alias_binding_wins_over_a_match_and_a_match_over_the_default() {
+        let none = HeaderMap::new();
+        let book = book(&[DEFAULT, ("gpt.yaml", "match: {models: ['gpt-*']}"), ("bound.yaml", "")]).unwrap();
+        assert_eq!(resolve(&book, TurnFacts { alias_policy: Some("bound"), ..facts(&none) }), Ok("bound".to_owned()));
+        assert_eq!(resolve(&book, facts(&none)), Ok("gpt".to_owned()));
+        assert_eq!(resolve(&book, TurnFacts { model: "o3", ..facts(&none) }), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_key_is_bound_before_an_alias_and_says_what_may_be_asked_for() {
+        let none = HeaderMap::new();
+        let book = book(&[DEFAULT, ("bound.yaml", ""), ("own.yaml", ""), ("open.yaml", "selectable: true")]).unwrap();
+        let key = KeyFacts { name: "ada", group: "", policy: "own", selectable: None };
+        let facts = TurnFacts { alias_policy: Some("bound"), key: Some(key), ..facts(&none) };
+        assert_eq!(resolve(&book, facts), Ok("own".to_owned()));
+        let unbound = TurnFacts { key: Some(KeyFacts { policy: "", ..key }), ..facts };
+        assert_eq!(resolve(&book, unbound), Ok("bound".to_owned()));
+        let lost = resolve(&book, TurnFacts { key: Some(KeyFacts { policy: "lost", ..key }), ..facts });
+        assert!(lost.unwrap_err().to_string().contains("the key `ada` is bound to the policy `lost`"));
+        let names = ["bound".to_owned()];
+        let ask = |name, selectable| {
+            resolve(&book, TurnFacts { requested: Some(name), key: Some(KeyFacts { selectable, ..key }), ..facts })
+        };
+        assert_eq!(ask("open", None), Ok("own+open".to_owned()));
+        assert_eq!(ask("bound", Some(&names[..])), Ok("own+bound".to_owned()));
+        assert!(ask("bound", None).is_err() && ask("open", Some(&names[..])).is_err());
+    }
+
+    #[test]
+    fn the_highest_priority_wins_and_among_equals_the_first_file_name() {
+        let none = HeaderMap::new();
+        let all = "match: {models: ['*']}";
+        let low = format!("{all}\npriority: -1\nname: aaa");
+        let files = [("a.yaml", low.as_str()), ("c.yaml", all), ("b.yaml", all), DEFAULT];
+        assert_eq!(resolve(&book(&files).unwrap(), facts(&none)), Ok("b".to_owned()));
+        let high = format!("{all}\npriority: 10");
+        let files = [("b.yaml", all), ("z.yaml", high.as_str()), DEFAULT];
+        assert_eq!(resolve(&book(&files).unwrap(), facts(&none)), Ok("z".to_owned()));
+    }
+
+    #[test]
+    fn a_policy_without_match_holds_only_where_it_is_named() {
+        let none = HeaderMap::new();
+        let book = book(&[("a.yaml", "priority: 100"), DEFAULT]).unwrap();
+        assert_eq!(resolve(&book, facts(&none)), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_request_may_ask_for_a_selectable_policy_and_gets_both() {
+        let none = HeaderMap::new();
+        let book = PolicyBook::builtin();
+        let policy = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
+        assert_eq!(policy.name, "default+strict");
+        assert_eq!(policy.on_exhausted, book.get("strict").unwrap().on_exhausted);
+        let again = book.resolve(&TurnFacts { requested: Some("strict"), ..facts(&none) }).unwrap();
+        assert!(Arc::ptr_eq(&policy, &again), "the combination is made once");
+    }
+
+    #[test]
+    fn asking_for_the_policy_that_holds_anyway_changes_nothing() {
+        let none = HeaderMap::new();
+        let asked = TurnFacts { requested: Some("default"), ..facts(&none) };
+        assert_eq!(resolve(&PolicyBook::builtin(), asked), Ok("default".to_owned()));
+    }
+
+    #[test]
+    fn a_request_cannot_have_what_is_unknown_or_not_selectable() {
+        let none = HeaderMap::new();
+        let ask = |name| resolve(&PolicyBook::builtin(), TurnFacts { requested: Some(name), ..facts(&none) });
+        assert_eq!(ask("shadow"), Err(SelectError::NotSelectable { name: "shadow".to_owned() }));
+        let unknown = SelectError::Unknown { name: "strikt".to_owned(), nearest: Some("strict".to_owned()) };
+        assert_eq!(ask("strikt"), Err(unknown));
+        assert!(ask("").is_err());
+    }
+
+    #[test]
+    fn a_binding_to_no_policy_is_found_when_it_is_checked() {
+        let bindings = |policy: &str| [("fast".to_owned(), policy.to_owned())];
+        assert!(PolicyBook::builtin().bind(bindings("strict")).is_ok());
+        let error = PolicyBook::builtin().bind(bindings("stric")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`[aliases.fast]` names the policy `stric`, which is not in the built-in policies; did you mean `strict`?"
+        );
+    }
+
+    #[test]
+    fn a_name_given_twice_and_a_default_that_is_not_there_are_errors() {
+        let twice = book(&[DEFAULT, ("z.yaml", "name: default")]).unwrap_err().to_string();
+        assert_eq!(
+            twice,
+            "z.yaml: there is a policy `default` already, in default.yaml; give one of them another `name`"
+        );
+        let missing = book(&[("defaults.yaml", "")]).unwrap_err().to_string();
+        assert!(missing.contains("`[policies] default` names the policy `default`, which is not in test"), "{missing}");
+        assert!(missing.ends_with("did you mean `defaults`?"), "{missing}");
+    }
+
+    #[test]
+    fn the_built_in_default_may_be_another_one() {
+        let none = HeaderMap::new();
+        let settings = Settings { default: "shadow".to_owned(), ..Settings::default() };
+        let book = PolicyBook::load(&settings, Path::new("")).unwrap();
+        assert_eq!(book.resolve(&facts(&none)).unwrap().mode, Mode::Shadow);
+    }
+
+    #[test]
+    fn a_directory_is_read_and_a_missing_one_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { directory: "rules".to_owned(), ..Settings::default() };
+        let error = PolicyBook::load(&settings, directory.path()).unwrap_err().to_string();
+        assert!(error.contains(&directory.path().join("rules").display().to_string()), "{error}");
+        std::fs::create_dir(directory.path().join("rules")).unwrap();
+        for (name, text) in [("default.yml", ""), (".hidden.yaml", "x: 1"), ("README.md", "x: 1"), ("a.yaml~", "x: 1")]
+        {
+            std::fs::write(directory.path().join("rules").join(name), text).unwrap();
+        }
+        let book = PolicyBook::load(&settings, directory.path()).unwrap();
+        assert_eq!(book.policies().map(|policy| policy.name.as_str()).collect::<Vec<_>>(), ["default"]);
+    }
+}

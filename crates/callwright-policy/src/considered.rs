@@ -1,0 +1,165 @@
+//! Which policy a turn would get, and why: for operators who ask.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+
+use super::book::{PolicyBook, TurnFacts};
+use super::{Policy, SelectError};
+
+/// Why a policy is the one that holds before the request's own wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ground {
+    /// The virtual key is bound to it.
+    BoundByKey,
+    /// The alias is bound to it.
+    Bound,
+    /// It is the first that matches.
+    Matched,
+    /// None matches.
+    Default,
+}
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BoundByKey => "the key is bound to it",
+            Self::Bound => "the alias is bound to it",
+            Self::Matched => "it is the first in order whose `match` holds",
+            Self::Default => "no policy matches, and it is the default",
+        })
+    }
+}
+
+/// One policy, and what its `match` says of the turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Considered {
+    /// Its name.
+    #[serde(rename = "policy")]
+    pub name: String,
+    /// Its priority.
+    pub priority: i64,
+    /// Does its `match` hold? `None` where it has none.
+    pub matches: Option<bool>,
+    /// The key of `match` that does not hold.
+    pub lacks: Option<String>,
+}
+
+/// The policy of a turn, and how it was found.
+#[derive(Debug)]
+pub struct Reasoned {
+    /// What holds.
+    pub policy: Arc<Policy>,
+    /// Name of the policy that would hold without the request's own wish.
+    pub base: String,
+    /// Why that one.
+    pub ground: Ground,
+    /// All policies in the order in which they are tried.
+    pub considered: Vec<Considered>,
+}
+
+/// Its form for machines.
+#[derive(Serialize)]
+struct Form<'a> {
+    policy: &'a str,
+    mode: &'static str,
+    base: &'a str,
+    because: String,
+    considered: &'a [Considered],
+}
+
+impl Serialize for Reasoned {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { policy, base, ground, considered } = self;
+        let form =
+            Form { policy: &policy.name, mode: policy.mode.label(), base, because: ground.to_string(), considered };
+        form.serialize(serializer)
+    }
+}
+
+impl PolicyBook {
+    /// Finds the policy that holds for a turn, as [`PolicyBook::resolve`] does, and says why it is that one.
+    ///
+    /// # Errors
+    /// [`SelectError`], where the request asks for a policy that it cannot have.
+    pub fn reason(&self, facts: &TurnFacts<'_>) -> Result<Reasoned, SelectError> {
+        let policy = self.resolve(facts)?;
+        let base = self.resolve(&TurnFacts { requested: None, ..*facts })?.name.clone();
+        let considered: Vec<Considered> = self
+            .selectors()
+            .map(|(policy, selector)| {
+                let lacks = selector.map(|selector| selector.lacks(facts));
+                Considered {
+                    name: policy.name.clone(),
+                    priority: policy.priority,
+                    matches: lacks.map(|lacks| lacks.is_none()),
+                    lacks: lacks.flatten().map(|key| key.to_string()),
+                }
+            })
+            .collect();
+        let ground = match facts.alias_policy {
+            _ if facts.key.is_some_and(|key| !key.policy.is_empty()) => Ground::BoundByKey,
+            Some(_) => Ground::Bound,
+            None if considered.iter().any(|policy| policy.matches == Some(true)) => Ground::Matched,
+            None => Ground::Default,
+        };
+        Ok(Reasoned { policy, base, ground, considered })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use http::HeaderMap;
+
+    use super::*;
+    use callwright_common::watch::FolderFile;
+
+    fn book(files: &[(&str, &str)]) -> PolicyBook {
+        let source = |(name, text): &(&str, &str)| FolderFile { path: PathBuf::from(name), text: (*text).to_owned() };
+        PolicyBook::of(&files.iter().map(source).collect::<Vec<_>>(), "default", "test".to_owned()).unwrap()
+    }
+
+    fn three() -> PolicyBook {
+        book(&[
+            ("default.yaml", "selectable: true"),
+            ("gpt.yaml", "match: {models: ['gpt-*']}"),
+            ("team.yaml", "priority: 5\nselectable: true\nmatch: {models: ['gpt-*'], headers: {x-team: search}}"),
+        ])
+    }
+
+    #[test]
+    fn what_holds_and_what_each_policy_lacks_is_said() {
+        let mut headers = HeaderMap::new();
+        fn facts(headers: &HeaderMap) -> TurnFacts<'_> {
+            TurnFacts { model: "gpt-5", alias: None, alias_policy: None, key: None, headers, requested: None }
+        }
+        let book = three();
+        let reasoned = book.reason(&facts(&headers)).unwrap();
+        assert_eq!((reasoned.policy.name.as_str(), &reasoned.ground), ("gpt", &Ground::Matched));
+        let told: Vec<_> =
+            reasoned.considered.iter().map(|it| (it.name.as_str(), it.matches, it.lacks.as_deref())).collect();
+        let lacks = "`headers.x-team`";
+        assert_eq!(told, [("team", Some(false), Some(lacks)), ("default", None, None), ("gpt", Some(true), None)]);
+
+        headers.insert("x-team", "search".parse().unwrap());
+        assert_eq!(book.reason(&facts(&headers)).unwrap().policy.name, "team");
+    }
+
+    #[test]
+    fn a_binding_a_default_and_a_wish_are_told_apart() {
+        let (book, none) = (three(), HeaderMap::new());
+        let facts =
+            TurnFacts { model: "o3", alias: None, alias_policy: None, key: None, headers: &none, requested: None };
+        let reasoned = book.reason(&facts).unwrap();
+        assert_eq!((reasoned.base.as_str(), reasoned.ground), ("default", Ground::Default));
+        let bound = book.reason(&TurnFacts { alias_policy: Some("gpt"), ..facts }).unwrap();
+        assert_eq!((bound.base.as_str(), bound.ground), ("gpt", Ground::Bound));
+        let wished = book.reason(&TurnFacts { requested: Some("team"), ..facts }).unwrap();
+        assert_eq!((wished.policy.name.as_str(), wished.base.as_str()), ("default+team", "default"));
+        assert!(book.reason(&TurnFacts { requested: Some("gpt"), ..facts }).is_err(), "it is not selectable");
+    }
+}

@@ -1,0 +1,233 @@
+//! One file's text → a policy, with errors that name file, line, column and what was probably meant.
+
+use super::fault::Fault;
+use super::selector::Selector;
+use super::validate::validate;
+use super::{Policy, PolicyError};
+use callwright_common::watch::FolderFile;
+use callwright_common::yaml::{self, Bounds, YamlProblem};
+
+/// Deepest nesting that a policy can need is 5; the rest is room for anchors and merges.
+const MAX_DEPTH: usize = 16;
+
+/// Most YAML events of a file: bounds what anchors can unfold to.
+const MAX_EVENTS: usize = 100_000;
+
+const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
+
+/// Reads a policy.
+pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<Selector>), PolicyError> {
+    let mut policy: Policy = match yaml::is_blank(&source.text) {
+        true => Policy::default(),
+        false => yaml::read(&source.text, BOUNDS).map_err(|problem| invalid(source, problem))?,
+    };
+    if policy.name.is_empty() {
+        // Its name without its ending.
+        policy.name = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    match validate(&policy) {
+        Ok(selector) => Ok((policy, selector)),
+        Err(Fault { place, message }) => Err(invalid(source, yaml::problem_at(&source.text, &place, message, BOUNDS))),
+    }
+}
+
+fn invalid(source: &FolderFile, problem: YamlProblem) -> PolicyError {
+    let YamlProblem { line, column, message } = problem;
+    PolicyError::Invalid { file: source.shown(), line, column, message }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::sources::builtin;
+    use callwright_types::FaultCode;
+    use callwright_types::rules::{Action, ApprovalMode, ApprovalRules, Mode, OnExhausted, Permission, Report};
+
+    fn source(text: &str) -> FolderFile {
+        FolderFile { path: PathBuf::from("team.yaml"), text: text.to_owned() }
+    }
+
+    pub(crate) fn policy(text: &str) -> Policy {
+        parse(&source(text)).unwrap().0
+    }
+
+    pub(crate) fn error(text: &str) -> String {
+        parse(&source(text)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_shipped_default_is_the_built_in_defaults() {
+        let [default, _, _] = builtin().try_into().unwrap();
+        let (default, _) = parse(&default).unwrap();
+        let (name, description) = (default.name.clone(), default.description.clone());
+        assert_eq!(default, Policy { name, description, ..Policy::default() });
+    }
+
+    #[test]
+    fn the_shipped_default_shows_every_key() {
+        let [default, _, _] = builtin().try_into().unwrap();
+        let shown: serde_json::Value = yaml::read(&default.text, BOUNDS).unwrap();
+        let keys = serde_json::to_value(Policy::default()).unwrap();
+        assert_shows(&shown, &keys, "");
+    }
+
+    fn assert_shows(shown: &serde_json::Value, keys: &serde_json::Value, place: &str) {
+        for (key, value) in keys.as_object().into_iter().flatten() {
+            let place = format!("{place}/{key}");
+            let found = shown.get(key).unwrap_or_else(|| panic!("{place} is not in default.yaml"));
+            assert_shows(found, value, &place);
+        }
+    }
+
+    #[test]
+    fn the_shipped_strict_and_shadow_say_what_they_are_for() {
+        let [_, shadow, strict] = builtin().try_into().unwrap();
+        let (shadow, strict) = (parse(&shadow).unwrap().0, parse(&strict).unwrap().0);
+        assert_eq!((shadow.name.as_str(), shadow.mode, shadow.selectable), ("shadow", Mode::Shadow, false));
+        assert_eq!((strict.name.as_str(), strict.mode, strict.selectable), ("strict", Mode::Guard, true));
+        assert_eq!((strict.on_exhausted, strict.scan.report), (OnExhausted::Error, Report::All));
+    }
+
+    #[test]
+    fn a_policy_is_read_back_as_it_was_written() {
+        let [_, _, strict] = builtin().try_into().unwrap();
+        let (strict, _) = parse(&strict).unwrap();
+        assert_eq!(policy(&serde_json::to_string(&strict).unwrap()), strict);
+    }
+
+    #[test]
+    fn a_key_that_is_left_out_has_its_default_and_the_file_gives_the_name() {
+        for text in ["", "# nothing\n", "limits: {seconds: 300}", "mode: guard # as always"] {
+            assert_eq!(policy(text), Policy { name: "team".to_owned(), ..Policy::default() });
+        }
+    }
+
+    #[test]
+    fn the_word_off_is_the_mode_and_no_boolean() {
+        assert_eq!(policy("mode: off").mode, Mode::Off);
+    }
+
+    #[test]
+    fn rules_of_execution_are_read() {
+        let rules = policy("execute: {rules: [{methods: [POST], tools: ['crm/*'], permission: allow}]}").execute.rules;
+        assert_eq!((rules[0].methods[0].as_str(), rules[0].permission), ("POST", Permission::Allow));
+        let asked =
+            policy("execute: {rules: [{permission: approve}], approval: {mode: notice, valid_seconds: 60}}").execute;
+        assert_eq!(asked.rules[0].permission, Permission::Approve);
+        let approval = ApprovalRules { mode: ApprovalMode::Notice, valid_seconds: 60, ..ApprovalRules::default() };
+        assert_eq!(asked.approval, approval);
+    }
+
+    #[test]
+    fn an_unknown_key_is_shown_with_its_place_and_the_nearest_known_one() {
+        assert_eq!(error("mode: guard\nlimit: {}\n"), "team.yaml:2:1: unknown key `limit`; did you mean `limits`?");
+        assert_eq!(
+            error("limits:\n  seconds: 3\n  static_feedbak: 1\n"),
+            "team.yaml:3:3: unknown key `static_feedbak`; did you mean `static_feedback`?"
+        );
+        let far = error("record:\n  zzz: 1\n");
+        assert!(far.starts_with("team.yaml:2:3: unknown key `zzz`; there are bodies"), "{far}");
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_code_or_its_name_and_an_unknown_one_is_shown_with_its_place() {
+        let faults = policy("scan:\n  faults: {E3.1: advise, placeholder: off}\n").scan.faults;
+        assert_eq!(faults.of(FaultCode::ParameterOfOtherTool), Action::Advise);
+        assert_eq!(faults.of(FaultCode::Placeholder), Action::Off);
+        assert_eq!(
+            error("scan:\n  faults:\n    paramter_missing: off\n"),
+            "team.yaml:3:5: unknown key `paramter_missing`; did you mean `parameter_missing`?"
+        );
+        assert_eq!(error("scan: {faults: {E4.9: off}}\n"), "team.yaml:1:17: unknown key `E4.9`; did you mean `E4.4`?");
+        assert_eq!(
+            error("scan: {faults: {E4.3: on}}\n"),
+            "team.yaml:1:23: unknown value `on`; there are off, advise, repair, feedback"
+        );
+        let twice = error("scan: {faults: {E1: off, no_call: off}}\n");
+        assert!(twice.starts_with("team.yaml:1:") && twice.contains("are the same fault"), "{twice}");
+    }
+
+    #[test]
+    fn an_unknown_value_is_shown_with_its_place_and_the_nearest_known_one() {
+        assert_eq!(error("mode: gaurd\n"), "team.yaml:1:7: unknown value `gaurd`; did you mean `guard`?");
+        assert_eq!(
+            error("scan: {unknown_parameters: refused}\n"),
+            "team.yaml:1:28: unknown value `refused`; did you mean `refuse`?"
+        );
+    }
+
+    #[test]
+    fn what_parses_and_makes_no_sense_is_shown_with_its_place() {
+        let cases = [
+            ("\nlimits:\n  upstream_requests: 0\n", "team.yaml:3:22: `upstream_requests` is 0; it must be 1 to 1000"),
+            ("scan:\n  similarity: 1.5\n", "team.yaml:2:15: `similarity` is 1.5; it must be 0 to 1"),
+            ("scan: {semantic_similarity: 2}\n", "team.yaml:1:29: `semantic_similarity` is 2; it must be 0 to 1"),
+            ("offer: {gap: 2}\n", "team.yaml:1:14: `gap` is 2; it must be 0 to 1"),
+            ("offer: {k: 4}\n", "team.yaml:1:8: `min` is 5; it must be 1 to 4"),
+            ("offer: {k: 0}\n", "team.yaml:1:12: `k` is 0; it must be 1 to 1000"),
+            ("offer: {prerequisites: 6}\n", "team.yaml:1:24: `prerequisites` is 6; it must be 0 to 5"),
+            ("offer:\n  search_tools: {results: 0}\n", "team.yaml:2:27: `results` is 0; it must be 1 to 50"),
+            ("offer:\n  never: ['a[']\n", "team.yaml:2:"),
+            ("scan:\n  relevance: {share: -1}\n", "team.yaml:2:22: `share` is -1; it must be 0 to 1"),
+            ("scan:\n  circle: {calls: 1}\n", "team.yaml:2:19: `calls` is 1; it must be 2 to 100"),
+            ("scan:\n  repeat_window: 101\n", "team.yaml:2:18: `repeat_window` is 101; it must be 0 to 100"),
+            ("scan: {similarity: .nan}\n", "team.yaml:1:20: `similarity` is NaN; it must be 0 to 1"),
+            ("match:\n  models: ['a', 'b[']\n", "team.yaml:2:17: error parsing glob 'b['"),
+            ("match:\n  headers: {x-a: '{'}\n", "team.yaml:2:18: error parsing glob '{'"),
+            ("match:\n  headers: {'x a': '*'}\n", "team.yaml:2:20: `x a` is not a header field's name"),
+            ("match: {}\n", "team.yaml:1:8: `match` asks for nothing"),
+            (
+                "execute:\n  rules:\n  - {methods: [post], permission: allow}\n",
+                "team.yaml:3:16: `post` is not a method",
+            ),
+            (
+                "execute:\n  rules:\n  - {tools: ['a/['], permission: deny}\n",
+                "team.yaml:3:14: error parsing glob 'a/['",
+            ),
+            (
+                "execute:\n  approval: {timeout_seconds: 0}\n",
+                "team.yaml:2:31: `timeout_seconds` is 0; it must be 1 to 86400",
+            ),
+            (
+                "execute: {approval: {valid_seconds: 9999999}}\n",
+                "team.yaml:1:37: `valid_seconds` is 9999999; it must be 1 to 2592000",
+            ),
+            ("name: 'a b'\n", "team.yaml:1:7: the name `a b` must be"),
+        ];
+        for (text, expected) in cases {
+            let error = error(text);
+            assert!(error.starts_with(expected), "{text}\n{error}");
+        }
+    }
+
+    #[test]
+    fn a_broken_file_names_its_place() {
+        let cases = [
+            "limits: {seconds: -1}",
+            "limits: {seconds: 'x'}",
+            "limits: 3",
+            "- a\n- b",
+            "mode: guard\nmode: off",
+            "a: [",
+            "mode: guard\n---\nmode: off",
+            "execute: {rules: [{methods: [POST]}]}",
+        ];
+        for text in cases {
+            let error = error(text);
+            assert!(error.starts_with("team.yaml:1:") || error.starts_with("team.yaml:2:"), "{text}\n{error}");
+        }
+    }
+
+    #[test]
+    fn hostile_yaml_is_refused_in_bounded_time() {
+        let deep = format!("match: {}", "[".repeat(100_000));
+        let bomb = (1..30).fold("a0: &a0 [x, x]\n".to_owned(), |text, level| {
+            format!("{text}a{level}: &a{level} [*a{0}, *a{0}, *a{0}, *a{0}]\n", level - 1)
+        });
+        for text in [deep, bomb, "\u{0}".to_owned(), "description: &a [*a]".to_owned()] {
+            assert!(parse(&source(&text)).is_err());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `match`, compiled: which turns is a policy for?
+
+use std::fmt;
+
+use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
+use http::{HeaderMap, HeaderName};
+
+use super::TurnFacts;
+use super::fault::Fault;
+use super::rules::Match;
+use callwright_common::json::Pointer;
+
+/// The globs of a `match`, compiled.
+#[derive(Debug)]
+pub(super) struct Selector {
+    /// `None`: not asked.
+    models: Option<GlobSet>,
+    aliases: Option<GlobSet>,
+    keys: Option<GlobSet>,
+    groups: Option<GlobSet>,
+    headers: Vec<(HeaderName, GlobMatcher)>,
+}
+
+impl Selector {
+    /// Compiles; `place` is where the `match` stands.
+    pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, Fault> {
+        if *matches == Match::default() {
+            let message =
+                "`match` asks for nothing; give `models`, `aliases`, `keys`, `groups` or `headers`, or leave it out";
+            return Err(Fault::new(place.clone(), message));
+        }
+        let place_of_headers = place.child("headers");
+        let headers = matches.headers.iter().map(|(name, value)| header(name, value, &place_of_headers));
+        Ok(Self {
+            models: globs(&matches.models, &place.child("models"))?,
+            aliases: globs(&matches.aliases, &place.child("aliases"))?,
+            keys: globs(&matches.keys, &place.child("keys"))?,
+            groups: globs(&matches.groups, &place.child("groups"))?,
+            headers: headers.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Does every key that is given hold?
+    pub(super) fn matches(&self, facts: &TurnFacts<'_>) -> bool {
+        self.lacks(facts).is_none()
+    }
+
+    /// The first key that does not hold.
+    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<Key<'_>> {
+        if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
+            return Some(Key::Models);
+        }
+        if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
+            return Some(Key::Aliases);
+        }
+        let of_key = |globs: &Option<GlobSet>, name: Option<&str>| {
+            globs.as_ref().is_none_or(|globs| name.is_some_and(|name| globs.is_match(name)))
+        };
+        if !of_key(&self.keys, facts.key.map(|key| key.name)) {
+            return Some(Key::Keys);
+        }
+        if !of_key(&self.groups, facts.key.map(|key| key.group).filter(|group| !group.is_empty())) {
+            return Some(Key::Groups);
+        }
+        let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
+        header.map(|(name, _)| Key::Header(name))
+    }
+}
+
+/// A key of a `match`, shown as it is spelled in a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Key<'a> {
+    Models,
+    Aliases,
+    Keys,
+    Groups,
+    Header(&'a HeaderName),
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Models => f.write_str("`models`"),
+            Self::Aliases => f.write_str("`aliases`"),
+            Self::Keys => f.write_str("`keys`"),
+            Self::Groups => f.write_str("`groups`"),
+            Self::Header(name) => write!(f, "`headers.{name}`"),
+        }
+    }
+}
+
+/// Compiles one glob, with the meaning that it has everywhere in policies: `*` also takes `/`, case matters.
+pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, Fault> {
+    Glob::new(text).map_err(|error| Fault::new(place, error.to_string()))
+}
+
+fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, Fault> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let mut set = GlobSetBuilder::new();
+    for (index, text) in texts.iter().enumerate() {
+        set.add(glob(text, place.item(index))?);
+    }
+    set.build().map(Some).map_err(|error| Fault::new(place.clone(), error.to_string()))
+}
+
+fn header(name: &str, value: &str, place: &Pointer) -> Result<(HeaderName, GlobMatcher), Fault> {
+    let here = place.child(name);
+    let matcher = glob(value, here.clone())?.compile_matcher();
+    let name =
+        HeaderName::try_from(name).map_err(|_| Fault::new(here, format!("`{name}` is not a header field's name")))?;
+    Ok((name, matcher))
+}
+
+fn has_value(headers: &HeaderMap, name: &HeaderName, glob: &GlobMatcher) -> bool {
+    headers.get_all(name).iter().any(|value| value.to_str().is_ok_and(|value| glob.is_match(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KeyFacts;
+
+    fn selector(yaml: &str) -> Selector {
+        Selector::compile(&serde_saphyr::from_str(yaml).unwrap(), &Pointer::root()).unwrap()
+    }
+
+    fn facts<'a>(model: &'a str, alias: Option<&'a str>, headers: &'a HeaderMap) -> TurnFacts<'a> {
+        TurnFacts { model, alias, alias_policy: None, key: None, headers, requested: None }
+    }
+
+    #[test]
+    fn one_glob_of_a_list_is_enough_and_a_star_takes_slashes() {
+        let none = HeaderMap::new();
+        let selector = selector("models: ['gpt-*', 'openai/*']");
+        assert!(selector.matches(&facts("gpt-5", None, &none)));
+        assert!(selector.matches(&facts("openai/eu/gpt-5", None, &none)));
+        assert!(!selector.matches(&facts("GPT-5", None, &none)));
+    }
+
+    #[test]
+    fn a_model_that_is_no_alias_matches_no_alias() {
+        let none = HeaderMap::new();
+        let selector = selector("aliases: ['*']");
+        assert!(selector.matches(&facts("a", Some("a"), &none)));
+        assert!(!selector.matches(&facts("a", None, &none)));
+    }
+
+    #[test]
+    fn keys_and_groups_are_matched_by_their_names_and_nobody_without_a_key() {
+        let none = HeaderMap::new();
+        let both = selector("{keys: ['search-*'], groups: ['team']}");
+        let of = |name, group| {
+            let key = KeyFacts { name, group, policy: "", selectable: None };
+            both.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) })
+        };
+        assert!(of("search-1", "team"));
+        assert!(!of("mail", "team") && !of("search-1", "other") && !of("search-1", ""));
+        assert!(!both.matches(&facts("m", None, &none)));
+        let any_group = selector("groups: ['*']");
+        let key = KeyFacts { name: "a", group: "", policy: "", selectable: None };
+        assert!(!any_group.matches(&TurnFacts { key: Some(key), ..facts("m", None, &none) }), "no group is none");
+    }
+
+    #[test]
+    fn every_key_must_hold_and_any_value_of_a_header_may() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-team", "search".parse().unwrap());
+        headers.append("x-team", "billing-eu".parse().unwrap());
+        let selector = selector("{models: ['gpt-*'], headers: {X-Team: 'billing-*'}}");
+        assert!(selector.matches(&facts("gpt-5", None, &headers)));
+        assert!(!selector.matches(&facts("o3", None, &headers)));
+        assert!(!selector.matches(&facts("gpt-5", None, &HeaderMap::new())));
+    }
+}

@@ -1,0 +1,168 @@
+//! Two policies → the one that holds both: rule by rule, the stricter of the two.
+//!
+//! | rule | from loose to strict |
+//! |---|---|
+//! | `mode` | `off`, `shadow`, `guard` |
+//! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
+//! | `offer.whole`, `offer.k`, `offer.min`, `offer.prerequisites`, `offer.search_tools.per_turn`, `offer.search_tools.results` | the larger number, the smaller (less is offered) |
+//! | `offer.gap` | the lower share, the higher |
+//! | `offer.never` | the tools that one of them names are not offered |
+//! | `offer.client_tools` | `keep`, `narrow` |
+//! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
+//! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
+//! | `plan` | `always`, `auto`, `off` (models are asked less) |
+//! | `procedures` | `always`, `auto`, `off` (models are asked less) |
+//! | `recall.lessons` | the larger number, the smaller (less is added) |
+//! | `recall.learn` | `true`, `false` (less is kept) |
+//! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
+//! | `scan.report` | `first`, `all` |
+//! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
+//! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
+//! | `scan.similarity`, `scan.semantic_similarity` | the lower number, the higher (less is guessed) |
+//! | `scan.relevance.coverage`, `scan.relevance.closeness` | the lower number, the higher (less is guessed) |
+//! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
+//! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
+//! | `scan.circle.calls` | the higher number, the lower |
+//! | `repair.rescue.*` | the stronger evidence; `unsure`: `text` over `auto` over `confirm` over `call`; `expressions`: `refuse` |
+//! | `repair.*` | `true`, `false` (less is changed without the model) |
+//! | `on_exhausted` | `pass`, `strip`, `error` |
+//! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
+//! | `execute.approval.mode` | `notice`, `wait` (an approval ends with its turn) |
+//! | `execute.approval.*` | the larger number, the smaller |
+//! | `explain.client_tools` | `off`, `advise`, `on` (more is done about failures) |
+//! | `explain.failures` | what a failure is, is a fact about an API and no matter of strictness: the base's |
+//! | `record.bodies` | `true`, `false` |
+//! | `usage` | neither is stricter: the base's |
+//!
+//! What is no rule (`priority`, `match`, `selectable`) is the base's; the name is `base+requested`.
+
+mod execute;
+
+use super::Policy;
+use callwright_types::Limits;
+use callwright_types::rules::{
+    CircleRules, ExplainRules, OfferRules, RecallRules, RecordRules, RelevanceRules, RepairRules, Report, RescueRules,
+    ScanRules, SearchRules,
+};
+
+/// The base policy, made as strict as the requested one wherever that is stricter.
+pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
+    Policy {
+        name: format!("{}+{}", base.name, requested.name),
+        description: format!("{} As strict as `{}`.", base.description, requested.name).trim_start().to_owned(),
+        priority: base.priority,
+        matches: base.matches.clone(),
+        selectable: base.selectable,
+        mode: base.mode.max(requested.mode),
+        limits: limits(&base.limits, &requested.limits),
+        offer: offer(&base.offer, &requested.offer),
+        plan: base.plan.max(requested.plan),
+        procedures: base.procedures.max(requested.procedures),
+        recall: RecallRules {
+            lessons: base.recall.lessons.min(requested.recall.lessons),
+            learn: base.recall.learn && requested.recall.learn,
+            ..base.recall.clone()
+        },
+        scan: scan(&base.scan, &requested.scan),
+        repair: repair(&base.repair, &requested.repair),
+        on_exhausted: base.on_exhausted.max(requested.on_exhausted),
+        execute: execute::both(&base.execute, &requested.execute),
+        explain: ExplainRules {
+            client_tools: base.explain.client_tools.max(requested.explain.client_tools),
+            failures: base.explain.failures.clone(),
+        },
+        record: RecordRules { bodies: base.record.bodies && requested.record.bodies },
+        usage: base.usage,
+    }
+}
+
+fn limits(base: &Limits, requested: &Limits) -> Limits {
+    Limits {
+        static_feedback: base.static_feedback.min(requested.static_feedback),
+        dynamic_feedback: base.dynamic_feedback.min(requested.dynamic_feedback),
+        upstream_requests: base.upstream_requests.min(requested.upstream_requests),
+        tokens: fewer_tokens(base.tokens, requested.tokens),
+        seconds: base.seconds.min(requested.seconds),
+        total_seconds: base.total_seconds.min(requested.total_seconds),
+        parallel_calls: base.parallel_calls.min(requested.parallel_calls),
+        executed_calls: base.executed_calls.min(requested.executed_calls),
+        plan_depth: base.plan_depth.min(requested.plan_depth),
+        plan_calls: base.plan_calls.min(requested.plan_calls),
+        plan_requests: base.plan_requests.min(requested.plan_requests),
+        plan_tokens: base.plan_tokens.min(requested.plan_tokens),
+    }
+}
+
+fn offer(base: &OfferRules, requested: &OfferRules) -> OfferRules {
+    let (search, other) = (&base.search_tools, &requested.search_tools);
+    let k = base.k.min(requested.k);
+    OfferRules {
+        whole: base.whole.min(requested.whole),
+        k,
+        // Each policy has no larger minimum than its own `k`, and this `k` is one of the two.
+        min: base.min.min(requested.min).min(k),
+        gap: base.gap.max(requested.gap),
+        prerequisites: base.prerequisites.min(requested.prerequisites),
+        always: base.always.clone(),
+        never: base.never.and(&requested.never),
+        sticky: base.sticky,
+        client_tools: base.client_tools.max(requested.client_tools),
+        search_tools: SearchRules {
+            from: later(search.from, other.from),
+            per_turn: search.per_turn.min(other.per_turn),
+            results: search.results.min(other.results),
+        },
+        representations: base.representations,
+    }
+}
+
+/// The larger number, where 0 is never.
+fn later(one: u32, other: u32) -> u32 {
+    if one == 0 || other == 0 { 0 } else { one.max(other) }
+}
+
+/// The smaller limit, where 0 is none.
+fn fewer_tokens(one: u64, other: u64) -> u64 {
+    match (one, other) {
+        (0, limit) | (limit, 0) => limit,
+        (one, other) => one.min(other),
+    }
+}
+
+fn scan(base: &ScanRules, requested: &ScanRules) -> ScanRules {
+    let reports_all = [base.report, requested.report].contains(&Report::All);
+    ScanRules {
+        report: if reports_all { Report::All } else { Report::First },
+        faults: base.faults.stricter(&requested.faults),
+        unknown_parameters: base.unknown_parameters.max(requested.unknown_parameters),
+        similarity: base.similarity.max(requested.similarity),
+        semantic_similarity: base.semantic_similarity.max(requested.semantic_similarity),
+        relevance: RelevanceRules {
+            share: base.relevance.share.min(requested.relevance.share),
+            coverage: base.relevance.coverage.max(requested.relevance.coverage),
+            closeness: base.relevance.closeness.max(requested.relevance.closeness),
+        },
+        repeat_window: base.repeat_window.max(requested.repeat_window),
+        circle: CircleRules {
+            calls: base.circle.calls.min(requested.circle.calls),
+            period: base.circle.period.max(requested.circle.period),
+        },
+    }
+}
+
+fn repair(base: &RepairRules, requested: &RepairRules) -> RepairRules {
+    RepairRules {
+        rescue: RescueRules {
+            text: base.rescue.text.min(requested.rescue.text),
+            native: base.rescue.native.min(requested.rescue.native),
+            unsure: base.rescue.unsure.stricter(requested.rescue.unsure),
+            expressions: base.rescue.expressions.max(requested.rescue.expressions),
+        },
+        names: base.names && requested.names,
+        values: base.values && requested.values,
+        defaults: base.defaults && requested.defaults,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! What a policy may not say although it parses.
+
+use std::ops::RangeInclusive;
+
+use super::Policy;
+use super::failures::failures;
+use super::fault::Fault;
+use super::selector::{Selector, glob};
+use callwright_common::json::Pointer;
+use callwright_types::Limits;
+use callwright_types::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
+
+/// Longest name: it is a header value, a label and a column.
+const MAX_NAME: usize = 64;
+
+/// Most rules of execution: combining two policies takes time and space in the product of their rules.
+const MAX_EXECUTE_RULES: usize = 64;
+
+/// Rounds, of feedback or looked back at, beyond which no model learns anything more, and only costs grow.
+const ROUNDS: RangeInclusive<u64> = 0..=100;
+
+/// Calls that make a circle: one is none. Rounds of a lap: longer ones are plans that repeat.
+const CIRCLE_CALLS: RangeInclusive<u64> = 2..=100;
+const CIRCLE_PERIOD: RangeInclusive<u64> = 1..=10;
+/// Upstream requests: at least the client's own.
+const REQUESTS: RangeInclusive<u64> = 1..=1_000;
+/// Lessons: what is more is read by no model.
+const LESSONS: RangeInclusive<u64> = 0..=20;
+/// Seconds: up to a day.
+const SECONDS: RangeInclusive<u64> = 1..=86_400;
+/// Seconds that an approval holds: up to thirty days. What a person approved once is not meant for ever.
+const VALID: RangeInclusive<u64> = 1..=2_592_000;
+/// Tools that a turn has chosen: no provider is known to take more than some hundreds.
+const CHOSEN: RangeInclusive<u64> = 1..=1_000;
+/// Tools that supply one key: who has a choice of more has none.
+const PREREQUISITES: RangeInclusive<u64> = 0..=5;
+/// Tools that one search gives: the model reads a line about each.
+const RESULTS: RangeInclusive<u64> = 1..=50;
+/// Calls that are executed in a turn; 0 keeps the proxy from executing any.
+const EXECUTED_CALLS: RangeInclusive<u64> = 0..=10_000;
+/// Calls of a plan and calls on its longest way: what has more is no plan that anybody could check.
+const PLAN_CALLS: RangeInclusive<u64> = 1..=256;
+const PLAN_DEPTH: RangeInclusive<u64> = 1..=32;
+/// Tokens for plans: at least those of one question.
+const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
+/// Calls at the same time: each holds a connection.
+const PARALLEL: RangeInclusive<u64> = 1..=256;
+
+/// Finds the first mistake, and compiles `match` on the way.
+pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
+    let root = Pointer::root();
+    name(&policy.name, root.child("name"))?;
+    limits(&policy.limits, &root.child("limits"))?;
+    offer(&policy.offer, &root.child("offer"))?;
+    recall(&policy.recall, &root.child("recall"))?;
+    scan(&policy.scan, &root.child("scan"))?;
+    execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
+    approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
+    failures(&policy.explain.failures, &root.child("explain").child("failures"))?;
+    policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
+}
+
+fn name(name: &str, place: Pointer) -> Result<(), Fault> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
+        let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
+        return Err(Fault::new(place, message));
+    }
+    Ok(())
+}
+
+fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
+    share("gap", rules.gap, place)?;
+    let min = ("min", u64::from(rules.min), 1..=u64::from(rules.k));
+    let prerequisites = ("prerequisites", u64::from(rules.prerequisites), PREREQUISITES);
+    within([("k", u64::from(rules.k), CHOSEN), min, prerequisites], place)?;
+    let search = &rules.search_tools;
+    let ranges = [("per_turn", u64::from(search.per_turn), ROUNDS), ("results", u64::from(search.results), RESULTS)];
+    within(ranges, &place.child("search_tools"))
+}
+
+fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), Fault> {
+    within([("lessons", u64::from(rules.lessons), LESSONS)], place)?;
+    if rules.group.len() <= MAX_NAME && !rules.group.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("`group` must have at most {MAX_NAME} bytes and no control characters");
+    Err(Fault::new(place.child("group"), message))
+}
+
+fn share(key: &str, value: f64, place: &Pointer) -> Result<(), Fault> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")))
+}
+
+fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
+    let relevance = place.child("relevance");
+    let shares = [
+        (place, "similarity", rules.similarity),
+        (place, "semantic_similarity", rules.semantic_similarity),
+        (&relevance, "share", rules.relevance.share),
+        (&relevance, "coverage", rules.relevance.coverage),
+        (&relevance, "closeness", rules.relevance.closeness),
+    ];
+    for (place, key, value) in shares {
+        share(key, value, place)?;
+    }
+    within([("repeat_window", u64::from(rules.repeat_window), ROUNDS)], place)?;
+    let circle = [
+        ("calls", u64::from(rules.circle.calls), CIRCLE_CALLS),
+        ("period", u64::from(rules.circle.period), CIRCLE_PERIOD),
+    ];
+    within(circle, &place.child("circle"))
+}
+
+fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
+    let ranges = [
+        ("static_feedback", u64::from(limits.static_feedback), ROUNDS),
+        ("dynamic_feedback", u64::from(limits.dynamic_feedback), ROUNDS),
+        ("upstream_requests", u64::from(limits.upstream_requests), REQUESTS),
+        ("seconds", limits.seconds, SECONDS),
+        ("total_seconds", limits.total_seconds, SECONDS),
+        ("parallel_calls", u64::from(limits.parallel_calls), PARALLEL),
+        ("executed_calls", u64::from(limits.executed_calls), EXECUTED_CALLS),
+        ("plan_depth", u64::from(limits.plan_depth), PLAN_DEPTH),
+        ("plan_calls", u64::from(limits.plan_calls), PLAN_CALLS),
+        ("plan_requests", u64::from(limits.plan_requests), REQUESTS),
+        ("plan_tokens", limits.plan_tokens, PLAN_TOKENS),
+    ];
+    within(ranges, place)
+}
+
+fn approval(rules: &ApprovalRules, place: &Pointer) -> Result<(), Fault> {
+    within([("timeout_seconds", rules.timeout_seconds, SECONDS), ("valid_seconds", rules.valid_seconds, VALID)], place)
+}
+
+fn within(
+    ranges: impl IntoIterator<Item = (&'static str, u64, RangeInclusive<u64>)>,
+    place: &Pointer,
+) -> Result<(), Fault> {
+    for (key, value, range) in ranges {
+        if !range.contains(&value) {
+            let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());
+            return Err(Fault::new(place.child(key), message));
+        }
+    }
+    Ok(())
+}
+
+fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), Fault> {
+    if rules.len() > MAX_EXECUTE_RULES {
+        let message = format!("{} rules of execution are too many; {MAX_EXECUTE_RULES} are allowed", rules.len());
+        return Err(Fault::new(place.clone(), message));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let here = place.item(index);
+        for (index, method) in rule.methods.iter().enumerate() {
+            let message = || format!("`{method}` is not a method in upper case, such as `POST`");
+            if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                return Err(Fault::new(here.child("methods").item(index), message()));
+            }
+        }
+        for (index, tool) in rule.tools.iter().enumerate() {
+            glob(tool, here.child("tools").item(index))?;
+        }
+    }
+    Ok(())
+}

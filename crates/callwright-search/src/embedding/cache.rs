@@ -1,0 +1,283 @@
+//! Vectors that are known already are looked up instead of made.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use sha2::{Digest, Sha256};
+
+use super::batches::cut;
+use super::{EmbedError, Embedder, Vector};
+use callwright_store::{TextHash, Vectors};
+
+/// Texts that the model is asked for at a time. Their vectors are written before it is asked again: what was made, and perhaps paid for,
+/// stays where a later portion fails or the process stops.
+const PORTION: usize = 256;
+
+/// An embedder whose vectors are kept in the store. A store that fails is asked again for every text, and nothing else changes.
+#[derive(Debug)]
+pub(super) struct CachedEmbedder {
+    model: Arc<dyn Embedder>,
+    store: Arc<dyn Vectors>,
+    /// Characters of a text that the model is given: a vector is that of so much of its text.
+    chars: usize,
+}
+
+/// The places, in the order of the texts, that want one vector.
+type Places = Vec<usize>;
+
+impl CachedEmbedder {
+    pub(super) fn new(model: Arc<dyn Embedder>, store: Arc<dyn Vectors>, chars: usize) -> Self {
+        Self { model, store, chars }
+    }
+
+    async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+        let hashes: Vec<TextHash> = texts.iter().map(|text| Sha256::digest(cut(text, self.chars)).into()).collect();
+        let mut vectors = self.known(&hashes).await;
+        let (missing, places) = missing(texts, &hashes, &vectors);
+        let mut rest = missing.into_iter();
+        loop {
+            let (hashes, texts): (Vec<TextHash>, Vec<String>) = rest.by_ref().take(PORTION).unzip();
+            if texts.is_empty() {
+                return Ok(vectors.into_iter().flatten().collect());
+            }
+            let made = self.made(texts).await?;
+            self.keep(&hashes, &made).await;
+            for (hash, vector) in hashes.iter().zip(made) {
+                for place in places.get(hash).into_iter().flatten() {
+                    if let Some(place) = vectors.get_mut(*place) {
+                        *place = Some(vector.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the store knows; nothing where it fails or holds something else.
+    async fn known(&self, hashes: &[TextHash]) -> Vec<Option<Vector>> {
+        let Ok(known) = self.store.known(self.model.id(), hashes).await else { return vec![None; hashes.len()] };
+        let dimensions = self.model.dimensions();
+        known.into_iter().map(|bytes| from_bytes(&bytes?, dimensions)).collect()
+    }
+
+    async fn made(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+        let asked = texts.len();
+        let made = self.model.embed(texts).await?;
+        if made.len() == asked {
+            return Ok(made);
+        }
+        let reason = format!("it gave {} vectors for {asked} texts; use another model", made.len());
+        Err(EmbedError { model: self.model.id().to_owned(), reason })
+    }
+
+    async fn keep(&self, hashes: &[TextHash], vectors: &[Vector]) {
+        let rows: Vec<(TextHash, Vec<u8>)> = hashes.iter().copied().zip(vectors.iter().map(to_bytes)).collect();
+        // The store tells of its troubles itself; what is not written is made again.
+        let _ = self.store.remember(self.model.id(), &rows).await;
+    }
+}
+
+impl Embedder for CachedEmbedder {
+    fn id(&self) -> &str {
+        self.model.id()
+    }
+
+    fn is_immediate(&self) -> bool {
+        self.model.is_immediate()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+        Box::pin(self.vectors(texts))
+    }
+
+    /// It would hardly be found, and never be of use again.
+    fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
+        self.model.embed_query(text)
+    }
+}
+
+/// The texts without a vector, each once and the shortest first: texts of one portion are padded to its longest. And where each belongs.
+fn missing(
+    texts: Vec<String>,
+    hashes: &[TextHash],
+    vectors: &[Option<Vector>],
+) -> (Vec<(TextHash, String)>, HashMap<TextHash, Places>) {
+    let mut places: HashMap<TextHash, Places> = HashMap::new();
+    let mut missing = Vec::new();
+    for (at, ((text, hash), vector)) in texts.into_iter().zip(hashes).zip(vectors).enumerate() {
+        if vector.is_some() {
+            continue;
+        }
+        let places = places.entry(*hash).or_default();
+        if places.is_empty() {
+            missing.push((*hash, text));
+        }
+        places.push(at);
+    }
+    missing.sort_by_key(|(_, text)| text.len());
+    (missing, places)
+}
+
+fn to_bytes(vector: &Vector) -> Vec<u8> {
+    vector.components().iter().flat_map(|component| component.to_le_bytes()).collect()
+}
+
+fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Vector> {
+    let (numbers, rest) = bytes.as_chunks::<4>();
+    let fits = rest.is_empty() && numbers.len() == dimensions;
+    fits.then(|| Vector::new(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use callwright_store::StoreError;
+
+    /// A text's hash, and its vector's bytes.
+    type Row = (TextHash, Vec<u8>);
+
+    /// Characters of a text that the model reads.
+    const CHARS: usize = 400;
+
+    /// Answers with the length of texts, and remembers what it was asked. It fails where a text says so.
+    #[derive(Debug, Default)]
+    struct Model(Mutex<Vec<Vec<String>>>);
+
+    impl Embedder for Model {
+        fn id(&self) -> &str {
+            "lengths"
+        }
+
+        fn dimensions(&self) -> usize {
+            2
+        }
+
+        fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+            let vectors = texts.iter().map(|text| Vector::new(vec![1.0, text.len() as f32]).unwrap()).collect();
+            let fails = texts.iter().any(|text| text.ends_with("fail"));
+            self.0.lock().unwrap().push(texts);
+            let error = EmbedError { model: "lengths".to_owned(), reason: "no".to_owned() };
+            Box::pin(async move { if fails { Err(error) } else { Ok(vectors) } })
+        }
+    }
+
+    /// A store in memory, which may fail.
+    #[derive(Debug)]
+    struct Shelf {
+        rows: Mutex<Vec<Row>>,
+        fails: bool,
+    }
+
+    impl Shelf {
+        fn with(rows: Vec<Row>, fails: bool) -> Arc<Self> {
+            Arc::new(Self { rows: Mutex::new(rows), fails })
+        }
+
+        fn check(&self) -> Result<(), StoreError> {
+            if self.fails { Err(StoreError::Unavailable("full".to_owned())) } else { Ok(()) }
+        }
+    }
+
+    impl Vectors for Shelf {
+        fn known<'a>(
+            &'a self,
+            _: &'a str,
+            texts: &'a [TextHash],
+        ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>> {
+            let rows = self.rows.lock().unwrap();
+            let found = |hash: &TextHash| rows.iter().find(|(text, _)| text == hash).map(|(_, vector)| vector.clone());
+            let found = self.check().map(|()| texts.iter().map(found).collect());
+            Box::pin(async move { found })
+        }
+
+        fn remember<'a>(&'a self, model: &'a str, rows: &'a [Row]) -> BoxFuture<'a, Result<(), StoreError>> {
+            assert_eq!(model, "lengths");
+            let done = self.check();
+            if done.is_ok() {
+                self.rows.lock().unwrap().extend_from_slice(rows);
+            }
+            Box::pin(async move { done })
+        }
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    /// Embeds `asked` over a store with these rows; what the model was asked, and the lengths that came back.
+    async fn ask(store: &Arc<Shelf>, asked: &[&str]) -> (Vec<String>, Vec<f32>) {
+        let model = Arc::new(Model::default());
+        let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(store) as _, CHARS);
+        let vectors = embedder.embed(texts(asked)).await.unwrap();
+        let lengths = vectors.iter().map(|vector| (vector.components()[1] / vector.components()[0]).round()).collect();
+        let given = model.0.lock().unwrap().concat();
+        (given, lengths)
+    }
+
+    #[tokio::test]
+    async fn a_text_is_given_to_the_model_once() {
+        let store = Shelf::with(Vec::new(), false);
+        assert_eq!(ask(&store, &["a", "bb"]).await, (texts(&["a", "bb"]), vec![1.0, 2.0]));
+        assert_eq!(ask(&store, &["ccc", "bb", "a"]).await, (texts(&["ccc"]), vec![3.0, 2.0, 1.0]));
+        assert_eq!(ask(&store, &["dddd", "a", "dddd"]).await, (texts(&["dddd"]), vec![4.0, 1.0, 4.0]));
+    }
+
+    #[tokio::test]
+    async fn a_vector_belongs_to_as_much_of_its_text_as_the_model_reads() {
+        let store = Shelf::with(Vec::new(), false);
+        let [long, longer, other] = ["x", "xy", "y"].map(|end| "a".repeat(CHARS) + end);
+        let (given, _) = ask(&store, &[&long, &longer]).await;
+        assert_eq!(given, std::slice::from_ref(&long), "the same is read of both");
+        assert_eq!(ask(&store, &[&other]).await.0, Vec::<String>::new());
+        let model = Arc::new(Model::default());
+        let reads_more = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(&store) as _, CHARS + 1);
+        reads_more.embed(vec![long.clone()]).await.unwrap();
+        assert_eq!(*model.0.lock().unwrap(), [[long]]);
+    }
+
+    #[tokio::test]
+    async fn what_was_made_is_kept_before_more_is_asked_for() {
+        let store = Shelf::with(Vec::new(), false);
+        // The longest text comes last.
+        let texts: Vec<String> =
+            (0..2 * PORTION).map(|number| number.to_string()).chain(["it will fail".to_owned()]).collect();
+        let model = Arc::new(Model::default());
+        let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(&store) as _, CHARS);
+        assert!(embedder.embed(texts.clone()).await.is_err());
+        assert_eq!(store.rows.lock().unwrap().len(), 2 * PORTION);
+        model.0.lock().unwrap().clear();
+        assert!(embedder.embed(texts).await.is_err());
+        assert_eq!(*model.0.lock().unwrap(), [["it will fail"]]);
+    }
+
+    #[tokio::test]
+    async fn a_text_that_hardly_comes_again_is_kept_nowhere() {
+        let store = Shelf::with(Vec::new(), false);
+        let embedder = CachedEmbedder::new(Arc::new(Model::default()), Arc::clone(&store) as _, CHARS);
+        embedder.embed_query("a".to_owned()).await.unwrap();
+        assert!(store.rows.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_store_that_fails_or_holds_something_else_costs_time_alone() {
+        let failing = Shelf::with(Vec::new(), true);
+        assert_eq!(ask(&failing, &["a"]).await, (texts(&["a"]), vec![1.0]));
+        for bytes in [vec![], vec![0; 7], vec![0; 12], f32::NAN.to_le_bytes().repeat(2)] {
+            let store = Shelf::with(vec![(Sha256::digest("a").into(), bytes)], false);
+            assert_eq!(ask(&store, &["a"]).await, (texts(&["a"]), vec![1.0]));
+        }
+    }
+
+    #[test]
+    fn bytes_become_the_vector_they_were() {
+        let vector = Vector::new(vec![0.25, -3.0, 1e-9]).unwrap();
+        let back = from_bytes(&to_bytes(&vector), 3).unwrap();
+        assert!(vector.components().iter().zip(back.components()).all(|(a, b)| (a - b).abs() < 1e-7));
+    }
+}

@@ -1,0 +1,188 @@
+//! Requests to the endpoint.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use url::Url;
+
+use super::refusal::{Failure, refused};
+use crate::embedding::{BuildError, EndpointSettings};
+use callwright_types::Secret;
+
+/// What the provider sees as the client.
+const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
+
+/// A client of one endpoint.
+#[derive(Debug)]
+pub(in crate::embedding) struct Client {
+    http: reqwest::Client,
+    url: Url,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// What no message may hold.
+    key: Secret,
+    connect_retries: u32,
+    max_answer_bytes: usize,
+}
+
+impl Client {
+    pub(in crate::embedding) fn build(settings: &EndpointSettings, base_dir: &Path) -> Result<Self, BuildError> {
+        check_times(settings)?;
+        // reqwest panics where the process has no provider; a second installation changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder()
+            .user_agent(USER_AGENT)
+            // A redirect would take the key elsewhere.
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
+            .timeout(Duration::from_secs(settings.timeout_seconds));
+        let builder = certificates(&settings.ca_file, base_dir)?
+            .into_iter()
+            .fold(builder, reqwest::ClientBuilder::add_root_certificate);
+        let http = builder.build().map_err(|error| setting("embedding.endpoint", root_cause(&error)))?;
+        Ok(Self {
+            http,
+            url: url(&settings.base_url)?,
+            header: header(settings)?,
+            key: settings.api_key.clone(),
+            connect_retries: settings.connect_retries,
+            max_answer_bytes: settings.max_answer_bytes,
+        })
+    }
+
+    /// What is asked: scheme, host, port and path. It holds no credentials.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The host that is asked.
+    pub(super) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// Sends a request body and reads the answer of a success. A connection that could not be made is tried again; nothing else is: a
+    /// request that was sent may have been paid for.
+    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, Failure> {
+        let mut retries = self.connect_retries;
+        let response = loop {
+            match self.request(body.clone()).send().await {
+                Ok(response) => break response,
+                Err(error) if error.is_connect() && retries > 0 => retries -= 1,
+                Err(error) => return Err(self.failed(&error)),
+            }
+        };
+        let status = response.status();
+        let answer = self.read(response).await;
+        if status.is_success() { answer } else { Err(refused(status, &answer.unwrap_or_default(), self.key.expose())) }
+    }
+
+    fn request(&self, body: Bytes) -> reqwest::RequestBuilder {
+        let request = self.http.post(self.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
+        match &self.header {
+            Some((name, value)) => request.header(name, value),
+            None => request,
+        }
+    }
+
+    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, Failure> {
+        let mut answer = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(|error| self.failed(&error))? {
+            if answer.len() + piece.len() > self.max_answer_bytes {
+                return Err(Failure::passing(format!(
+                    "the answer is larger than `embedding.endpoint.max_answer_bytes` ({}); ask for fewer texts at a time \
+                     (`embedding.batch_texts`), or allow more",
+                    self.max_answer_bytes
+                )));
+            }
+            answer.extend_from_slice(&piece);
+        }
+        Ok(answer.into())
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> Failure {
+        let host = self.host();
+        Failure::lasting(if error.is_connect() {
+            format!("no connection to {host}: {}; check `embedding.endpoint.base_url`", root_cause(error))
+        } else if error.is_timeout() {
+            format!("{host} did not answer within `embedding.endpoint.timeout_seconds`")
+        } else {
+            format!("the exchange with {host} broke: {}", root_cause(error))
+        })
+    }
+}
+
+fn url(base: &str) -> Result<Url, BuildError> {
+    const KEY: &str = "embedding.endpoint.base_url";
+    // What is written is not repeated: it may hold credentials.
+    let wrong =
+        |why: &str| setting(KEY, format!("{why}; write where the API begins, such as https://api.openai.com/v1"));
+    let url = Url::parse(base).map_err(|error| wrong(&format!("is no URL ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(wrong("is no http or https URL"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("must not hold credentials: `embedding.endpoint.api_key` is the place for the key"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("must end with its path: no ? and no #"));
+    }
+    let whole = format!("{}/embeddings", url.as_str().trim_end_matches('/'));
+    Url::parse(&whole).map_err(|error| wrong(&format!("is no URL ({error})")))
+}
+
+/// The header that carries the key, where there is one.
+fn header(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue)>, BuildError> {
+    if settings.api_key.is_empty() {
+        return Ok(None);
+    }
+    let name: HeaderName = settings.api_key_header.parse().map_err(|_| {
+        setting("embedding.endpoint.api_key_header", format!("`{}` is no name of a header", settings.api_key_header))
+    })?;
+    let key = settings.api_key.expose();
+    let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
+    let mut value = HeaderValue::try_from(value).map_err(|_| {
+        setting("embedding.endpoint.api_key", "has characters that no header takes, such as a line break".to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(Some((name, value)))
+}
+
+fn check_times(settings: &EndpointSettings) -> Result<(), BuildError> {
+    let times = [
+        ("embedding.endpoint.connect_timeout_seconds", settings.connect_timeout_seconds),
+        ("embedding.endpoint.timeout_seconds", settings.timeout_seconds),
+        ("embedding.endpoint.query_timeout_seconds", settings.query_timeout_seconds),
+    ];
+    match times.iter().find(|(_, seconds)| *seconds == 0) {
+        Some((key, _)) => Err(setting(key, "must be at least 1".to_owned())),
+        None => Ok(()),
+    }
+}
+
+fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>, BuildError> {
+    if file.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wrong = |why: String| setting("embedding.endpoint.ca_file", format!("no PEM certificates in `{file}`: {why}"));
+    let pem = std::fs::read(base_dir.join(file)).map_err(|error| wrong(error.to_string()))?;
+    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(root_cause(&error)))?;
+    if found.is_empty() { Err(wrong("there are none in it".to_owned())) } else { Ok(found) }
+}
+
+fn setting(key: &'static str, reason: String) -> BuildError {
+    BuildError::Setting { key, reason }
+}
+
+/// The innermost cause: the outer ones repeat the URL.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+}

@@ -1,0 +1,101 @@
+//! A model behind an endpoint.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+
+use super::Client;
+use super::pause::Pause;
+use super::refusal::Failure;
+use crate::embedding::batches::{Answers, Batch, Portion};
+use crate::embedding::{BuildError, EmbedError, Embedder, Settings, Vector};
+use callwright_openai::{embeddings_request, read_embeddings};
+
+/// A model behind an OpenAI-compatible endpoint. Batches are asked for one after the other.
+#[derive(Debug)]
+pub(in crate::embedding) struct EndpointEmbedder {
+    id: String,
+    model: String,
+    dimensions: usize,
+    portion: Portion,
+    client: Client,
+    query_timeout: Duration,
+    pause: Pause,
+}
+
+impl EndpointEmbedder {
+    /// Nothing is sent yet: the endpoint may come up after the proxy.
+    pub(in crate::embedding) fn build(settings: &Settings, base_dir: &Path) -> Result<Self, BuildError> {
+        let endpoint = &settings.endpoint;
+        if endpoint.dimensions == 0 {
+            let reason = "name how many components the model's vectors have".to_owned();
+            return Err(BuildError::Setting { key: "embedding.endpoint.dimensions", reason });
+        }
+        let client = Client::build(endpoint, base_dir)?;
+        Ok(Self {
+            id: format!("{}@{}#{}", endpoint.model, client.url(), endpoint.dimensions),
+            model: endpoint.model.clone(),
+            dimensions: endpoint.dimensions,
+            portion: Portion::new(settings),
+            client,
+            query_timeout: Duration::from_secs(endpoint.query_timeout_seconds),
+            pause: Pause::new(Duration::from_secs(endpoint.pause_seconds)),
+        })
+    }
+
+    async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, String> {
+        let mut answers = Answers::new(texts.len(), self.dimensions);
+        for Batch { texts, positions } in self.portion.batches(texts) {
+            let answer = self.client.ask(embeddings_request(&self.model, &texts)).await;
+            self.pause.note(&answer, Instant::now());
+            let answer = answer.map_err(|failure| failure.reason)?;
+            let rows = read_embeddings(&answer, texts.len()).map_err(|error| error.message)?;
+            if let Some(row) = rows.iter().find(|row| row.len() != self.dimensions) {
+                return Err(format!(
+                    "the model's vectors have {} components; set `embedding.endpoint.dimensions` to that (it is {})",
+                    row.len(),
+                    self.dimensions
+                ));
+            }
+            answers.put(&positions, rows)?;
+        }
+        Ok(answers.finish())
+    }
+
+    /// The vector of a text that a request waits for: not for long, and not at all where the endpoint failed a moment ago.
+    async fn query(&self, text: String) -> Result<Vector, String> {
+        if let Some(reason) = self.pause.reason(Instant::now()) {
+            return Err(format!("it is not asked within `embedding.endpoint.pause_seconds` of a failure: {reason}"));
+        }
+        let Ok(vectors) = tokio::time::timeout(self.query_timeout, self.vectors(vec![text])).await else {
+            let host = self.client.host();
+            let reason = format!("{host} did not answer within `embedding.endpoint.query_timeout_seconds`");
+            self.pause.note::<()>(&Err(Failure::lasting(reason.clone())), Instant::now());
+            return Err(reason);
+        };
+        Ok(vectors?.pop().unwrap_or_else(|| Vector::zero(self.dimensions)))
+    }
+
+    fn error(&self, reason: String) -> EmbedError {
+        EmbedError { model: self.id.clone(), reason }
+    }
+}
+
+impl Embedder for EndpointEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+        Box::pin(async move { self.vectors(texts).await.map_err(|reason| self.error(reason)) })
+    }
+
+    fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
+        Box::pin(async move { self.query(text).await.map_err(|reason| self.error(reason)) })
+    }
+}

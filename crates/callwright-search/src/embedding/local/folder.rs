@@ -1,0 +1,91 @@
+//! A folder with a model, as fastembed takes it.
+
+use std::path::Path;
+
+use fastembed::{TokenizerFiles, UserDefinedEmbeddingModel};
+use memchr::memmem;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::super::BuildError;
+use callwright_common::digest::{add_part, hex};
+
+/// The model, with its weights.
+const MODEL: &str = "model.onnx";
+
+/// Hexadecimal digits of the hash that tells two models of one name apart.
+const HASH_DIGITS: usize = 16;
+
+/// The operator by which a model chooses the scale of its numbers while it runs (ONNX operator `DynamicQuantizeLinear`).
+const DYNAMIC_SCALE: &[u8] = b"DynamicQuantizeLinear";
+
+/// What a folder holds.
+pub(super) struct ModelFiles {
+    pub(super) model: UserDefinedEmbeddingModel,
+    /// The folder's name and a hash of everything that decides on the vectors.
+    pub(super) id: String,
+    /// Tokens that the model knows, by `config.json`; 0 where that does not say it.
+    pub(super) vocabulary: u64,
+    /// Does it choose the scale of its numbers by all texts of a batch together? Then texts of one batch change each other's vectors.
+    pub(super) mixes_batches: bool,
+}
+
+impl ModelFiles {
+    /// Reads the folder.
+    pub(super) fn read(folder: &Path) -> Result<Self, BuildError> {
+        let read = |name: &str| read(&folder.join(name));
+        let model_file = read(MODEL)?;
+        let tokenizer_files = TokenizerFiles {
+            tokenizer_file: read("tokenizer.json")?,
+            config_file: read("config.json")?,
+            special_tokens_map_file: read("special_tokens_map.json")?,
+            tokenizer_config_file: read("tokenizer_config.json")?,
+        };
+        let config: Value = serde_json::from_slice(&tokenizer_files.config_file).map_err(|error| {
+            let reason = format!("is no JSON ({error}); take the file that was published with the model");
+            BuildError::File { file: folder.join("config.json"), reason }
+        })?;
+        let mut hash = Sha256::new();
+        for part in [
+            &model_file,
+            &tokenizer_files.tokenizer_file,
+            &tokenizer_files.config_file,
+            &tokenizer_files.special_tokens_map_file,
+            &tokenizer_files.tokenizer_config_file,
+        ] {
+            add_part(&mut hash, part);
+        }
+        let mixes_batches = memmem::find(&model_file, DYNAMIC_SCALE).is_some();
+        let weights = weight_files(folder, &model_file)?;
+        let mut model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files);
+        for name in weights {
+            let content = read(&name)?;
+            add_part(&mut hash, &content);
+            model = model.with_external_initializer(name, content);
+        }
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let hash = hex(&hash.finalize());
+        let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
+        let vocabulary = config.get("vocab_size").and_then(Value::as_u64).unwrap_or_default();
+        Ok(Self { model, id: format!("{name}@{hash}"), vocabulary, mixes_batches })
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, BuildError> {
+    let reason = |error: std::io::Error| {
+        format!("{error}; the folder of a model holds model.onnx and the four JSON files published with it")
+    };
+    std::fs::read(file).map_err(|error| BuildError::File { file: file.to_owned(), reason: reason(error) })
+}
+
+/// Names of the files with weights that the model keeps beside itself (ONNX external data): those that it mentions. In the order of their
+/// names, so that the hash does not depend on the file system.
+fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
+    let unreadable = |error: std::io::Error| BuildError::File { file: folder.to_owned(), reason: error.to_string() };
+    let files = folder.read_dir().map_err(unreadable)?.flatten().filter(|entry| entry.path().is_file());
+    let names = files.map(|entry| entry.file_name()).filter_map(|name| name.into_string().ok());
+    let mut found: Vec<String> =
+        names.filter(|name| name != MODEL && memmem::find(model, name.as_bytes()).is_some()).collect();
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,71 @@
+//! How close the table comes to what is meant, where larger sample data is at hand.
+#![allow(clippy::print_stdout, reason = "the test says what it found, or that it passed by")]
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::TableEmbedder;
+use crate::embedding::{Embedder, Vector};
+
+/// Every so manyth request is looked at: enough for a figure within a point or two, few enough for a build without optimisation.
+const REQUESTS_BETWEEN: usize = 7;
+
+/// A tool with its plain description.
+#[derive(Deserialize)]
+struct Tool {
+    name: String,
+    description: String,
+}
+
+/// A request, and the tools that serve it.
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+    tools: Vec<String>,
+}
+
+fn folder() -> PathBuf {
+    let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
+    shared
+        .unwrap_or_else(|| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("../shared"))
+        .join("data/retrieval")
+}
+
+fn lines<T: DeserializeOwned>(file: &Path) -> Option<Vec<T>> {
+    let text = std::fs::read_to_string(file).ok()?;
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+async fn vectors(texts: impl Iterator<Item = &String>) -> Vec<Vector> {
+    TableEmbedder::new(8192).unwrap().embed(texts.cloned().collect()).await.unwrap()
+}
+
+/// Per cent of the requests whose nearest description is a right tool's.
+async fn accuracy(set: &Path) -> Option<f64> {
+    let tools: Vec<Tool> = lines(&set.join("tools.jsonl"))?;
+    let asked: Vec<Asked> = lines(&set.join("train.jsonl"))?;
+    let asked: Vec<Asked> = asked.into_iter().step_by(REQUESTS_BETWEEN).collect();
+    let descriptions = vectors(tools.iter().map(|tool| &tool.description)).await;
+    let requests = vectors(asked.iter().map(|asked| &asked.query)).await;
+    let is_right = |(asked, request): (&Asked, &Vector)| {
+        let cosines = descriptions.iter().map(|description| request.cosine(description));
+        let nearest = cosines.zip(&tools).max_by(|(left, _), (right, _)| left.total_cmp(right));
+        nearest.is_some_and(|(_, tool)| asked.tools.contains(&tool.name))
+    };
+    let right = asked.iter().zip(&requests).filter(|pair| is_right(*pair)).count();
+    Some(100.0 * right as f64 / asked.len() as f64)
+}
+
+#[tokio::test]
+async fn plain_descriptions_are_found_by_meaning_alone() {
+    for (set, least) in [("banking77", 53.0), ("metatool", 42.0)] {
+        let Some(accuracy) = accuracy(&folder().join(set)).await else {
+            println!("passed by: no {set} in {}", folder().display());
+            return;
+        };
+        println!("{set}: {accuracy:.1} %");
+        assert!(accuracy >= least, "{set}: {accuracy:.1} %");
+    }
+}

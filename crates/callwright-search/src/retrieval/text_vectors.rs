@@ -1,0 +1,376 @@
+//! Vectors of the short texts that a judgement compares: names of tools and parameters, and the user's request.
+//!
+//! A judgement never waits for a vector. An embedder that is immediate, as the built-in table is, makes it on the spot. Any other one makes it
+//! beside the turns, so that the next judgement that compares the same text finds it. The cache is bounded in bytes and shared by all tool
+//! lists: most of them share their names.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+
+use super::tokens::words;
+use super::tool_text::ToolText;
+use super::tool_vectors::{ToolVectors, embed_tools};
+use crate::embedding::{EmbedError, Embedder, Vector};
+use callwright_common::cache::{ByteCache, Usage};
+use callwright_types::Similarity;
+
+/// Bytes of texts and vectors that are cached: about 15,000 names with vectors of the built-in table.
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Texts that wait for an embedder. Further ones get no vector for now.
+const MAX_WAITING: usize = 2_048;
+
+/// Names that are sent to an embedder in one batch.
+const BATCH: usize = 256;
+
+/// Time without requests after the embedder failed.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Characters of a name that are compared; no real name is longer.
+const MAX_NAME_CHARS: usize = 128;
+
+/// Vectors of short texts, cached. Clones share the cache.
+#[derive(Debug, Clone)]
+pub struct TextVectors {
+    shared: Arc<Shared>,
+    /// The runtime on which a caller outside of any runtime may wait for vectors.
+    waits_on: Option<Handle>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    embedder: Arc<dyn Embedder>,
+    known: ByteCache<String, Arc<Vector>>,
+    queue: Mutex<Queue>,
+}
+
+/// Texts without a vector.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Names of tools and parameters, which recur.
+    names: HashSet<String>,
+    /// Texts of a conversation, which hardly recur: the embedder keeps their vectors nowhere.
+    queries: HashSet<String>,
+    /// Whether a task works on the queue.
+    is_running: bool,
+    paused_until: Option<Instant>,
+}
+
+/// The origin of a text.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    ToolList,
+    Conversation,
+}
+
+impl TextVectors {
+    /// Vectors of an embedder, without waiting for any.
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        let known = ByteCache::new(CACHE_BYTES, |text: &String, vector: &Arc<Vector>| {
+            text.len() + size_of::<Vector>() + size_of_val(vector.components())
+        });
+        let queue = Mutex::new(Queue::default());
+        Self { shared: Arc::new(Shared { embedder, known, queue }), waits_on: None }
+    }
+
+    /// Vectors of an embedder, for work on files: callers are no tasks of `runtime` and wait for each vector.
+    pub fn waiting(embedder: Arc<dyn Embedder>, runtime: Handle) -> Self {
+        Self { waits_on: Some(runtime), ..Self::new(embedder) }
+    }
+
+    /// How much is cached.
+    pub fn usage(&self) -> Usage {
+        self.shared.known.usage()
+    }
+
+    /// The embedder.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.shared.embedder
+    }
+
+    /// The vector of a text of the conversation; `None` where it is not there yet, or the text has no known word.
+    pub fn query(&self, text: &str) -> Option<Arc<Vector>> {
+        self.vector(text.to_owned(), Origin::Conversation).filter(says_something)
+    }
+
+    /// The vectors of tools; `None` where the embedder would have to be waited for, or failed.
+    pub fn tools(&self, texts: &[ToolText]) -> Option<Vec<ToolVectors>> {
+        let made = embed_tools(&*self.shared.embedder, texts);
+        match &self.waits_on {
+            Some(runtime) => runtime.block_on(made).ok(),
+            None if self.shared.embedder.is_immediate() => made.now_or_never()?.ok(),
+            None => None,
+        }
+    }
+
+    fn vector(&self, text: String, origin: Origin) -> Option<Arc<Vector>> {
+        if text.is_empty() {
+            return None;
+        }
+        if let Some(known) = self.shared.known.get(&text) {
+            return Some(known);
+        }
+        let is_immediate = self.shared.embedder.is_immediate();
+        if !is_immediate && self.waits_on.is_none() {
+            self.request(text, origin);
+            return None;
+        }
+        let made = self.shared.embedder.embed_query(text.clone());
+        let made = match &self.waits_on {
+            Some(runtime) if !is_immediate => runtime.block_on(made),
+            _ => made.now_or_never()?,
+        };
+        let vector = Arc::new(made.ok()?);
+        self.shared.known.insert(text, Arc::clone(&vector));
+        Some(vector)
+    }
+
+    /// Has a vector made beside the caller.
+    fn request(&self, text: String, origin: Origin) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_paused = queue.paused_until.is_some_and(|until| Instant::now() < until);
+        if is_paused || queue.names.len() + queue.queries.len() >= MAX_WAITING {
+            return;
+        }
+        match origin {
+            Origin::ToolList => queue.names.insert(text),
+            Origin::Conversation => queue.queries.insert(text),
+        };
+        if !queue.is_running {
+            queue.is_running = true;
+            runtime.spawn(Arc::clone(&self.shared).work());
+        }
+    }
+}
+
+impl Similarity for TextVectors {
+    /// The cosine of the vectors of the two names' words.
+    fn similarity(&self, name: &str, candidate: &str) -> Option<f64> {
+        // Both are looked up before either is found missing, so that both are requested at once.
+        let name = self.vector(in_words(name), Origin::Conversation);
+        let candidate = self.vector(in_words(candidate), Origin::ToolList);
+        let (name, candidate) = (name.filter(says_something)?, candidate.filter(says_something)?);
+        Some(cosine(&name, &candidate))
+    }
+
+    fn similarities(&self, name: &str, candidates: &[&str]) -> Vec<Option<f64>> {
+        let made = self.vector(in_words(name), Origin::Conversation);
+        // A made-up name without a known word resembles nothing, however many candidates there are.
+        let is_final = made.is_some() || self.shared.embedder.is_immediate();
+        let name = made.filter(says_something);
+        if name.is_none() && is_final {
+            return vec![None; candidates.len()];
+        }
+        let similarity = |candidate: &&str| {
+            let candidate = self.vector(in_words(candidate), Origin::ToolList).filter(says_something)?;
+            Some(cosine(name.as_ref()?, &candidate))
+        };
+        candidates.iter().map(similarity).collect()
+    }
+}
+
+fn cosine(name: &Vector, candidate: &Vector) -> f64 {
+    f64::from(name.cosine(candidate)).clamp(0.0, 1.0)
+}
+
+impl Shared {
+    /// Makes the vectors that wait, until none does.
+    async fn work(self: Arc<Self>) {
+        while let Some((names, query)) = self.next() {
+            let made = match query {
+                Some(query) => self.embedder.embed_query(query.clone()).await.map(|vector| vec![(query, vector)]),
+                None => self.embedder.embed(names.clone()).await.map(|made| names.into_iter().zip(made).collect()),
+            };
+            match made {
+                Ok(made) => made.into_iter().for_each(|(text, vector)| self.known.insert(text, Arc::new(vector))),
+                Err(error) => return self.pause(&error),
+            }
+        }
+    }
+
+    /// A batch of names, or one query. With nothing left the worker ends, which is settled under the same lock as a new request.
+    fn next(&self) -> Option<(Vec<String>, Option<String>)> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let query = queue.queries.iter().next().cloned();
+        if let Some(query) = &query {
+            queue.queries.remove(query);
+            return Some((Vec::new(), Some(query.clone())));
+        }
+        let names: Vec<String> = queue.names.iter().take(BATCH).cloned().collect();
+        for name in &names {
+            queue.names.remove(name);
+        }
+        queue.is_running = !names.is_empty();
+        queue.is_running.then_some((names, None))
+    }
+
+    fn pause(&self, error: &EmbedError) {
+        tracing::debug!(%error, seconds = PAUSE.as_secs(), "names are compared by their spelling alone for now");
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        *queue = Queue { paused_until: Some(Instant::now() + PAUSE), ..Queue::default() };
+    }
+}
+
+/// The words of a name, as a text.
+fn in_words(name: &str) -> String {
+    let clipped = name.char_indices().nth(MAX_NAME_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name));
+    words(clipped).join(" ")
+}
+
+fn says_something(vector: &Arc<Vector>) -> bool {
+    vector.components().iter().any(|component| *component != 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+    use crate::embedding::{Settings, built_in};
+
+    /// The built-in table behind a counter; immediate or not.
+    #[derive(Debug)]
+    struct Counted {
+        table: Arc<dyn Embedder>,
+        is_immediate: bool,
+        fails: bool,
+        requests: AtomicUsize,
+        texts: AtomicUsize,
+    }
+
+    impl Counted {
+        fn new(is_immediate: bool, fails: bool) -> Arc<Self> {
+            let table = built_in(&Settings::default()).unwrap();
+            Arc::new(Self { table, is_immediate, fails, requests: AtomicUsize::new(0), texts: AtomicUsize::new(0) })
+        }
+
+        fn requests(&self) -> usize {
+            self.requests.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Embedder for Counted {
+        fn id(&self) -> &str {
+            self.table.id()
+        }
+
+        fn dimensions(&self) -> usize {
+            self.table.dimensions()
+        }
+
+        fn is_immediate(&self) -> bool {
+            self.is_immediate
+        }
+
+        fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+            self.requests.fetch_add(1, Ordering::SeqCst);
+            self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+            if self.fails {
+                let error = EmbedError { model: self.id().to_owned(), reason: "down".to_owned() };
+                return Box::pin(async move { Err(error) });
+            }
+            self.table.embed(texts)
+        }
+    }
+
+    #[test]
+    fn names_are_compared_by_the_meaning_of_their_words() {
+        let vectors = TextVectors::new(Counted::new(true, false));
+        let similarity = |one: &str, other: &str| vectors.similarity(one, other).unwrap();
+        assert!(similarity("fetchUser", "get_user") > 0.6);
+        assert!(similarity("remove_account", "delete_user") > similarity("remove_account", "get_weather") + 0.3);
+        assert!((similarity("town", "Town") - 1.0).abs() < 1e-6);
+        assert_eq!(vectors.similarity("\u{e000}", "city"), None, "no known word");
+        assert_eq!(vectors.similarity("__", "city"), None);
+        let candidates = ["get_user", "__", "get_weather", "city"];
+        for name in ["fetchUser", "\u{e000}", "", "town"] {
+            let one_by_one: Vec<Option<f64>> =
+                candidates.iter().map(|candidate| vectors.similarity(name, candidate)).collect();
+            assert_eq!(vectors.similarities(name, &candidates), one_by_one, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_name_is_embedded_once() {
+        let embedder = Counted::new(true, false);
+        let vectors = TextVectors::new(embedder.clone());
+        assert_eq!(embedder.requests(), 0);
+        for _ in 0..3 {
+            assert!(vectors.similarity("town", "city").is_some());
+            assert!(vectors.clone().similarity("town", "country").is_some());
+        }
+        assert_eq!(embedder.requests(), 3);
+    }
+
+    /// Waits until the queue is worked off.
+    async fn settle(vectors: &TextVectors) {
+        while vectors.shared.queue.lock().unwrap().is_running {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_embedder_that_takes_its_time_is_not_waited_for() {
+        let embedder = Counted::new(false, false);
+        let vectors = TextVectors::new(embedder.clone());
+        for candidate in ["city", "country", "days"] {
+            assert_eq!(vectors.similarity("town", candidate), None);
+        }
+        assert_eq!(embedder.requests(), 0, "nothing is made within the judgement");
+        settle(&vectors).await;
+        assert_eq!(
+            (embedder.requests(), embedder.texts.load(Ordering::SeqCst)),
+            (2, 4),
+            "one query, one batch of names"
+        );
+        assert!(vectors.similarity("town", "city").unwrap() > 0.5);
+        settle(&vectors).await;
+        assert_eq!(embedder.requests(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_embedder_that_fails_is_left_in_peace_for_a_while() {
+        let embedder = Counted::new(false, true);
+        let vectors = TextVectors::new(embedder.clone());
+        for _ in 0..5 {
+            assert_eq!(vectors.similarity("town", "city"), None);
+            settle(&vectors).await;
+        }
+        assert_eq!(embedder.requests(), 1);
+    }
+
+    #[tokio::test]
+    async fn no_more_texts_wait_than_are_allowed() {
+        let vectors = TextVectors::new(Counted::new(false, false));
+        for number in 0..2 * MAX_WAITING {
+            assert_eq!(vectors.similarity("town", &format!("name {number}")), None);
+        }
+        let queue = vectors.shared.queue.lock().unwrap();
+        assert_eq!(queue.names.len() + queue.queries.len(), MAX_WAITING);
+    }
+
+    #[test]
+    fn outside_of_a_runtime_nothing_is_made_beside_and_a_waiting_caller_waits() {
+        let vectors = TextVectors::new(Counted::new(false, false));
+        assert_eq!(vectors.similarity("town", "city"), None);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let vectors = TextVectors::waiting(Counted::new(false, false), runtime.handle().clone());
+        assert!(vectors.similarity("town", "city").unwrap() > 0.5);
+        assert_eq!(vectors.tools(&[ToolText::default()]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_vectors_of_tools_are_there_at_once_or_not_at_all() {
+        let tools = [ToolText { name: "get_weather".to_owned(), ..ToolText::default() }];
+        assert_eq!(TextVectors::new(Counted::new(true, false)).tools(&tools).unwrap().len(), 1);
+        assert_eq!(TextVectors::new(Counted::new(false, false)).tools(&tools), None);
+        assert_eq!(TextVectors::new(Counted::new(true, true)).tools(&tools), None);
+    }
+}

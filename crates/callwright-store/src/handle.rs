@@ -1,0 +1,455 @@
+//! The store as the process sees it: open, switched off, or broken and tried again in the background.
+
+mod approvals;
+mod changes;
+#[cfg(test)]
+mod changes_tests;
+mod keys;
+mod memory;
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
+use tokio::sync::{Notify, watch};
+
+use super::postgres::Postgres;
+use super::sql::Database;
+use super::sqlite::Sqlite;
+use super::{
+    Ages, Beginning, Begun, Health, IntentKey, Intents, KeptParts, KeptRow, Location, PlanRow, PlanStates, Revision,
+    Revisions, Settings, StoreError, Taught, TextHash, TraceFilter, TracePage, TraceRow, Traces, Vectors,
+};
+use callwright_types::{Trace, ids};
+
+/// The store. Clones share it.
+///
+/// It never stops the process: a store that cannot be opened is a degraded one that says why ([`Store::health`]), refuses
+/// every request with [`StoreError::Unavailable`], and is tried again in the background.
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    location: Option<Location>,
+    settings: Settings,
+    /// What this process is told from other replicas by; another one after every start.
+    owner: String,
+    /// How long kept parts and plans are kept.
+    kept: SignedDuration,
+    state: ArcSwap<State>,
+    changes: watch::Sender<Revisions>,
+    /// Something may have changed.
+    wake: Arc<Notify>,
+    /// Why the last write failed, if it did: a store that is open may still have a full disk.
+    trouble: ArcSwapOption<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Off,
+    Open(Database),
+    Down(String),
+    Closed,
+}
+
+impl Store {
+    /// Opens the store; a relative file is taken from `base_dir`. Needs a Tokio runtime.
+    pub async fn open(settings: &Settings, base_dir: &Path) -> Self {
+        let owner = ids::replica_id();
+        let (location, state) = match Location::parse(settings.url.expose(), base_dir) {
+            Ok(location) => {
+                let state = State::open(&location, settings, &owner).await;
+                (Some(location), state)
+            }
+            Err(error) => (None, State::Down(error.to_string())),
+        };
+        let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
+        let store = Self::of(location, settings, owner, state);
+        tokio::spawn(changes::keep_up(Arc::downgrade(&store.inner)));
+        if is_worth_retrying {
+            let pause = Duration::from_secs(settings.retry_seconds.max(1));
+            tokio::spawn(reopen(Arc::downgrade(&store.inner), pause));
+        }
+        store
+    }
+
+    pub(super) async fn opened_beside(settings: &Settings, base_dir: &Path) -> Result<Self, StoreError> {
+        let location =
+            Location::parse(settings.url.expose(), base_dir).map_err(|error| StoreError::Refused(error.to_string()))?;
+        if location == Location::Off {
+            return Err(StoreError::Off);
+        }
+        let database = Database::open_beside(&location, settings).await.map_err(StoreError::Unavailable)?;
+        Ok(Self::of(Some(location), settings, ids::replica_id(), State::Open(database)))
+    }
+
+    fn of(location: Option<Location>, settings: &Settings, owner: String, state: State) -> Self {
+        let inner = Inner {
+            location,
+            settings: settings.clone(),
+            owner,
+            kept: SignedDuration::from_hours(i64::from(settings.kept_hours)),
+            state: ArcSwap::from_pointee(state),
+            changes: watch::Sender::new(Revisions::default()),
+            wake: Arc::default(),
+            trouble: ArcSwapOption::empty(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Takes the latest migration back, whatever it added with it, and says which version the database has then. No process may serve
+    /// with it meanwhile.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub async fn roll_back(settings: &Settings, base_dir: &Path) -> Result<i64, String> {
+        let location = Location::parse(settings.url.expose(), base_dir).map_err(|error| error.to_string())?;
+        match &location {
+            Location::Postgres(url) => Postgres::roll_back(url, &settings.postgres).await,
+            _ => Sqlite::roll_back(&location).await,
+        }
+    }
+
+    /// How the store is, by its last opening or write.
+    pub fn health(&self) -> Health {
+        let here = || self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
+        match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
+            (State::Down(message), _) => Health { ok: false, message: message.clone() },
+            (State::Open(_), Some(trouble)) => Health { ok: false, message: format!("{}: {trouble}", here()) },
+            (State::Open(_), None) | (State::Off, _) => Health { ok: true, message: here() },
+            (State::Closed, _) => Health { ok: false, message: "closed".to_owned() },
+        }
+    }
+
+    /// Closes the store: everything written is in the file afterwards. Drain the queue first.
+    pub async fn close(&self) {
+        let state = self.inner.state.swap(Arc::new(State::Closed));
+        self.inner.wake.notify_one();
+        if let State::Open(database) = &*state {
+            database.leave(&self.inner.owner).await;
+            database.close().await;
+        }
+    }
+
+    pub(super) fn database(&self) -> Result<Database, StoreError> {
+        match &**self.inner.state.load() {
+            State::Off => Err(StoreError::Off),
+            State::Open(database) => Ok(database.clone()),
+            State::Down(message) => Err(StoreError::Unavailable(message.clone())),
+            State::Closed => Err(StoreError::Unavailable("closed".to_owned())),
+        }
+    }
+
+    /// Keeps what a write says about the store's health.
+    pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let trouble = &self.inner.trouble;
+        match &result {
+            Err(StoreError::FileGone(message)) => self.open_anew(message),
+            Err(StoreError::Unavailable(message)) => {
+                let is_new = trouble.swap(Some(Arc::new(message.clone()))).is_none();
+                if is_new {
+                    tracing::warn!(reason = %message, "the store fails");
+                }
+            }
+            Ok(_) if trouble.load().is_some() => {
+                trouble.store(None);
+                tracing::info!("the store works again");
+            }
+            _ => {}
+        }
+        result
+    }
+
+    /// Opens the store at its place once more: what is open there is not what is in its place.
+    fn open_anew(&self, why: &str) {
+        let before = self.inner.state.load_full();
+        let State::Open(database) = &*before else { return };
+        let found = self.inner.state.compare_and_swap(&before, Arc::new(State::Down(why.to_owned())));
+        if !Arc::ptr_eq(&found, &before) {
+            return;
+        }
+        tracing::error!(reason = %why, "the store fails");
+        let (database, inner) = (database.clone(), Arc::downgrade(&self.inner));
+        let pause = Duration::from_secs(self.inner.settings.retry_seconds.max(1));
+        tokio::spawn(async move {
+            database.close().await;
+            reopen(inner, pause).await;
+        });
+    }
+}
+
+impl State {
+    async fn open(location: &Location, settings: &Settings, owner: &str) -> Self {
+        if *location == Location::Off {
+            return Self::Off;
+        }
+        match Database::open(location, settings, owner).await {
+            Ok(database) => {
+                tracing::info!(%location, "the store is open");
+                Self::Open(database)
+            }
+            Err(message) => {
+                tracing::warn!(reason = %message, "the store does not work; turns are served without it");
+                Self::Down(message)
+            }
+        }
+    }
+}
+
+/// Tries to open a broken store until it is open, closed or gone.
+async fn reopen(inner: Weak<Inner>, pause: Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(inner) = inner.upgrade() else { return };
+        let before = inner.state.load_full();
+        let (State::Down(_), Some(location)) = (&*before, &inner.location) else { return };
+        match Database::open(location, &inner.settings, &inner.owner).await {
+            Ok(database) => {
+                let found = inner.state.compare_and_swap(&before, Arc::new(State::Open(database.clone())));
+                if Arc::ptr_eq(&found, &before) {
+                    tracing::info!(%location, "the store is open again");
+                } else {
+                    database.close().await;
+                }
+                return;
+            }
+            Err(message) => {
+                inner.state.compare_and_swap(&before, Arc::new(State::Down(message)));
+            }
+        }
+    }
+}
+
+impl Traces for Store {
+    fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.append(batch).await) })
+    }
+
+    fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>> {
+        Box::pin(async move { self.database()?.list(filter).await })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
+        Box::pin(async move { self.database()?.get(id).await })
+    }
+
+    fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>> {
+        Box::pin(async move { self.database()?.taught(after, limit).await })
+    }
+
+    fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.expire(ages, limit).await) })
+    }
+}
+
+impl Vectors for Store {
+    fn known<'a>(
+        &'a self,
+        model: &'a str,
+        texts: &'a [TextHash],
+    ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>> {
+        Box::pin(async move { self.database()?.known_vectors(model, texts).await })
+    }
+
+    fn remember<'a>(
+        &'a self,
+        model: &'a str,
+        vectors: &'a [(TextHash, Vec<u8>)],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.remember_vectors(model, vectors).await) })
+    }
+}
+
+impl Intents for Store {
+    fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { self.database()?.unfinished_key(key).await })
+    }
+
+    fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.earlier(key, turn).await) })
+    }
+
+    fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.begin_intent(key, beginning).await) })
+    }
+
+    fn finish<'a>(
+        &'a self,
+        key: &'a IntentKey,
+        label: &'a str,
+        answer: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.finish(key, label, answer).await) })
+    }
+
+    fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.told(turn).await) })
+    }
+}
+
+impl KeptParts for Store {
+    fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.keep(row, self.inner.kept).await) })
+    }
+
+    fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>> {
+        Box::pin(async move { self.database()?.kept(tenant, calls).await })
+    }
+
+    fn forget_kept(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.forget_kept(limit).await) })
+    }
+}
+
+impl PlanStates for Store {
+    fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.keep_plan(row, self.inner.kept).await) })
+    }
+
+    fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>> {
+        Box::pin(async move { self.database()?.plans(tenant, keys).await })
+    }
+
+    fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.end_plan(tenant, key).await) })
+    }
+
+    fn forget_plans(&self, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.forget_plans(limit).await) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{in_memory, rows, trace};
+
+    fn at(file: &str) -> Settings {
+        Settings { url: format!("sqlite:{file}").into(), retry_seconds: 1, ..in_memory() }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_opened_says_what_where_and_what_mends_it() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        for place in ["missing/a.sqlite3", "file/a.sqlite3", "."] {
+            let store = Store::open(&at(place), directory.path()).await;
+            let health = store.health();
+            assert!(!health.ok);
+            assert!(health.message.contains(&directory.path().join(place).display().to_string()), "{health:?}");
+            assert!(health.message.contains("writable") && health.message.contains("`[store] url`"), "{health:?}");
+            let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+            assert!(matches!(
+                store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await,
+                Err(StoreError::Unavailable(_))
+            ));
+            assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_is_left_alone_and_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
+        std::fs::write(&path, "not a database, and longer than the header of one. ".repeat(40)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let health = Store::open(&at("notes.txt"), directory.path()).await.health();
+        assert!(!health.ok && health.message.contains("not a database"), "{health:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[tokio::test]
+    async fn a_broken_store_is_opened_when_it_can_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("later/a.sqlite3"), directory.path()).await;
+        assert!(!store.health().ok);
+        std::fs::create_dir(directory.path().join("later")).unwrap();
+        while !store.health().ok {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_url_that_names_no_store_is_a_broken_store_for_good() {
+        let settings = Settings { url: "mysql://host/db".into(), ..in_memory() };
+        let health = Store::open(&settings, Path::new("")).await.health();
+        assert!(!health.ok && health.message.contains("mysql://host/db"), "{health:?}");
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_switched_off_is_well_and_refuses_everything() {
+        let settings = Settings { url: "".into(), ..in_memory() };
+        let store = Store::open(&settings, Path::new("")).await;
+        assert!(store.health().ok);
+        assert_eq!(store.get("a").await.err(), Some(StoreError::Off));
+        assert_eq!(store.list(&TraceFilter::default()).await.err(), Some(StoreError::Off));
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_shows_in_the_health_until_one_succeeds() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        break_traces(&directory.path().join("a.sqlite3")).await;
+        assert!(store.append(&rows([trace("a", 1)])).await.unwrap_err().is_passing());
+        let health = store.health();
+        assert!(
+            !health.ok && health.message.contains("a.sqlite3: ") && health.message.contains("traces"),
+            "{health:?}"
+        );
+        let key = IntentKey { session: "s".into(), operation: "o".into(), arguments_hash: "h".into() };
+        store.begin(&key, Beginning { turn: "t", idempotency_key: None }).await.unwrap();
+        assert!(store.health().ok);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_is_deleted_or_replaced_is_noticed_at_the_next_write_and_opened_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("a.sqlite3"), directory.path().join("b.sqlite3"));
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        Store::open(&at("b.sqlite3"), directory.path()).await.close().await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+        for (round, what) in ["was deleted", "was replaced"].into_iter().enumerate() {
+            match round {
+                0 => std::fs::remove_file(&path).unwrap(),
+                _ => std::fs::rename(&other, &path).unwrap(),
+            }
+            assert!(store.append(&rows([trace("b", 2)])).await.unwrap_err().is_passing());
+            let health = store.health();
+            assert!(!health.ok && health.message.contains("a.sqlite3") && health.message.contains(what), "{health:?}");
+            while !store.health().ok {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            store.append(&rows([trace("c", 3)])).await.unwrap();
+            assert!(store.get("c").await.unwrap().is_some() && store.get("a").await.unwrap().is_none());
+        }
+    }
+
+    /// Damages the file behind the store's back.
+    async fn break_traces(path: &Path) {
+        use sqlx::{ConnectOptions, Executor};
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+        options.connect().await.unwrap().execute("DROP TABLE traces").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_has_everything_in_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&at("a.sqlite3"), directory.path()).await;
+        store.append(&rows([trace("a", 1)])).await.unwrap();
+        store.close().await;
+        let left: Vec<_> =
+            std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["a.sqlite3"]);
+        assert!(store.get("a").await.unwrap_err().is_passing());
+        let again = Store::open(&at("a.sqlite3"), directory.path()).await;
+        assert!(again.get("a").await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,93 @@
+//! One process learns what another changed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::tempdir;
+
+use crate::contract::{at_absent_postgres, at_postgres};
+use crate::postgres_server::{self, Postgres};
+use crate::samples::in_memory;
+use crate::{Feedback, FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
+
+/// After this time a change is taken to be lost. What the proxy promises is asserted where nothing else uses the machine.
+const GUARD: Duration = Duration::from_secs(60);
+
+/// So rare that it cannot be what told of a change.
+const NEVER: u64 = 3_600_000;
+
+fn row(trace: &str) -> FeedbackRow {
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let source = "app".to_owned();
+    FeedbackRow { trace: trace.to_owned(), source, verdict: FeedbackVerdict::Right, expected: None, comment: None, at }
+}
+
+async fn reaches(store: &Store, feedback: i64) {
+    let mut changes = store.changes();
+    let waited = tokio::time::timeout(GUARD, changes.wait_for(|latest| latest.feedback >= feedback)).await;
+    waited.expect("nobody told of the change").unwrap();
+}
+
+#[tokio::test]
+async fn a_process_tells_itself_at_once() {
+    let store = Store::open(&Settings { poll_milliseconds: NEVER, ..in_memory() }, Path::new("")).await;
+    store.give(&row("a")).await.unwrap();
+    reaches(&store, 1).await;
+    assert_eq!(*store.changes().borrow(), Revisions { feedback: 1, ..Revisions::default() });
+}
+
+#[tokio::test]
+async fn two_processes_share_a_file() {
+    let directory = tempdir().unwrap();
+    let settings = Settings { url: "sqlite:a.sqlite3".into(), poll_milliseconds: 20, ..in_memory() };
+    let (one, other) = (Store::open(&settings, directory.path()).await, Store::open(&settings, directory.path()).await);
+    one.give(&row("a")).await.unwrap();
+    reaches(&other, 1).await;
+}
+
+#[tokio::test]
+async fn processes_that_open_a_new_file_at_once_share_it() {
+    let directory = tempdir().unwrap();
+    let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
+    let opened = (0..4).map(|_| {
+        let (settings, directory) = (settings.clone(), directory.path().to_owned());
+        tokio::spawn(async move { Store::open(&settings, &directory).await.health() })
+    });
+    for health in futures_util::future::join_all(opened).await {
+        assert!(health.as_ref().unwrap().ok, "{health:?}");
+    }
+}
+
+#[tokio::test]
+async fn replicas_are_told_by_the_server() {
+    let Some(url) = postgres_server::database() else { return };
+    let settings = Settings { poll_milliseconds: NEVER, ..at_postgres(url) };
+    let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
+    // Its first look is over when it has heard of a first change; from then on it can only be told.
+    for number in 1..4 {
+        one.give(&row(&number.to_string())).await.unwrap();
+        reaches(&other, number).await;
+    }
+}
+
+#[tokio::test]
+async fn replicas_are_told_again_after_the_server_was_restarted() {
+    let Some(mut server) = Postgres::start() else { return };
+    for poll_milliseconds in [NEVER, 50] {
+        let settings = Settings { poll_milliseconds, ..at_absent_postgres(server.database()) };
+        let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
+        one.give(&row("a")).await.unwrap();
+        reaches(&other, 1).await;
+        server.stop();
+        assert!(one.give(&row("b")).await.unwrap_err().is_passing());
+        server.start_again();
+        while one.give(&row("b")).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        reaches(&other, 2).await;
+        one.give(&row("c")).await.unwrap();
+        reaches(&other, 3).await;
+        one.close().await;
+        other.close().await;
+    }
+}

@@ -1,0 +1,96 @@
+//! What is learned, as the process sees it.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::Store;
+use crate::sql::Tabled;
+use crate::{
+    Changes, Feedback, FeedbackRow, Forgot, Forgotten, Given, GivenSince, Jobs, Lessons, Memory, MemoryFilter,
+    MemoryPage, Procedures, Put, Representations, Revision, StoreError, ToolSamples,
+};
+
+impl Store {
+    /// The lessons.
+    pub fn lessons(&self) -> &Lessons {
+        self
+    }
+
+    /// The procedures.
+    pub fn procedures(&self) -> &Procedures {
+        self
+    }
+
+    /// The representations.
+    pub fn representations(&self) -> &Representations {
+        self
+    }
+
+    /// The samples of what tools are wanted for.
+    pub fn tool_samples(&self) -> &ToolSamples {
+        self
+    }
+}
+
+impl<M: Tabled> Memory<M> for Store {
+    fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move { self.changed_here(self.noted(self.database()?.put(batch, seen).await)) })
+    }
+
+    fn restore<'a>(&'a self, batch: &'a [M]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.changed_here(self.noted(self.database()?.restore(batch).await)) })
+    }
+
+    fn changed(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Changes<M>, StoreError>> {
+        Box::pin(async move { self.database()?.changed(after, limit).await })
+    }
+
+    fn find<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<M>, StoreError>> {
+        Box::pin(async move { self.database()?.find(id).await })
+    }
+
+    fn page<'a>(&'a self, filter: &'a MemoryFilter) -> BoxFuture<'a, Result<MemoryPage<M>, StoreError>> {
+        Box::pin(async move { self.database()?.page(filter).await })
+    }
+
+    fn remove<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.changed_here(self.noted(self.database()?.remove::<M>(ids).await)) })
+    }
+
+    fn forget<'a>(&'a self, what: &'a Forgotten) -> BoxFuture<'a, Result<Forgot, StoreError>> {
+        Box::pin(async move { self.changed_here(self.noted(self.database()?.forget::<M>(what).await)) })
+    }
+}
+
+impl Feedback for Store {
+    fn give<'a>(&'a self, row: &'a FeedbackRow) -> BoxFuture<'a, Result<Given, StoreError>> {
+        Box::pin(async move { self.changed_here(self.noted(self.database()?.give(row).await)) })
+    }
+
+    fn given(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<GivenSince, StoreError>> {
+        Box::pin(async move { self.database()?.given(after, limit).await })
+    }
+
+    fn feedback_on<'a>(&'a self, trace: &'a str) -> BoxFuture<'a, Result<Vec<FeedbackRow>, StoreError>> {
+        Box::pin(async move { self.database()?.feedback_on(trace).await })
+    }
+}
+
+impl Jobs for Store {
+    fn take_job<'a>(&'a self, name: &'a str, age: Duration) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.take_job(name, &self.inner.owner, age).await) })
+    }
+
+    fn leave_job<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.leave_job(name, &self.inner.owner).await) })
+    }
+
+    fn job_cursor<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { self.database()?.job_cursor(name).await })
+    }
+
+    fn note_job<'a>(&'a self, name: &'a str, cursor: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { self.noted(self.database()?.note_job(name, &self.inner.owner, cursor).await) })
+    }
+}

@@ -1,0 +1,76 @@
+//! What processes that are gone left on disk.
+
+use std::path::Path;
+
+use super::disk::Disk;
+use super::spill;
+use super::{Settings, Store, StoreError, Traces};
+
+/// What became of the traces that waited on disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TakenUp {
+    /// Traces that are in the store now.
+    pub traces: u64,
+    /// Lines that cannot be read: they are gone.
+    pub lost: u64,
+    /// Files that a living process has: what is in them comes into the store later.
+    pub held: u64,
+}
+
+impl Store {
+    /// Writes into the store what waits in the settings' `spill_dir` and belongs to no living process.
+    ///
+    /// # Errors
+    /// [`StoreError`]: what was not written is still on disk.
+    pub async fn take_up(&self, settings: &Settings, base_dir: &Path) -> Result<TakenUp, StoreError> {
+        let mut taken = TakenUp::default();
+        let mut disk = Disk::new(settings, base_dir);
+        disk.open().await;
+        while disk.holds_some() {
+            let unreadable = || StoreError::Unavailable("what waits in `[store] spill_dir` cannot be read".to_owned());
+            let chunk = disk.oldest(settings.batch_traces.max(1)).await.ok_or_else(unreadable)?;
+            self.append(&chunk.rows).await?;
+            disk.settle().await;
+            taken.traces += chunk.rows.len() as u64;
+            taken.lost += chunk.lost as u64;
+        }
+        if disk.is_on() {
+            taken.held = spill::held_in(&base_dir.join(&settings.spill_dir));
+        }
+        Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::on_every_database;
+    use crate::samples::{rows, trace};
+    use crate::spill::Spill;
+    use crate::{Deletion, TraceFilter};
+
+    on_every_database! {
+        async fn what_waits_on_disk_is_stored_and_so_deleted_with_the_rest(store: Store) {
+            let folder = tempfile::tempdir().unwrap();
+            let of = |id: &str, tenant: &str, millisecond| callwright_types::Trace { tenant: tenant.to_owned(), ..trace(id, millisecond) };
+            let place = folder.path().join("callwright-spill");
+            let mut left = Spill::open(place.clone(), u64::MAX);
+            left.push(&rows((0..700).map(|number| of(&format!("{number:04}"), "ada", number)))).unwrap();
+            left.push(&rows([of("b", "bob", 1_000)])).unwrap();
+            drop(left);
+            let mut living = Spill::open(folder.path().join("other"), u64::MAX);
+            living.push(&rows([of("c", "ada", 1)])).unwrap();
+            let name = std::fs::read_dir(folder.path().join("other")).unwrap().next().unwrap().unwrap().path();
+            std::fs::rename(&name, place.join("00000000000000000009-0.jsonl")).unwrap();
+            // The path says where the files are; this store is elsewhere.
+            let settings = Settings { url: "sqlite:x.sqlite3".into(), ..Settings::default() };
+            let taken = store.take_up(&settings, folder.path()).await.unwrap();
+            assert_eq!(taken, TakenUp { traces: 701, lost: 0, held: 1 });
+            let deleted = store.delete(&Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() }).await.unwrap();
+            assert_eq!(deleted.traces, 700);
+            assert_eq!(store.list(&TraceFilter::default()).await.unwrap().traces.len(), 1);
+            drop(living);
+            assert_eq!(store.take_up(&settings, folder.path()).await.unwrap(), TakenUp { traces: 1, lost: 0, held: 0 });
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What outlives the process: one trait per topic, and SQLite or PostgreSQL behind them.
+//!
+//! The only room that knows SQL. Owns migrations, the bounded queue of traces, and what happens when the store is down. Must not
+//! know who asks.
+//!
+//! Two kinds of writing are kept apart. *Memory* ([`Traces`], [`Vectors`]) goes through queues such as [`TraceQueue`], and nothing waits
+//! for it. *Turn
+//! state* ([`Intents`], [`KeptParts`], [`PlanStates`], [`Approvals`]) is committed before the request that depends on it leaves.
+
+mod approvals;
+#[cfg(test)]
+mod contract;
+mod cursor;
+mod deletion;
+mod disk;
+mod error;
+mod feedback;
+mod handle;
+mod health;
+mod intents;
+#[cfg(test)]
+mod isolation_tests;
+mod jobs;
+mod kept;
+mod key_usage;
+mod keys;
+mod leftover;
+mod location;
+mod memory;
+mod migrations;
+mod plans;
+mod postgres;
+#[cfg(test)]
+#[path = "../../../tests/support/postgres.rs"]
+mod postgres_server;
+mod queue;
+mod revisions;
+mod row;
+#[cfg(test)]
+mod samples;
+mod seal;
+mod settings;
+mod spill;
+mod sql;
+mod sqlite;
+mod tokens;
+mod traces;
+mod transfer;
+#[cfg(test)]
+mod transfer_tests;
+mod vectors;
+mod writer;
+
+pub use approvals::{
+    Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Approvals, Asked, Closed, Decided, Question, Ruling,
+};
+pub use deletion::{Deleted, Deletion};
+pub use error::StoreError;
+pub use feedback::{Feedback, FeedbackRow, FeedbackVerdict, Given, GivenSince};
+pub use handle::Store;
+pub use health::Health;
+pub use intents::{Beginning, Begun, IntentKey, Intents};
+pub use jobs::Jobs;
+pub use kept::{KeptParts, KeptRow};
+pub use key_usage::{KeyUsage, UsageReport, UsageRow, UsageSeen};
+pub use keys::{KeyChanges, KeyPut, Keys};
+pub use leftover::TakenUp;
+pub use location::{Location, PostgresUrl, UnknownLocation};
+pub use memory::{
+    Changes, Forgot, Forgotten, Lessons, Memorable, Memory, MemoryFilter, MemoryPage, MemoryStatus, Procedures, Put,
+    Representations, ToolSamples,
+};
+pub use plans::{PlanRow, PlanStates};
+pub use postgres::Settings as PostgresSettings;
+pub use queue::TraceQueue;
+pub use revisions::{Revision, Revisions};
+pub use row::TraceRow;
+pub use seal::SealKeyError;
+pub use settings::Settings;
+pub use tokens::{SealedTokens, SharedToken, SharedTokens};
+pub use traces::{Ages, DEFAULT_PAGE, MAX_PAGE, Taught, TraceFilter, TracePage, TraceSummary, Traces};
+pub use transfer::{ExportPosition, Exported, Imported, Portable, PortableRow};
+pub use vectors::{TextHash, Vectors};

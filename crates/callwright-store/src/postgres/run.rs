@@ -1,0 +1,167 @@
+//! Statements in PostgreSQL.
+
+use std::borrow::Cow;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{Arguments, AssertSqlSafe, FromRow, PgConnection, Postgres as Driver};
+use tokio::time::error::Elapsed;
+
+use super::Postgres;
+use super::fault::{Fault, fault};
+use crate::StoreError;
+use crate::sql::{Lock, Statement, Value};
+
+/// Waits for whoever holds the lock of this name; it is held until the transaction ends.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+
+impl Postgres {
+    /// All rows.
+    pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut lease = self.lease().await?;
+        let rows = lease.fetch_all(statement).await?;
+        lease.release();
+        Ok(rows)
+    }
+
+    /// Writes; says how many rows it changed.
+    pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
+        let mut lease = self.lease().await?;
+        let changed = lease.execute(statement).await?;
+        lease.release();
+        Ok(changed)
+    }
+
+    /// Begins a transaction and waits for its lock.
+    pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<Transaction, StoreError> {
+        let mut lease = self.lease().await?;
+        lease.execute(Statement::new("BEGIN")).await?;
+        if let Lock::Named(name) = lock {
+            lease.execute(Statement::new(LOCK).bind(name)).await?;
+        }
+        Ok(Transaction(lease))
+    }
+
+    async fn lease(&self) -> Result<Lease, StoreError> {
+        self.gate.pass()?;
+        match self.pool.acquire().await {
+            Ok(connection) => Ok(Lease { database: self.clone(), connection: Some(connection) }),
+            Err(error) => Err(self.failed(fault(&error))),
+        }
+    }
+
+    fn failed(&self, Fault { error, is_away }: Fault) -> StoreError {
+        if is_away {
+            self.gate.shut(&self.pool, &error.to_string());
+        }
+        error
+    }
+}
+
+/// A connection that is in use. One whose use did not end well is closed: what is under way on it is known to nobody, and the
+/// server undoes it.
+struct Lease {
+    database: Postgres,
+    connection: Option<PoolConnection<Driver>>,
+}
+
+impl Lease {
+    async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
+        &mut self,
+        statement: Statement,
+    ) -> Result<Vec<T>, StoreError> {
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_as_with::<Driver, T, _>(text, arguments).persistent(is_usual);
+        let patience = self.database.patience;
+        let outcome = tokio::time::timeout(patience, query.fetch_all(self.connection()?)).await;
+        self.settled(outcome)
+    }
+
+    async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
+        let patience = self.database.patience;
+        let outcome = tokio::time::timeout(patience, query.execute(self.connection()?)).await;
+        self.settled(outcome).map(|done| done.rows_affected())
+    }
+
+    /// The connection goes back to the others.
+    fn release(mut self) {
+        self.connection.take();
+    }
+
+    fn connection(&mut self) -> Result<&mut PgConnection, StoreError> {
+        let released = || StoreError::Unavailable("the connection was released".to_owned());
+        self.connection.as_deref_mut().ok_or_else(released)
+    }
+
+    fn settled<T>(&self, outcome: Result<Result<T, sqlx::Error>, Elapsed>) -> Result<T, StoreError> {
+        let fault = match outcome {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(error)) => fault(&error),
+            Err(Elapsed { .. }) => Fault::silence(),
+        };
+        Err(self.database.failed(fault))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            connection.close_on_drop();
+        }
+    }
+}
+
+/// A transaction that has begun; undone unless it is committed.
+pub(crate) struct Transaction(Lease);
+
+impl Transaction {
+    /// All rows.
+    pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
+        &mut self,
+        statement: Statement,
+    ) -> Result<Vec<T>, StoreError> {
+        self.0.fetch_all(statement).await
+    }
+
+    /// Writes; says how many rows it changed.
+    pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        self.0.execute(statement).await
+    }
+
+    /// Everything that was written is on disk when this returns, as far as the server's `synchronous_commit` says so.
+    pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
+        self.0.execute(Statement::new("COMMIT")).await?;
+        self.0.release();
+        Ok(())
+    }
+}
+
+type Parts = (AssertSqlSafe<Cow<'static, str>>, PgArguments, bool);
+
+/// The text is this room's own: what comes from outside stands in the arguments alone.
+fn parts(statement: Statement) -> Result<Parts, StoreError> {
+    let Statement { text, values, is_usual } = statement;
+    let mut arguments = PgArguments::default();
+    for value in values {
+        let added = match value {
+            Value::Integer(value) => arguments.add(value),
+            Value::Real(value) => arguments.add(value),
+            Value::Text(value) => arguments.add(value.as_deref().map(without_null)),
+            Value::Bytes(value) => arguments.add(value),
+            Value::Flag(value) => arguments.add(value),
+        };
+        added.map_err(|error| StoreError::Refused(error.to_string()))?;
+    }
+    Ok((AssertSqlSafe(text), arguments, is_usual))
+}
+
+/// PostgreSQL's texts cannot hold the character U+0000, which a client may well send as part of a name. JSON texts spell it out, and
+/// so are as they were.
+fn without_null(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
+}

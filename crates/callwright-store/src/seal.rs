@@ -1,0 +1,138 @@
+//! Sealing: what stands in the database, and nobody may read there.
+//!
+//! AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits, which stands in front of the sealed text.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use callwright_types::Secret;
+
+/// A key of `[store] seal_key` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`store.seal_key`: key {number} of {count} {why}; a key is 32 random bytes in base64, as `openssl rand -base64 32` gives"
+)]
+pub struct SealKeyError {
+    number: usize,
+    count: usize,
+    why: String,
+}
+
+/// Seals with the first of its keys, opens with each of them.
+pub(super) struct Seal {
+    first: LessSafeKey,
+    others: Vec<LessSafeKey>,
+    random: SystemRandom,
+}
+
+impl Seal {
+    /// The keys that stand in a text, with white space between them; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`SealKeyError`], without any part of a key.
+    pub(super) fn of(keys: &Secret) -> Result<Option<Self>, SealKeyError> {
+        let texts: Vec<&str> = keys.expose().split_whitespace().collect();
+        let count = texts.len();
+        let mut keys = texts.into_iter().zip(1..).map(|(text, number)| {
+            let wrong = |why: String| SealKeyError { number, count, why };
+            let bytes = STANDARD.decode(text).map_err(|_| wrong("is no base64".to_owned()))?;
+            let length = bytes.len();
+            let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong(format!("has {length} bytes")))?;
+            Ok(LessSafeKey::new(key))
+        });
+        let Some(first) = keys.next().transpose()? else { return Ok(None) };
+        let others = keys.collect::<Result<_, _>>()?;
+        Ok(Some(Self { first, others, random: SystemRandom::new() }))
+    }
+
+    /// Seals a text for one place: it opens nowhere else. `None` where the system gives no random numbers.
+    pub(super) fn close(&self, text: &[u8], place: &str) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        self.random.fill(&mut nonce).ok()?;
+        let mut sealed = text.to_vec();
+        let nonce_of_this = Nonce::assume_unique_for_key(nonce);
+        self.first.seal_in_place_append_tag(nonce_of_this, Aad::from(place.as_bytes()), &mut sealed).ok()?;
+        Some([&nonce[..], &sealed].concat())
+    }
+
+    /// What was sealed for this place; `None` where it was sealed with another key, for another place, or is damaged.
+    pub(super) fn open(&self, sealed: &[u8], place: &str) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        std::iter::once(&self.first).chain(&self.others).find_map(|key| {
+            // A key that does not fit spoils what it is tried on.
+            let mut text = sealed.to_vec();
+            let nonce = Nonce::assume_unique_for_key(*nonce);
+            let length = key.open_in_place(nonce, Aad::from(place.as_bytes()), &mut text).ok()?.len();
+            text.truncate(length);
+            Some(text)
+        })
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seal").field("keys", &(1 + self.others.len())).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A key that is made of one byte.
+    pub(crate) fn key(byte: u8) -> String {
+        STANDARD.encode([byte; 32])
+    }
+
+    pub(crate) fn seal(keys: &[u8]) -> Seal {
+        let keys: Vec<String> = keys.iter().map(|byte| key(*byte)).collect();
+        Seal::of(&keys.join(" ").into()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_opens_at_its_place_alone_and_is_read_nowhere() {
+        let seal = seal(&[1]);
+        let sealed = seal.close(b"canary", "a").unwrap();
+        assert!(!sealed.windows(6).any(|part| part == b"canary"));
+        assert_eq!(seal.open(&sealed, "a").as_deref(), Some(&b"canary"[..]));
+        assert_eq!(seal.open(&sealed, "b"), None);
+        assert_ne!(seal.close(b"canary", "a").unwrap(), sealed, "a nonce is used once");
+    }
+
+    #[test]
+    fn what_is_damaged_or_cut_off_does_not_open() {
+        let seal = seal(&[1]);
+        let sealed = seal.close(b"canary", "a").unwrap();
+        for place in 0..sealed.len() {
+            let mut damaged = sealed.clone();
+            damaged[place] ^= 1;
+            assert_eq!(seal.open(&damaged, "a"), None, "{place}");
+            assert_eq!(seal.open(&sealed[..place], "a"), None, "{place}");
+        }
+    }
+
+    #[test]
+    fn the_first_key_seals_and_every_key_opens() {
+        let (old, both, new) = (seal(&[1]), seal(&[2, 1]), seal(&[2]));
+        let (by_old, by_both) = (old.close(b"text", "a").unwrap(), both.close(b"text", "a").unwrap());
+        assert!(both.open(&by_old, "a").is_some() && both.open(&by_both, "a").is_some());
+        assert!(new.open(&by_both, "a").is_some() && new.open(&by_old, "a").is_none());
+        assert!(old.open(&by_both, "a").is_none());
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_without_it() {
+        for none in ["", "  \n"] {
+            assert!(Seal::of(&none.into()).unwrap().is_none());
+        }
+        let said = |text: &str| Seal::of(&text.into()).unwrap_err().to_string();
+        let short = STANDARD.encode("canary");
+        let error = said(&format!("{} {short}", key(1)));
+        assert!(error.starts_with("`store.seal_key`: key 2 of 2 has 6 bytes") && !error.contains(&short), "{error}");
+        assert!(said("canary!").contains("key 1 of 1 is no base64") && !said("canary!").contains("canary"));
+    }
+}

@@ -1,0 +1,161 @@
+//! One file of the spill: written, sealed, read, removed.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::{Chunk, line};
+
+/// A segment's permissions.
+const FILE_MODE: u32 = 0o600;
+
+/// What a segment's name ends with.
+const SUFFIX: &str = ".jsonl";
+
+/// A segment that is written to.
+#[derive(Debug)]
+pub(super) struct Writing {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl Writing {
+    /// A new segment. Names are in the order of time.
+    pub(super) fn new(folder: &Path) -> io::Result<Self> {
+        let name = format!("{:020}-{:016x}{SUFFIX}", Timestamp::now().as_nanosecond(), fastrand::u64(..));
+        let path = folder.join(name);
+        let mut open = OpenOptions::new();
+        open.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut open, FILE_MODE);
+        let file = open.open(&path)?;
+        file.lock()?;
+        // The name, too, has to outlive a loss of power.
+        File::open(folder)?.sync_all()?;
+        Ok(Self { path, file, bytes: 0 })
+    }
+
+    /// Adds lines; they are on disk when this returns. After an error the file is as it was, as far as that can be had.
+    pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(lines).and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.bytes += lines.len() as u64,
+            Err(_) => drop(self.file.set_len(self.bytes)),
+        }
+        written
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn seal(self) -> Sealed {
+        let Self { path, file, bytes } = self;
+        Sealed { path, file, bytes }
+    }
+}
+
+/// A segment that nothing is added to any more. Its lock is held.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl Sealed {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The segments of a folder that no living process has, the oldest first.
+pub(super) fn left_in(folder: &Path) -> VecDeque<Sealed> {
+    let take = |path: PathBuf| {
+        let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
+        file.try_lock().ok()?;
+        let bytes = file.metadata().ok()?.len();
+        Some(Sealed { path, file, bytes })
+    };
+    paths_in(folder).into_iter().filter_map(take).collect()
+}
+
+/// How many segments of a folder living processes have.
+pub(crate) fn held_in(folder: &Path) -> u64 {
+    let is_held = |path: &PathBuf| {
+        let file = OpenOptions::new().read(true).append(true).open(path);
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    };
+    paths_in(folder).iter().filter(|path| is_held(path)).count() as u64
+}
+
+/// The segments of a folder, the oldest first.
+fn paths_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).collect();
+    paths.sort();
+    paths
+}
+
+/// A segment that is read back.
+#[derive(Debug)]
+pub(super) struct Reading {
+    path: PathBuf,
+    lines: BufReader<File>,
+    bytes: u64,
+    /// Where what is settled ends.
+    settled: u64,
+    /// Where what was read ends.
+    read: u64,
+}
+
+impl Reading {
+    pub(super) fn new(sealed: Sealed) -> io::Result<Self> {
+        let Sealed { path, mut file, bytes } = sealed;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Self { path, lines: BufReader::new(file), bytes, settled: 0, read: 0 })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The next rows, the same again until they are settled; nothing at the end.
+    pub(super) fn chunk(&mut self, most: usize) -> io::Result<Chunk> {
+        self.lines.seek(SeekFrom::Start(self.settled))?;
+        self.read = self.settled;
+        let (mut chunk, mut line) = (Chunk::default(), Vec::new());
+        while chunk.rows.len() < most {
+            line.clear();
+            let length = self.lines.read_until(b'\n', &mut line)?;
+            if length == 0 {
+                break;
+            }
+            self.read += length as u64;
+            match line::row(&line) {
+                Some(row) => chunk.rows.push(row),
+                None => {
+                    tracing::warn!(file = %self.path.display(), byte = self.read, "a trace on disk cannot be read");
+                    chunk.lost += 1;
+                }
+            }
+        }
+        Ok(chunk)
+    }
+
+    /// What was read last need not be read again.
+    pub(super) fn settle(&mut self) {
+        self.settled = self.read;
+    }
+
+    /// All of it is in the store.
+    pub(super) fn remove(self) {
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(file = %self.path.display(), %error, "a file of traces that are stored cannot be removed");
+        }
+    }
+}

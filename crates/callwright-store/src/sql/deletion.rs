@@ -1,0 +1,92 @@
+//! Deleting everything of a client, of a session, or of an age.
+
+use std::collections::BTreeSet;
+
+use super::{Database, Lock, Statement, VALUES_PER_SELECT};
+use crate::{Deleted, Deletion, Forgot, Forgotten, StoreError};
+use callwright_types::memory::ToolSample;
+use callwright_types::representation::SharedRepresentation;
+use callwright_types::{Lesson, Procedure, Scope};
+
+/// Turn state of a client, and what its key used.
+const OF_TENANT: [&str; 4] = [
+    "DELETE FROM approvals WHERE tenant = $1",
+    "DELETE FROM kept_parts WHERE tenant = $1",
+    "DELETE FROM plans WHERE tenant = $1",
+    "DELETE FROM key_usage WHERE subject = 'key:' || $1",
+];
+
+/// Turn state of a session. As long as an outcome is unknown the call must not be sent again.
+const OF_SESSION: [&str; 2] =
+    ["DELETE FROM approvals WHERE session = $1", "DELETE FROM intents WHERE session = $1 AND label IS NOT NULL"];
+
+impl Database {
+    /// See [`crate::Store::delete`].
+    pub(crate) async fn delete(&self, deletion: &Deletion) -> Result<Deleted, StoreError> {
+        let mut deleted = Deleted::default();
+        let conditions = deletion
+            .tenants
+            .iter()
+            .map(|tenant| (" WHERE tenant = ", super::Value::from(tenant)))
+            .chain(deletion.sessions.iter().map(|session| (" WHERE session = ", session.into())))
+            .chain(deletion.before.map(|time| (" WHERE started_at < ", time.as_millisecond().into())));
+        for (condition, value) in conditions {
+            while self.delete_some(condition, value.clone(), &mut deleted).await? {}
+        }
+        for (statements, values) in [(&OF_TENANT[..], &deletion.tenants), (&OF_SESSION[..], &deletion.sessions)] {
+            for (statement, value) in statements.iter().flat_map(|one| values.iter().map(move |value| (*one, value))) {
+                deleted.turn_state += self.execute(Statement::new(statement).bind(value)).await?;
+            }
+        }
+        // Evidence may be of turns whose traces are gone for long.
+        let scopes = deletion.tenants.iter().map(|tenant| Forgotten::Scope(Scope::of_key(tenant)));
+        let sessions = deletion.sessions.iter().map(|session| Forgotten::Session(session.clone()));
+        for what in scopes.chain(sessions).chain(deletion.before.map(Forgotten::Before)) {
+            self.forget_all(&what, &mut deleted).await?;
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes some traces and what rests on them; the evidence first, since it cannot be found without them. `false`: there are no more.
+    async fn delete_some(
+        &self,
+        condition: &'static str,
+        value: super::Value,
+        deleted: &mut Deleted,
+    ) -> Result<bool, StoreError> {
+        let mut query = Statement::beginning("SELECT id, started_at, tools FROM traces");
+        query.push(condition).push_bind(value).push(format_args!(" ORDER BY id LIMIT {VALUES_PER_SELECT}"));
+        let rows: Vec<(String, i64, String)> = self.fetch_all(query).await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let ids: BTreeSet<String> = rows.iter().map(|(id, ..)| id.clone()).collect();
+        self.forget_all(&Forgotten::Traces(ids), deleted).await?;
+        let mut transaction = self.begin(Lock::Rows).await?;
+        for (id, started_at, tools) in &rows {
+            for tool in serde_json::from_str::<Vec<String>>(tools).unwrap_or_default() {
+                transaction.execute(Statement::new(DELETE_TOOL).bind(tool).bind(*started_at).bind(id)).await?;
+            }
+            deleted.traces += transaction.execute(Statement::new("DELETE FROM traces WHERE id = $1").bind(id)).await?;
+            deleted.feedback +=
+                transaction.execute(Statement::new("DELETE FROM feedback WHERE trace = $1").bind(id)).await?;
+        }
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    async fn forget_all(&self, what: &Forgotten, deleted: &mut Deleted) -> Result<(), StoreError> {
+        add(&mut deleted.lessons, self.forget::<Lesson>(what).await?);
+        add(&mut deleted.procedures, self.forget::<Procedure>(what).await?);
+        add(&mut deleted.representations, self.forget::<SharedRepresentation>(what).await?);
+        add(&mut deleted.samples, self.forget::<ToolSample>(what).await?);
+        Ok(())
+    }
+}
+
+const DELETE_TOOL: &str = "DELETE FROM trace_tools WHERE tool = $1 AND started_at = $2 AND trace_id = $3";
+
+fn add(sum: &mut Forgot, forgot: Forgot) {
+    sum.changed += forgot.changed;
+    sum.removed += forgot.removed;
+}

@@ -1,0 +1,102 @@
+//! Intents.
+
+use super::{Database, Lock, Statement, Transaction, now};
+use crate::{Beginning, Begun, IntentKey, StoreError};
+
+/// What a call's row holds.
+#[derive(sqlx::FromRow)]
+struct Row {
+    turn: String,
+    label: Option<String>,
+    answer: Option<String>,
+    idempotency_key: Option<String>,
+}
+
+const SELECT: &str = "\
+    SELECT turn, label, answer, idempotency_key FROM intents WHERE session = $1 AND operation = $2 AND arguments_hash = $3";
+
+const BEGIN: &str = "\
+    INSERT INTO intents (session, operation, arguments_hash, begun_at, turn, idempotency_key, label, answer) \
+        VALUES ($1, $2, $3, $4, $5, $6, NULL, NULL) \
+    ON CONFLICT (session, operation, arguments_hash) DO UPDATE SET \
+        begun_at = excluded.begun_at, turn = excluded.turn, idempotency_key = excluded.idempotency_key, label = NULL, answer = NULL";
+
+const TAKE_OVER: &str = "UPDATE intents SET turn = $4 WHERE session = $1 AND operation = $2 AND arguments_hash = $3";
+
+const FINISH: &str =
+    "UPDATE intents SET label = $4, answer = $5 WHERE session = $1 AND operation = $2 AND arguments_hash = $3";
+
+const TOLD: &str = "UPDATE intents SET answer = NULL WHERE turn = $1 AND answer IS NOT NULL";
+
+impl Database {
+    /// See [`crate::Intents::unfinished_key`].
+    pub(crate) async fn unfinished_key(&self, key: &IntentKey) -> Result<Option<String>, StoreError> {
+        let row: Option<Row> = self.fetch_optional(of_call(SELECT, key)).await?;
+        Ok(row.filter(|row| row.label.is_none()).and_then(|row| row.idempotency_key))
+    }
+
+    /// See [`crate::Intents::earlier`].
+    pub(crate) async fn earlier(&self, key: &IntentKey, turn: &str) -> Result<Option<Begun>, StoreError> {
+        let mut transaction = self.alone_with(key).await?;
+        let begun = look(&mut transaction, key, turn).await?;
+        transaction.commit().await?;
+        Ok(Some(begun).filter(|begun| !is_settled(begun)))
+    }
+
+    /// See [`crate::Intents::begin`].
+    pub(crate) async fn begin_intent(&self, key: &IntentKey, beginning: Beginning<'_>) -> Result<Begun, StoreError> {
+        let mut transaction = self.alone_with(key).await?;
+        let begun = look(&mut transaction, key, beginning.turn).await?;
+        if is_settled(&begun) {
+            let begin = of_call(BEGIN, key).bind(now()).bind(beginning.turn).bind(beginning.idempotency_key);
+            transaction.execute(begin).await?;
+        }
+        transaction.commit().await?;
+        Ok(begun)
+    }
+
+    /// See [`crate::Intents::finish`].
+    pub(crate) async fn finish(&self, key: &IntentKey, label: &str, answer: Option<&str>) -> Result<(), StoreError> {
+        self.execute(of_call(FINISH, key).bind(label).bind(answer)).await.map(drop)
+    }
+
+    /// See [`crate::Intents::told`].
+    pub(crate) async fn told(&self, turn: &str) -> Result<(), StoreError> {
+        self.execute(Statement::new(TOLD).bind(turn)).await.map(drop)
+    }
+
+    /// No replica can begin the same call between this and the commit: a row that is not there yet cannot be locked, so its name is.
+    async fn alone_with(&self, key: &IntentKey) -> Result<Transaction, StoreError> {
+        let IntentKey { session, operation, arguments_hash } = key;
+        self.begin(Lock::Named(&format!("callwright/intent/{session}/{operation}/{arguments_hash}"))).await
+    }
+}
+
+/// What turn `turn` finds. What is not settled belongs to it from here on.
+async fn look(transaction: &mut Transaction, key: &IntentKey, turn: &str) -> Result<Begun, StoreError> {
+    let before = transaction.fetch_optional(of_call(SELECT, key)).await?;
+    let begun = found(before, turn);
+    if !is_settled(&begun) {
+        transaction.execute(of_call(TAKE_OVER, key).bind(turn)).await?;
+    }
+    Ok(begun)
+}
+
+/// Is nothing open about an earlier call: there was none, or its outcome was told?
+fn is_settled(begun: &Begun) -> bool {
+    matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
+}
+
+fn found(before: Option<Row>, turn: &str) -> Begun {
+    match before {
+        None => Begun::Fresh,
+        Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+        Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => Begun::UntoldBefore { answer },
+        Some(Row { label: Some(label), .. }) => Begun::FinishedBefore { label },
+    }
+}
+
+/// A statement whose first three placeholders tell the call.
+fn of_call(text: &'static str, key: &IntentKey) -> Statement {
+    Statement::new(text).bind(&key.session).bind(&key.operation).bind(&key.arguments_hash)
+}

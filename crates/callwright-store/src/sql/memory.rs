@@ -1,0 +1,304 @@
+//! Lessons, procedures, representations and samples: tables of one shape.
+
+use std::collections::HashMap;
+
+use super::revisions::Topic;
+use super::{Database, Lock, Statement, Transaction, VALUES_PER_SELECT, now};
+use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
+use crate::{Changes, Forgot, Forgotten, Memorable, MemoryFilter, MemoryPage, MemoryStatus, Put, Revision, StoreError};
+use callwright_types::memory::ToolSample;
+use callwright_types::representation::SharedRepresentation;
+use callwright_types::{Lesson, Procedure};
+
+/// What has a table of this shape.
+pub(crate) trait Tabled: Memorable {
+    const TOPIC: Topic;
+}
+
+impl Tabled for Lesson {
+    const TOPIC: Topic = Topic::Lessons;
+}
+
+impl Tabled for Procedure {
+    const TOPIC: Topic = Topic::Procedures;
+}
+
+impl Tabled for SharedRepresentation {
+    const TOPIC: Topic = Topic::Representations;
+}
+
+impl Tabled for ToolSample {
+    const TOPIC: Topic = Topic::Samples;
+}
+
+/// What stands of one that is removed: nothing that was learned.
+const BURY: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets = '[]', tools = '[]', traces = '[]', sessions = '[]', \
+    document = NULL";
+
+/// Documents that are looked at at once while something is forgotten.
+const FORGOTTEN_AT_ONCE: u32 = 500;
+
+impl Database {
+    /// See [`crate::Memory::put`].
+    pub(crate) async fn put<M: Tabled>(&self, batch: &[M], seen: Revision) -> Result<Put, StoreError> {
+        let latest: HashMap<&str, usize> = batch.iter().enumerate().map(|(place, item)| (item.id(), place)).collect();
+        let batch: Vec<&M> = batch
+            .iter()
+            .enumerate()
+            .filter(|(place, item)| latest.get(item.id()) == Some(place))
+            .map(|(_, item)| item)
+            .collect();
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let first = transaction.revisions(M::TOPIC, batch.len()).await?;
+        let mut put = Put::default();
+        for (item, revision) in batch.into_iter().zip(first..) {
+            if write(&mut transaction, item, revision, Guard::Seen(seen)).await? {
+                put.revision = revision;
+            } else {
+                put.outdated.push(item.id().to_owned());
+            }
+        }
+        transaction.commit().await?;
+        Ok(put)
+    }
+
+    /// See [`crate::Memory::restore`].
+    pub(crate) async fn restore<M: Tabled>(&self, batch: &[M]) -> Result<(), StoreError> {
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let first = transaction.revisions(M::TOPIC, batch.len()).await?;
+        for (item, revision) in batch.iter().zip(first..) {
+            write(&mut transaction, item, revision, Guard::Any).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// See [`crate::Memory::changed`].
+    pub(crate) async fn changed<M: Tabled>(&self, after: Revision, limit: u32) -> Result<Changes<M>, StoreError> {
+        let limit = limit.max(1);
+        let table = M::TOPIC.name();
+        let text = format!(
+            "SELECT id, revision, deleted, document FROM {table} WHERE revision > $1 ORDER BY revision LIMIT $2"
+        );
+        let query = Statement::beginning(text).usual(true).bind(after).bind(limit);
+        let rows: Vec<(String, i64, bool, Option<String>)> = self.fetch_all(query).await?;
+        let more = rows.len() >= limit as usize;
+        let mut changes = Changes { changed: Vec::new(), removed: Vec::new(), upto: after, more };
+        for (id, revision, deleted, document) in rows {
+            changes.upto = revision;
+            match document.filter(|_| !deleted).map(|document| read::<M>(&id, &document)) {
+                None => changes.removed.push(id),
+                Some(Ok(item)) => changes.changed.push(item),
+                // One that cannot be read must not keep the others from being read.
+                Some(Err(error)) => tracing::warn!(%error, "a piece of memory is left out"),
+            }
+        }
+        Ok(changes)
+    }
+
+    /// See [`crate::Memory::find`].
+    pub(crate) async fn find<M: Tabled>(&self, id: &str) -> Result<Option<M>, StoreError> {
+        let text = format!("SELECT document FROM {} WHERE id = $1 AND NOT deleted", M::TOPIC.name());
+        let row: Option<(String,)> = self.fetch_optional(Statement::beginning(text).usual(true).bind(id)).await?;
+        row.map(|(document,)| read(id, &document)).transpose()
+    }
+
+    /// See [`crate::Memory::page`].
+    pub(crate) async fn page<M: Tabled>(&self, filter: &MemoryFilter) -> Result<MemoryPage<M>, StoreError> {
+        let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+        let mut query = Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
+        if let Some(scope) = &filter.scope {
+            query.push(" AND scope = ").push_bind(scope.as_str());
+        }
+        for (column, wanted) in [("toolsets", &filter.toolset), ("tools", &filter.tool)] {
+            if let Some(wanted) = wanted {
+                self.push_has(&mut query, column, [wanted.as_str()]);
+            }
+        }
+        match filter.status {
+            None => {}
+            Some(MemoryStatus::Active) => drop(query.push(" AND NOT retired")),
+            Some(MemoryStatus::Retired) => drop(query.push(" AND retired")),
+        }
+        if let Some(after) = &filter.after {
+            query.push(" AND id > ").push_bind(after);
+        }
+        query.push(" ORDER BY id LIMIT ").push_bind(limit + 1);
+        let mut rows: Vec<(String, String)> = self.fetch_all(query).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next = rows.last().filter(|_| more).map(|(id, _)| id.clone());
+        let mut items = Vec::with_capacity(rows.len());
+        for (id, document) in &rows {
+            match read(id, document) {
+                Ok(item) => items.push(item),
+                // One that cannot be read must not keep the others from being seen.
+                Err(error) => tracing::warn!(%error, "a piece of memory is left out"),
+            }
+        }
+        Ok(MemoryPage { items, next })
+    }
+
+    /// See [`crate::Memory::remove`].
+    pub(crate) async fn remove<M: Tabled>(&self, ids: &[String]) -> Result<u64, StoreError> {
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let first = transaction.revisions(M::TOPIC, ids.len()).await?;
+        let mut removed = 0;
+        for (id, revision) in ids.iter().zip(first..) {
+            removed += bury::<M>(&mut transaction, id, revision).await?;
+        }
+        transaction.commit().await?;
+        Ok(removed)
+    }
+
+    /// See [`crate::Memory::forget`].
+    pub(crate) async fn forget<M: Tabled>(&self, what: &Forgotten) -> Result<Forgot, StoreError> {
+        let mut forgot = Forgot::default();
+        let mut transaction = self.begin(Lock::Rows).await?;
+        // From here on nobody else writes to the topic.
+        transaction.revisions(M::TOPIC, 1).await?;
+        for query in self.resting_on::<M>(what) {
+            loop {
+                // What was dealt with does not come again.
+                let rows: Vec<(String, String)> = transaction.fetch_all(query.clone()).await?;
+                if rows.is_empty() {
+                    break;
+                }
+                let first = transaction.revisions(M::TOPIC, rows.len()).await?;
+                for ((id, document), revision) in rows.iter().zip(first..) {
+                    match without::<M>(what, id, document) {
+                        Some(left) => {
+                            write(&mut transaction, &left, revision, Guard::Any).await?;
+                            forgot.changed += 1;
+                        }
+                        None => forgot.removed += bury::<M>(&mut transaction, id, revision).await?,
+                    }
+                }
+            }
+        }
+        transaction.commit().await?;
+        Ok(forgot)
+    }
+
+    /// Finds some of those that rest on what is to be forgotten.
+    fn resting_on<M: Tabled>(&self, what: &Forgotten) -> Vec<Statement> {
+        let beginning =
+            || Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
+        let end = |mut query: Statement| {
+            query.push(format_args!(" ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"));
+            query
+        };
+        let mut query = beginning();
+        match what {
+            Forgotten::Scope(scope) => drop(query.push(" AND scope = ").push_bind(scope.as_str())),
+            Forgotten::Session(session) => self.push_has(&mut query, "sessions", [session.as_str()]),
+            Forgotten::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
+            Forgotten::Traces(traces) => {
+                let traces: Vec<&str> = traces.iter().map(String::as_str).collect();
+                let of = |traces: &[&str]| {
+                    let mut query = beginning();
+                    self.push_has(&mut query, "traces", traces.iter().copied());
+                    end(query)
+                };
+                return traces.chunks(VALUES_PER_SELECT).map(of).collect();
+            }
+        }
+        vec![end(query)]
+    }
+
+    /// The JSON array in this column has one of these texts.
+    fn push_has<'a>(&self, query: &mut Statement, column: &str, wanted: impl IntoIterator<Item = &'a str>) {
+        let elements = self.elements_of(column);
+        query.push(format_args!(" AND EXISTS (SELECT 1 FROM {elements} WHERE element.value IN ")).push_tuple(wanted);
+        query.push(")");
+    }
+}
+
+/// What may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// Whatever stands there.
+    Any,
+    /// What has not changed since this revision, and was not removed.
+    Seen(Revision),
+    /// What is older, or was removed.
+    Newer,
+}
+
+/// Inserts or replaces one, where its guard allows; says whether it wrote.
+pub(super) async fn write<M: Tabled>(
+    transaction: &mut Transaction,
+    item: &M,
+    revision: Revision,
+    guard: Guard,
+) -> Result<bool, StoreError> {
+    let table = M::TOPIC.name();
+    let condition = match guard {
+        Guard::Any => String::new(),
+        Guard::Seen(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
+        Guard::Newer => format!(" WHERE {table}.deleted OR {table}.updated_at < excluded.updated_at"),
+    };
+    let text = format!(
+        "INSERT INTO {table} (id, scope, revision, updated_at, oldest_at, deleted, retired, toolsets, tools, traces, sessions, document) \
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+        ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, revision = excluded.revision, updated_at = excluded.updated_at, \
+            oldest_at = excluded.oldest_at, deleted = excluded.deleted, retired = excluded.retired, toolsets = excluded.toolsets, \
+            tools = excluded.tools, traces = excluded.traces, sessions = excluded.sessions, document = excluded.document{condition}"
+    );
+    let evidence = item.evidence();
+    let refused = |error: serde_json::Error| StoreError::Refused(error.to_string());
+    let array = |texts: Vec<&str>| serde_json::to_string(&texts).map_err(refused);
+    let mut write = Statement::beginning(text)
+        .usual(true)
+        .bind(item.id())
+        .bind(item.scope().as_str())
+        .bind(revision)
+        .bind(item.updated_at().as_millisecond())
+        .bind(evidence.iter().map(|evidence| evidence.at.as_millisecond()).min())
+        .bind(false)
+        .bind(item.is_retired())
+        .bind(array(item.toolsets().into_iter().collect())?)
+        .bind(array(item.tools().into_iter().collect())?)
+        .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()).collect())?)
+        .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()).collect())?);
+    write = write.bind(serde_json::to_string(item).map_err(refused)?);
+    if let Guard::Seen(seen) = guard {
+        write = write.bind(seen);
+    }
+    Ok(transaction.execute(write).await? > 0)
+}
+
+/// Leaves a tombstone of one, so that every process drops it; says whether there was one.
+async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revision) -> Result<u64, StoreError> {
+    let table = M::TOPIC.name();
+    let text = format!("UPDATE {table} SET {BURY}, revision = $3, updated_at = $4 WHERE id = $1 AND NOT deleted");
+    let bury = Statement::beginning(text).usual(true).bind(id).bind(true).bind(revision).bind(now());
+    transaction.execute(bury).await
+}
+
+/// What is left of one where something is forgotten; `None` where nothing is. What cannot be read is not kept either: nobody can
+/// tell what it rests on.
+fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
+    let mut item: M = read(id, document).ok()?;
+    item.evidence_mut().retain(|evidence| match what {
+        Forgotten::Scope(_) => false,
+        Forgotten::Session(session) => evidence.session.as_ref() != Some(session),
+        Forgotten::Traces(traces) => !evidence.trace.as_ref().is_some_and(|trace| traces.contains(trace)),
+        // As the column has it.
+        Forgotten::Before(time) => evidence.at.as_millisecond() >= time.as_millisecond(),
+    });
+    match item.evidence().is_empty() {
+        false => Some(item),
+        // Of a scope everything goes.
+        true if matches!(what, Forgotten::Scope(_)) => None,
+        true => item.without_evidence(),
+    }
+}
+
+fn read<M: Tabled>(id: &str, document: &str) -> Result<M, StoreError> {
+    let table = M::TOPIC.name();
+    serde_json::from_str(document)
+        .map_err(|error| StoreError::Refused(format!("`{id}` in the table {table} cannot be read: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

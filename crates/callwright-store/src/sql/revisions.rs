@@ -1,0 +1,80 @@
+//! How often each topic changed.
+
+use super::{Database, Statement, Transaction};
+use crate::postgres::CHANNEL;
+use crate::{Revision, Revisions, StoreError};
+
+/// What has revisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Traces,
+    Lessons,
+    Procedures,
+    Feedback,
+    Representations,
+    Samples,
+    Keys,
+    KeyUsage,
+}
+
+impl Topic {
+    /// Do others want to know at once? There is a trace for every turn, and nothing waits for them; what keys use is looked at every so often.
+    const fn is_told(self) -> bool {
+        !matches!(self, Self::Traces | Self::KeyUsage)
+    }
+
+    /// Its name in the table of revisions, and of its own table.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Traces => "traces",
+            Self::Lessons => "lessons",
+            Self::Procedures => "procedures",
+            Self::Feedback => "feedback",
+            Self::Representations => "representations",
+            Self::Samples => "samples",
+            Self::Keys => "virtual_keys",
+            Self::KeyUsage => "key_usage",
+        }
+    }
+}
+
+const TAKE: &str = "UPDATE revisions SET revision = revision + $2 WHERE topic = $1 RETURNING revision";
+
+/// Heard by all replicas when the transaction is committed.
+const TELL: &str = "SELECT 1::BIGINT FROM (SELECT pg_notify($1, '')) AS told";
+
+const ALL: &str = "SELECT topic, revision FROM revisions";
+
+impl Transaction {
+    /// Takes the next `count` revisions of a topic and gives the first of them. Other writers of the topic wait from here on until the
+    /// transaction ends, so that revisions are seen in their order. `0` takes none and keeps nobody waiting.
+    pub(super) async fn revisions(&mut self, topic: Topic, count: usize) -> Result<Revision, StoreError> {
+        let count = Revision::try_from(count).unwrap_or(Revision::MAX);
+        if count == 0 {
+            return Ok(0);
+        }
+        let row: Option<(i64,)> = self.fetch_optional(Statement::new(TAKE).bind(topic.name()).bind(count)).await?;
+        if let (Self::Postgres(_), true) = (&*self, topic.is_told()) {
+            self.fetch_optional::<(i64,)>(Statement::new(TELL).bind(CHANNEL)).await?;
+        }
+        let missing = || StoreError::Unavailable(format!("the table of revisions has no row `{}`", topic.name()));
+        row.map(|(last,)| last - count + 1).ok_or_else(missing)
+    }
+}
+
+impl Database {
+    /// The latest revision of each topic.
+    pub(crate) async fn latest(&self) -> Result<Revisions, StoreError> {
+        let rows: Vec<(String, i64)> = self.fetch_all(Statement::new(ALL)).await?;
+        let of = |topic: Topic| rows.iter().find(|(name, _)| name == topic.name()).map_or(0, |(_, revision)| *revision);
+        Ok(Revisions {
+            traces: of(Topic::Traces),
+            lessons: of(Topic::Lessons),
+            procedures: of(Topic::Procedures),
+            feedback: of(Topic::Feedback),
+            representations: of(Topic::Representations),
+            samples: of(Topic::Samples),
+            keys: of(Topic::Keys),
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! A statement with its values, before it is known which database runs it.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+use std::sync::Arc;
+
+/// A statement and what stands for its placeholders.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) text: Cow<'static, str>,
+    pub(crate) values: Vec<Value>,
+    /// Is it run again and again with this very text? Others would only crowd the cache of prepared statements.
+    pub(crate) is_usual: bool,
+}
+
+impl Statement {
+    /// A statement whose text is known beforehand.
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self { text: Cow::Borrowed(text), values: Vec::new(), is_usual: true }
+    }
+
+    /// The beginning of one that is put together.
+    pub(crate) fn beginning(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { text: text.into(), values: Vec::new(), is_usual: false }
+    }
+
+    /// Says that this very text is run often, or not.
+    pub(crate) fn usual(mut self, is_usual: bool) -> Self {
+        self.is_usual = is_usual;
+        self
+    }
+
+    /// The value of the next placeholder.
+    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// Adds to the text. Never anything that came from outside.
+    pub(crate) fn push(&mut self, text: impl Display) -> &mut Self {
+        // Writing to a `String` cannot fail.
+        let _ = write!(self.text.to_mut(), "{text}");
+        self
+    }
+
+    /// Adds a placeholder with its value.
+    pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
+        self.values.push(value.into());
+        self.push(format_args!("${}", self.values.len()))
+    }
+
+    /// Adds `($1, $2, ...)`.
+    pub(crate) fn push_tuple<V: Into<Value>>(&mut self, values: impl IntoIterator<Item = V>) -> &mut Self {
+        for (position, value) in values.into_iter().enumerate() {
+            self.push(if position == 0 { "(" } else { ", " }).push_bind(value);
+        }
+        self.push(")")
+    }
+
+    /// Adds `($1, ...), ($4, ...)`.
+    pub(crate) fn push_rows<R: IntoIterator<Item = Value>>(&mut self, rows: impl IntoIterator<Item = R>) -> &mut Self {
+        for (position, row) in rows.into_iter().enumerate() {
+            self.push(if position == 0 { "" } else { ", " }).push_tuple(row);
+        }
+        self
+    }
+}
+
+/// A value of one of the kinds that columns have.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Integer(Option<i64>),
+    Real(f64),
+    Text(Option<Arc<str>>),
+    Bytes(Vec<u8>),
+    Flag(bool),
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Integer(Some(i64::from(value)))
+    }
+}
+
+impl From<u16> for Value {
+    fn from(value: u16) -> Self {
+        Self::Integer(Some(i64::from(value)))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(Some(value.into()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(Some(value.into()))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Self::from(value.as_str())
+    }
+}
+
+impl From<Arc<str>> for Value {
+    fn from(value: Arc<str>) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl From<Option<Arc<str>>> for Value {
+    fn from(value: Option<Arc<str>>) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        Self::Text(value.map(Into::into))
+    }
+}
+
+impl From<&Option<String>> for Value {
+    fn from(value: &Option<String>) -> Self {
+        Self::from(value.as_deref())
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(value: &[u8]) -> Self {
+        Self::Bytes(value.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_numbered_in_the_order_of_their_values() {
+        let mut statement = Statement::beginning("SELECT a FROM t WHERE b = ");
+        statement.push_bind(1_i64).push(" AND c IN ").push_tuple(["x", "y"]).push(" AND d = ").push_bind(true);
+        assert_eq!(statement.text, "SELECT a FROM t WHERE b = $1 AND c IN ($2, $3) AND d = $4");
+        assert_eq!(statement.values.len(), 4);
+        let mut rows = Statement::beginning("VALUES ");
+        rows.push_rows([[Value::from(1_i64), Value::from("a")], [Value::from(2_i64), Value::from("b")]]);
+        assert_eq!(rows.text, "VALUES ($1, $2), ($3, $4)");
+    }
+}

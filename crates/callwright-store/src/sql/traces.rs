@@ -1,0 +1,353 @@
+//! Traces.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::revisions::Topic;
+use super::{Database, Lock, Statement, Value, time};
+use crate::cursor::Cursor;
+use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
+use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
+use callwright_types::Trace;
+
+/// Rows of one `INSERT`. One statement for many rows, as a round trip to SQLite's thread per trace would cost more than its
+/// insertion; not too many, as that thread would then keep a processor from turns for a whole time slice of the scheduler
+/// (3 ms), and their 99th percentile would show it.
+const ROWS_PER_INSERT: usize = 20;
+
+const INSERT_TRACES: &str = "\
+    INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \
+        document, revision, tenant) VALUES ";
+
+const INSERT_TOOLS: &str = "\
+    INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ";
+
+/// Of traces that are stored already, nothing is added.
+const OF_NEW_TRACES: &str =
+    ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column3) ON CONFLICT DO NOTHING";
+
+const GET: &str = "SELECT document FROM traces WHERE id = $1";
+
+const TAUGHT: &str = "SELECT id, revision, document FROM traces WHERE revision > $1 ORDER BY revision LIMIT $2";
+
+const EXPIRE_TRACES: &str = "\
+    DELETE FROM traces WHERE id IN (SELECT id FROM traces WHERE started_at < $1 ORDER BY started_at, id LIMIT $2)";
+
+const EXPIRE_FINISHED_INTENTS: &str = "\
+    DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
+        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < $1 AND label IS NOT NULL ORDER BY begun_at LIMIT $2)";
+
+const EXPIRE_UNKNOWN_INTENTS: &str = "\
+    DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
+        (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < $1 AND label IS NULL ORDER BY begun_at LIMIT $2)";
+
+/// Entries that something may still depend on have not come to an end.
+const EXPIRE_APPROVALS: &str = "\
+    DELETE FROM approvals WHERE id IN \
+        (SELECT id FROM approvals WHERE created_at < $1 AND expires_at < $1 AND status NOT IN ('pending', 'approved') \
+        ORDER BY created_at LIMIT $2)";
+
+const EXPIRE_VECTORS: &str = "\
+    DELETE FROM vectors WHERE (model, text) IN \
+        (SELECT model, text FROM vectors WHERE written_at < $1 ORDER BY written_at LIMIT $2)";
+
+const EXPIRE_FEEDBACK: &str = "\
+    DELETE FROM feedback WHERE (trace, source) IN (SELECT trace, source FROM feedback WHERE at < $1 ORDER BY at LIMIT $2)";
+
+/// Every process has noticed long before that they were removed.
+const EXPIRE_LESSONS: &str = "\
+    DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+const EXPIRE_PROCEDURES: &str = "\
+    DELETE FROM procedures WHERE id IN (SELECT id FROM procedures WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+const EXPIRE_REPRESENTATIONS: &str = "\
+    DELETE FROM representations WHERE id IN \
+    (SELECT id FROM representations WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+const EXPIRE_SAMPLES: &str = "\
+    DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
+
+/// Who tells of requests under way tells so again and again.
+const EXPIRE_KEY_REQUESTS: &str = "\
+    DELETE FROM key_requests WHERE (subject, owner) IN \
+        (SELECT subject, owner FROM key_requests WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)";
+
+/// A process that goes on tells so again and again.
+const EXPIRE_KEY_TELLINGS: &str = "\
+    DELETE FROM key_tellings WHERE owner IN (SELECT owner FROM key_tellings WHERE told_at < $1 ORDER BY told_at LIMIT $2)";
+
+const EXPIRE_KEY_USAGE: &str = "\
+    DELETE FROM key_usage WHERE (subject, day) IN (SELECT subject, day FROM key_usage WHERE day < $1 ORDER BY day LIMIT $2)";
+
+const SUMMARY: &str = "\
+    SELECT t.id, t.started_at, t.session, t.endpoint, t.model, t.upstream, t.policy, t.mode, t.verdict, t.status, t.duration_ms ";
+
+impl Database {
+    /// See [`crate::Traces::append`].
+    pub(crate) async fn append(&self, batch: &[TraceRow]) -> Result<(), StoreError> {
+        let teaching = batch.iter().filter(|row| row.teaches).count();
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let mut revision = transaction.revisions(Topic::Traces, teaching).await?;
+        for rows in batch.chunks(ROWS_PER_INSERT) {
+            for insert in insert_tools(rows) {
+                transaction.execute(insert).await?;
+            }
+            transaction.execute(insert_traces(rows, &mut revision)).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// See [`crate::Traces::list`].
+    pub(crate) async fn list(&self, filter: &TraceFilter) -> Result<TracePage, StoreError> {
+        let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+        let rows: Vec<SummaryRow> = self.fetch_all(list_query(filter, limit)?).await?;
+        let mut traces: Vec<TraceSummary> = rows.into_iter().map(SummaryRow::summary).collect();
+        let more = traces.len() > limit as usize;
+        traces.truncate(limit as usize);
+        let next = traces.last().filter(|_| more).map(|last| Cursor::of(last).to_string());
+        Ok(TracePage { traces, next })
+    }
+
+    /// See [`crate::Traces::get`].
+    pub(crate) async fn get(&self, id: &str) -> Result<Option<Trace>, StoreError> {
+        let row: Option<(String,)> = self.fetch_optional(Statement::new(GET).bind(id)).await?;
+        row.map(|(document,)| read(id, &document)).transpose()
+    }
+
+    /// See [`crate::Traces::taught`].
+    pub(crate) async fn taught(&self, after: Revision, limit: u32) -> Result<Taught, StoreError> {
+        let rows: Vec<(String, i64, String)> =
+            self.fetch_all(Statement::new(TAUGHT).bind(after).bind(limit.max(1))).await?;
+        let mut taught = Taught { traces: Vec::with_capacity(rows.len()), upto: after };
+        for (id, revision, document) in rows {
+            taught.upto = revision;
+            match read(&id, &document) {
+                Ok(trace) => taught.traces.push((revision, trace)),
+                Err(error) => tracing::warn!(%error, "nothing is learned from a trace"),
+            }
+        }
+        Ok(taught)
+    }
+
+    /// See [`crate::Traces::expire`].
+    pub(crate) async fn expire(&self, ages: Ages, limit: u32) -> Result<u64, StoreError> {
+        let mut transaction = self.begin(Lock::Named("callwright/expiry")).await?;
+        let mut removed = 0;
+        if let Some(before) = ages.before {
+            // The rows that only serve to find others do not count.
+            let tools = self.expired_tools();
+            transaction.execute(tools.bind(before.as_millisecond()).bind(limit)).await?;
+        }
+        let statements = [
+            (EXPIRE_TRACES, ages.before),
+            (EXPIRE_FINISHED_INTENTS, ages.before),
+            (EXPIRE_UNKNOWN_INTENTS, ages.unknown_before),
+            (EXPIRE_APPROVALS, ages.before),
+            (EXPIRE_VECTORS, ages.before),
+            (EXPIRE_FEEDBACK, ages.before),
+            (EXPIRE_LESSONS, ages.before),
+            (EXPIRE_PROCEDURES, ages.before),
+            (EXPIRE_REPRESENTATIONS, ages.before),
+            (EXPIRE_SAMPLES, ages.before),
+            (EXPIRE_KEY_REQUESTS, ages.before),
+            (EXPIRE_KEY_TELLINGS, ages.before),
+        ];
+        for (statement, before) in statements {
+            let Some(before) = before else { continue };
+            removed += transaction.execute(Statement::new(statement).bind(before.as_millisecond()).bind(limit)).await?;
+        }
+        if let Some(before) = ages.before {
+            let expire = Statement::new(EXPIRE_KEY_USAGE).bind(first_day_kept(before).to_string()).bind(limit);
+            removed += transaction.execute(expire).await?;
+        }
+        transaction.commit().await?;
+        Ok(removed + self.forget_leases(limit).await?)
+    }
+
+    /// Removes the tools of the oldest traces, by their whole key.
+    fn expired_tools(&self) -> Statement {
+        let tools = self.elements_of("trace.tools");
+        let text = format!(
+            "DELETE FROM trace_tools WHERE (tool, started_at, trace_id) IN \
+            (SELECT element.value, trace.started_at, trace.id \
+            FROM (SELECT id, started_at, tools FROM traces WHERE started_at < $1 ORDER BY started_at, id LIMIT $2) AS trace, \
+                {tools})"
+        );
+        Statement::beginning(text).usual(true)
+    }
+}
+
+/// The first day of which it is kept what keys used: budgets of a month need all of its days.
+fn first_day_kept(before: Timestamp) -> Date {
+    before.min(Timestamp::now()).to_zoned(TimeZone::UTC).date().first_of_month()
+}
+
+fn read(id: &str, document: &str) -> Result<Trace, StoreError> {
+    serde_json::from_str(document).map_err(|error| StoreError::Refused(format!("trace {id} cannot be read: {error}")))
+}
+
+/// Rows that something can be learned from take the next revisions, from `revision` on.
+fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
+    let mut insert = Statement::beginning(INSERT_TRACES);
+    insert.push_rows(rows.iter().map(|row| {
+        let taken = row.teaches.then(|| std::mem::replace(revision, *revision + 1));
+        [
+            row.id.clone().into(),
+            row.started_at.into(),
+            row.session.clone().into(),
+            row.endpoint.clone().into(),
+            row.model.clone().into(),
+            row.upstream.clone().into(),
+            row.policy.clone().into(),
+            row.mode.clone().into(),
+            row.verdict.clone().into(),
+            row.status.into(),
+            row.duration_ms.into(),
+            serde_json::to_string(&row.tools).unwrap_or_default().into(),
+            row.document.clone().into(),
+            Value::from(taken),
+            row.tenant.clone().into(),
+        ]
+    }));
+    insert.push(" ON CONFLICT (id) DO NOTHING");
+    // The text differs with the number of rows.
+    insert.usual(rows.len() == ROWS_PER_INSERT)
+}
+
+/// The tools of traces that are not stored yet; nothing where no trace has any.
+fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
+    let tools: Vec<(&Arc<str>, &TraceRow)> =
+        rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
+    let insert = |tools: &[(&Arc<str>, &TraceRow)]| {
+        let mut insert = Statement::beginning(INSERT_TOOLS);
+        insert.push_rows(
+            tools
+                .iter()
+                .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), Value::from(row.id.clone())]),
+        );
+        insert.push(OF_NEW_TRACES);
+        insert.usual(tools.len() == ROWS_PER_INSERT)
+    };
+    tools.chunks(ROWS_PER_INSERT).map(insert).collect()
+}
+
+fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError> {
+    let mut query = Statement::beginning(SUMMARY);
+    // The order is always that of an index: `traces_by_time`, or the tool's own.
+    let (time, id) = match &filter.tool {
+        Some(tool) => {
+            query
+                .push("FROM trace_tools u CROSS JOIN traces t WHERE t.id = u.trace_id AND u.tool = ")
+                .push_bind(tool.clone());
+            ("u.started_at", "u.trace_id")
+        }
+        None => {
+            query.push("FROM traces t WHERE true");
+            ("t.started_at", "t.id")
+        }
+    };
+    let verdict = filter.verdict.map(|verdict| verdict.label().to_owned());
+    let texts = [
+        (" AND t.verdict = ", verdict),
+        (" AND t.model = ", filter.model.clone()),
+        (" AND t.session = ", filter.session.clone()),
+        (" AND t.policy = ", filter.policy.clone()),
+        (" AND t.mode = ", filter.mode.map(|mode| mode.label().to_owned())),
+        (" AND t.tenant = ", filter.key.clone()),
+    ];
+    for (condition, value) in texts {
+        if let Some(value) = value {
+            query.push(condition).push_bind(value);
+        }
+    }
+    if let Some(status) = filter.status {
+        query.push(" AND t.status = ").push_bind(status);
+    }
+    if let Some(since) = filter.since {
+        query.push(format_args!(" AND {time} >= ")).push_bind(since.as_millisecond());
+    }
+    if let Some(until) = filter.until {
+        query.push(format_args!(" AND {time} < ")).push_bind(until.as_millisecond());
+    }
+    if let Some(cursor) = &filter.cursor {
+        let cursor: Cursor = cursor.parse()?;
+        query.push(format_args!(" AND ({time}, {id}) < (")).push_bind(cursor.started_at);
+        query.push(", ").push_bind(cursor.id).push(")");
+    }
+    query.push(format_args!(" ORDER BY {time} DESC, {id} DESC LIMIT ")).push_bind(limit + 1);
+    Ok(query)
+}
+
+#[derive(sqlx::FromRow)]
+struct SummaryRow {
+    id: String,
+    started_at: i64,
+    session: Option<String>,
+    endpoint: String,
+    model: String,
+    upstream: String,
+    policy: String,
+    mode: String,
+    verdict: String,
+    status: i64,
+    duration_ms: f64,
+}
+
+impl SummaryRow {
+    fn summary(self) -> TraceSummary {
+        TraceSummary {
+            id: self.id,
+            started_at: time(self.started_at),
+            session: self.session,
+            endpoint: self.endpoint,
+            model: self.model,
+            upstream: self.upstream,
+            policy: self.policy,
+            mode: self.mode,
+            verdict: self.verdict,
+            status: u16::try_from(self.status).unwrap_or_default(),
+            duration_ms: self.duration_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Location;
+    use crate::sqlite::Sqlite;
+    use callwright_types::Verdict;
+    use callwright_types::rules::Mode;
+
+    /// How SQLite would answer a filter: which index it takes.
+    async fn plan(database: &Database, filter: &TraceFilter) -> String {
+        let mut query = list_query(filter, 10).unwrap();
+        query.text = format!("EXPLAIN QUERY PLAN {}", query.text).into();
+        let steps: Vec<(i64, i64, i64, String)> = database.fetch_all(query).await.unwrap();
+        steps.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("; ")
+    }
+
+    #[tokio::test]
+    async fn every_filter_has_an_index_in_the_order_of_the_list() {
+        let database = Database::Sqlite(Sqlite::open(&Location::Memory).await.unwrap());
+        let text = || Some("x".to_owned());
+        let none = TraceFilter::default;
+        for (index, filter) in [
+            ("traces_by_time", none()),
+            ("traces_by_model", TraceFilter { model: text(), ..none() }),
+            ("traces_by_policy", TraceFilter { policy: text(), ..none() }),
+            ("traces_by_session", TraceFilter { session: text(), ..none() }),
+            ("traces_by_tenant", TraceFilter { key: text(), ..none() }),
+            ("traces_by_mode", TraceFilter { mode: Some(Mode::Shadow), ..none() }),
+            ("traces_by_status", TraceFilter { status: Some(502), ..none() }),
+            ("traces_by_verdict", TraceFilter { verdict: Some(Verdict::Faulty), ..none() }),
+        ] {
+            let plan = plan(&database, &filter).await;
+            assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{index}: {plan}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Reading and writing everything that moves.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
+
+use super::memory::{Guard, Tabled, write};
+use super::{Database, Lock, Statement, Value};
+use crate::{ExportPosition, Exported, Given, Imported, Portable, PortableRow, StoreError, TraceRow};
+use callwright_types::memory::ToolSample;
+use callwright_types::representation::SharedRepresentation;
+use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
+
+/// A table of turn state.
+struct Table {
+    name: &'static str,
+    /// Its key: texts.
+    key: &'static [&'static str],
+    columns: &'static [(&'static str, Kind)],
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Integer,
+    Flag,
+}
+
+use Kind::{Flag, Integer, Text};
+
+/// A column `owner` is not moved: no turn waits in another store.
+const TABLES: [Table; 5] = [
+    Table {
+        name: "intents",
+        key: &["session", "operation", "arguments_hash"],
+        columns: &[
+            ("session", Text),
+            ("operation", Text),
+            ("arguments_hash", Text),
+            ("begun_at", Integer),
+            ("label", Text),
+            ("turn", Text),
+            ("idempotency_key", Text),
+            ("answer", Text),
+        ],
+    },
+    Table {
+        name: "kept_parts",
+        key: &["turn"],
+        columns: &[
+            ("turn", Text),
+            ("tenant", Text),
+            ("calls", Text),
+            ("context", Text),
+            ("history", Text),
+            ("expires_at", Integer),
+            ("document", Text),
+        ],
+    },
+    Table {
+        name: "plans",
+        key: &["tenant", "key"],
+        columns: &[("tenant", Text), ("key", Text), ("turn", Text), ("expires_at", Integer), ("document", Text)],
+    },
+    Table {
+        name: "approvals",
+        key: &["id"],
+        columns: &[
+            ("id", Text),
+            ("status", Text),
+            ("mode", Text),
+            ("created_at", Integer),
+            ("expires_at", Integer),
+            ("valid_ms", Integer),
+            ("tenant", Text),
+            ("client", Text),
+            ("session", Text),
+            ("trace", Text),
+            ("toolset", Text),
+            ("tool", Text),
+            ("operation", Text),
+            ("method", Text),
+            ("digest", Text),
+            ("keep", Flag),
+            ("target", Text),
+            ("arguments", Text),
+            ("decided_at", Integer),
+            ("decided_by", Text),
+            ("comment", Text),
+            ("used_at", Integer),
+        ],
+    },
+    Table {
+        name: "key_usage",
+        key: &["subject", "day"],
+        columns: &[("subject", Text), ("day", Text), ("requests", Integer), ("tokens", Integer), ("nanos", Integer)],
+    },
+];
+
+/// Topics before those of [`TABLES`], in the order in which they are exported.
+const TRACES: usize = 0;
+const LESSONS: usize = 1;
+const PROCEDURES: usize = 2;
+const FEEDBACK: usize = 3;
+const REPRESENTATIONS: usize = 4;
+const SAMPLES: usize = 5;
+const KEYS: usize = 6;
+const FIRST_TABLE: usize = 7;
+
+impl Database {
+    /// See [`crate::Store::export`].
+    pub(crate) async fn export(&self, position: ExportPosition, limit: u32) -> Result<Exported, StoreError> {
+        let ExportPosition { topic, after } = position;
+        let mut exported = Exported::default();
+        let last = match topic {
+            TRACES => self.documents("traces", "", &["id"], &after, limit, &mut exported, trace).await?,
+            LESSONS => self.documents("lessons", ALIVE, &["id"], &after, limit, &mut exported, lesson).await?,
+            PROCEDURES => self.documents("procedures", ALIVE, &["id"], &after, limit, &mut exported, procedure).await?,
+            FEEDBACK => {
+                self.documents("feedback", "", &["trace", "source"], &after, limit, &mut exported, feedback).await?
+            }
+            REPRESENTATIONS => {
+                self.documents("representations", ALIVE, &["id"], &after, limit, &mut exported, representation).await?
+            }
+            SAMPLES => self.documents("samples", ALIVE, &["id"], &after, limit, &mut exported, sample).await?,
+            KEYS => self.documents("virtual_keys", "", &["id"], &after, limit, &mut exported, key).await?,
+            _ => match TABLES.get(topic - FIRST_TABLE) {
+                None => return Ok(exported),
+                Some(table) => self.rows(table, &after, limit, &mut exported).await?,
+            },
+        };
+        exported.next = Some(match last {
+            Some(after) => ExportPosition { topic, after },
+            None => ExportPosition { topic: topic + 1, after: Vec::new() },
+        });
+        Ok(exported)
+    }
+
+    /// The next documents of a table; gives the key of the last one, where there was one.
+    #[expect(clippy::too_many_arguments, reason = "what tells the topics apart")]
+    async fn documents(
+        &self,
+        table: &str,
+        condition: &str,
+        key: &[&str],
+        after: &[String],
+        limit: u32,
+        exported: &mut Exported,
+        read: fn(&str) -> serde_json::Result<Portable>,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let columns = format!("{}, document", key.join(", "));
+        let cells: Vec<Cells> = self.fetch_all(next_rows(table, &columns, condition, key, after, limit)).await?;
+        for Cells(cells) in &cells {
+            let document = cells.get("document").and_then(Json::as_str).unwrap_or_default();
+            match read(document) {
+                Ok(thing) => exported.things.push(thing),
+                Err(error) => exported.problems.push(format!("{table} {}: {error}", key_of(cells, key).join(" "))),
+            }
+        }
+        Ok(cells.last().map(|Cells(cells)| key_of(cells, key)))
+    }
+
+    async fn rows(
+        &self,
+        table: &Table,
+        after: &[String],
+        limit: u32,
+        exported: &mut Exported,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let columns: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let query = next_rows(table.name, &columns.join(", "), "", table.key, after, limit);
+        let cells: Vec<Cells> = self.fetch_all(query).await?;
+        let last = cells.last().map(|Cells(cells)| key_of(cells, table.key));
+        let row = |Cells(columns)| Portable::Row(PortableRow { table: table.name.to_owned(), columns });
+        exported.things.extend(cells.into_iter().map(row));
+        Ok(last)
+    }
+
+    /// See [`crate::Store::import`].
+    pub(crate) async fn import(&self, thing: Portable) -> Result<Imported, StoreError> {
+        match thing {
+            Portable::Trace(document) => {
+                let trace: Trace = serde_json::from_str(document.get()).map_err(refused)?;
+                if self.fetch_optional::<(String,)>(Statement::new(HAS_TRACE).bind(&trace.id)).await?.is_some() {
+                    return Ok(Imported::Known);
+                }
+                self.append(&[TraceRow::new(trace)?]).await?;
+                Ok(Imported::Written)
+            }
+            Portable::Lesson(lesson) => self.import_memory(&lesson).await,
+            Portable::Procedure(procedure) => self.import_memory(&procedure).await,
+            Portable::Representation(shared) => self.import_memory(&shared).await,
+            Portable::Sample(sample) => self.import_memory(&sample).await,
+            Portable::Key(key) => self.import_key(&key).await,
+            Portable::Feedback(row) => Ok(match self.give(&row).await? {
+                Given::New => Imported::Written,
+                Given::Repeated => Imported::Known,
+            }),
+            Portable::Row(row) => self.import_row(&row).await,
+        }
+    }
+
+    async fn import_memory<M: Tabled>(&self, item: &M) -> Result<Imported, StoreError> {
+        let mut transaction = self.begin(Lock::Rows).await?;
+        let revision = transaction.revisions(M::TOPIC, 1).await?;
+        let is_written = write(&mut transaction, item, revision, Guard::Newer).await?;
+        transaction.commit().await?;
+        Ok(imported(is_written))
+    }
+
+    async fn import_row(&self, row: &PortableRow) -> Result<Imported, StoreError> {
+        let unknown = || StoreError::Refused(format!("there is no table `{}` that is imported", row.table));
+        let table = TABLES.iter().find(|table| table.name == row.table).ok_or_else(unknown)?;
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let mut insert = Statement::beginning(format!("INSERT INTO {} ({}) VALUES ", table.name, names.join(", ")));
+        let values: Result<Vec<Value>, StoreError> =
+            table.columns.iter().map(|(name, kind)| value(&row.columns, name, *kind)).collect();
+        insert.push_tuple(values?).push(" ON CONFLICT DO NOTHING");
+        Ok(imported(self.execute(insert.usual(true)).await? > 0))
+    }
+}
+
+const HAS_TRACE: &str = "SELECT id FROM traces WHERE id = $1";
+
+/// Those that were removed are not moved.
+const ALIVE: &str = " AND NOT deleted";
+
+fn imported(is_written: bool) -> Imported {
+    if is_written { Imported::Written } else { Imported::Known }
+}
+
+fn refused(error: serde_json::Error) -> StoreError {
+    StoreError::Refused(error.to_string())
+}
+
+fn trace(document: &str) -> serde_json::Result<Portable> {
+    RawValue::from_string(document.to_owned()).map(Portable::Trace)
+}
+
+fn lesson(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<Lesson>(document).map(Portable::Lesson)
+}
+
+fn procedure(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<Procedure>(document).map(Portable::Procedure)
+}
+
+fn representation(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<SharedRepresentation>(document).map(Portable::Representation)
+}
+
+fn sample(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<ToolSample>(document).map(Portable::Sample)
+}
+
+fn key(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str::<VirtualKey>(document).map(Portable::Key)
+}
+
+fn feedback(document: &str) -> serde_json::Result<Portable> {
+    serde_json::from_str(document).map(Portable::Feedback)
+}
+
+/// The rows of a table behind the one with this key.
+fn next_rows(table: &str, columns: &str, condition: &str, key: &[&str], after: &[String], limit: u32) -> Statement {
+    let order = key.join(", ");
+    let mut query = Statement::beginning(format!("SELECT {columns} FROM {table} WHERE true{condition}"));
+    if !after.is_empty() {
+        query.push(format_args!(" AND ({order}) > ")).push_tuple(after);
+    }
+    query.push(format_args!(" ORDER BY {order} LIMIT ")).push_bind(limit);
+    query
+}
+
+fn key_of(cells: &Map<String, Json>, key: &[&str]) -> Vec<String> {
+    let text = |name: &&str| cells.get(*name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    key.iter().map(text).collect()
+}
+
+/// A column's value as the other database takes it; SQLite's flags are numbers.
+fn value(columns: &Map<String, Json>, name: &str, kind: Kind) -> Result<Value, StoreError> {
+    let given = columns.get(name).unwrap_or(&Json::Null);
+    let wrong = || StoreError::Refused(format!("the column `{name}` is `{given}`"));
+    match (kind, given) {
+        (Text, Json::Null) => Ok(Value::Text(None)),
+        (Text, Json::String(text)) => Ok(Value::from(text)),
+        (Integer, Json::Null) => Ok(Value::Integer(None)),
+        (Integer, Json::Number(number)) => number.as_i64().map(Value::from).ok_or_else(wrong),
+        (Flag, Json::Bool(flag)) => Ok(Value::from(*flag)),
+        (Flag, Json::Number(number)) => number.as_i64().map(|number| Value::from(number != 0)).ok_or_else(wrong),
+        _ => Err(wrong()),
+    }
+}
+
+/// A row as a JSON object.
+struct Cells(Map<String, Json>);
+
+impl<'r> FromRow<'r, SqliteRow> for Cells {
+    fn from_row(row: &'r SqliteRow) -> Result<Self, sqlx::Error> {
+        let cell = |column: &sqlx::sqlite::SqliteColumn| {
+            let raw = row.try_get_raw(column.ordinal())?;
+            let is_integer = raw.type_info().name() == "INTEGER";
+            let value = match (raw.is_null(), is_integer) {
+                (true, _) => Json::Null,
+                (false, true) => row.try_get::<i64, _>(column.ordinal())?.into(),
+                (false, false) => row.try_get::<String, _>(column.ordinal())?.into(),
+            };
+            Ok((column.name().to_owned(), value))
+        };
+        row.columns().iter().map(cell).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl<'r> FromRow<'r, PgRow> for Cells {
+    fn from_row(row: &'r PgRow) -> Result<Self, sqlx::Error> {
+        let cell = |column: &sqlx::postgres::PgColumn| {
+            let is_null = row.try_get_raw(column.ordinal())?.is_null();
+            let value = match (is_null, column.type_info().name()) {
+                (true, _) => Json::Null,
+                (false, "INT8") => row.try_get::<i64, _>(column.ordinal())?.into(),
+                (false, "BOOL") => row.try_get::<bool, _>(column.ordinal())?.into(),
+                (false, _) => row.try_get::<String, _>(column.ordinal())?.into(),
+            };
+            Ok((column.name().to_owned(), value))
+        };
+        row.columns().iter().map(cell).collect::<Result<_, _>>().map(Self)
+    }
+}

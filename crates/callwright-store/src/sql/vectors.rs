@@ -1,0 +1,134 @@
+//! Vectors.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Database, Lock, Statement, VALUES_PER_SELECT, now};
+use crate::{StoreError, TextHash};
+
+/// Hours after which the use of a vector is noted again: far less than the days for which vectors are kept, and far more than the time
+/// between two uses while documentation is worked on.
+const TOUCHED_HOURS: i64 = 1;
+
+/// `written_at` is when the vector was written or last known to be in use: what is older than the retention goes by it.
+const REMEMBER: &str = "INSERT INTO vectors (model, text, written_at, vector) VALUES ($1, $2, $3, $4) \
+    ON CONFLICT (model, text) DO UPDATE SET written_at = excluded.written_at";
+
+const KNOWN: &str = "SELECT text, vector, written_at FROM vectors WHERE model = ";
+
+const TOUCH: &str = "UPDATE vectors SET written_at = $3 WHERE model = $1 AND text = $2";
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    text: Vec<u8>,
+    vector: Vec<u8>,
+    written_at: i64,
+}
+
+impl Database {
+    /// See [`crate::Vectors::known`].
+    pub(crate) async fn known_vectors(
+        &self,
+        model: &str,
+        texts: &[TextHash],
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut known: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        let mut aged = Vec::new();
+        let young =
+            Timestamp::now().saturating_sub(SignedDuration::from_hours(TOUCHED_HOURS)).unwrap_or(Timestamp::MIN);
+        for texts in texts.chunks(VALUES_PER_SELECT) {
+            let mut query = Statement::beginning(KNOWN);
+            query.push_bind(model).push(" AND text IN ").push_tuple(texts.iter().map(|text| &text[..]));
+            for row in self.fetch_all::<Row>(query).await? {
+                if row.written_at < young.as_millisecond() {
+                    aged.push(row.text.clone());
+                }
+                known.insert(row.text, row.vector);
+            }
+        }
+        // What was read is right whether or not this succeeds; the next write tells of a store that fails.
+        let _ = self.touch(model, aged).await;
+        // A text may stand in the list more than once.
+        Ok(texts.iter().map(|text| known.get(&text[..]).cloned()).collect())
+    }
+
+    /// Notes that vectors are in use.
+    async fn touch(&self, model: &str, mut texts: Vec<Vec<u8>>) -> Result<(), StoreError> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        // Replicas lock the same rows in the same order.
+        texts.sort_unstable();
+        let mut transaction = self.begin(Lock::Rows).await?;
+        for text in &texts {
+            transaction.execute(Statement::new(TOUCH).bind(model).bind(&text[..]).bind(now())).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// See [`crate::Vectors::remember`].
+    pub(crate) async fn remember_vectors(
+        &self,
+        model: &str,
+        vectors: &[(TextHash, Vec<u8>)],
+    ) -> Result<(), StoreError> {
+        let mut sorted: Vec<_> = vectors.iter().collect();
+        sorted.sort_by_key(|(text, _)| *text);
+        let mut transaction = self.begin(Lock::Rows).await?;
+        for (text, vector) in sorted {
+            let remember = Statement::new(REMEMBER).bind(model).bind(&text[..]).bind(now()).bind(&vector[..]);
+            transaction.execute(remember).await?;
+        }
+        transaction.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ages;
+    use crate::contract::on_every_database;
+
+    fn hash(number: u32) -> TextHash {
+        let mut hash = [0; 32];
+        hash[..4].copy_from_slice(&number.to_le_bytes());
+        hash
+    }
+
+    on_every_database! {
+        async fn a_model_finds_its_own_vectors_in_the_order_of_the_texts(store: Database) {
+            let vectors: Vec<(TextHash, Vec<u8>)> = (0..1_200).map(|number| (hash(number), vec![number as u8])).collect();
+            store.remember_vectors("a", &vectors).await.unwrap();
+            store.remember_vectors("b", &[(hash(3), vec![99])]).await.unwrap();
+            let texts: Vec<TextHash> = (0..1_300).rev().chain([7]).map(hash).collect();
+            let known = store.known_vectors("a", &texts).await.unwrap();
+            assert_eq!(known.len(), 1_301);
+            assert!(known[..100].iter().all(Option::is_none));
+            assert_eq!(known[100], Some(vec![1_199_u32 as u8]));
+            assert_eq!((&known[1_299], &known[1_300]), (&Some(vec![0]), &Some(vec![7])));
+            assert_eq!(store.known_vectors("b", &[hash(3), hash(4)]).await.unwrap(), [Some(vec![99]), None]);
+        }
+
+        async fn what_is_in_use_does_not_grow_old(store: Database) {
+            let all: Vec<(TextHash, Vec<u8>)> = (0..3).map(|number| (hash(number), vec![1])).collect();
+            store.remember_vectors("a", &all).await.unwrap();
+            store.execute(Statement::new("UPDATE vectors SET written_at = 0")).await.unwrap();
+            store.known_vectors("a", &[hash(1)]).await.unwrap();
+            store.remember_vectors("a", &[(hash(2), vec![9])]).await.unwrap();
+            let before = Timestamp::now().saturating_sub(SignedDuration::from_hours(24)).unwrap();
+            assert_eq!(store.expire(Ages { before: Some(before), unknown_before: None }, 10).await, Ok(1));
+            let known = store.known_vectors("a", &[hash(0), hash(1), hash(2)]).await.unwrap();
+            assert_eq!(known, [None, Some(vec![1]), Some(vec![1])]);
+        }
+
+        async fn a_vector_that_is_known_stays_and_old_ones_go(store: Database) {
+            store.remember_vectors("a", &[(hash(1), vec![1])]).await.unwrap();
+            store.remember_vectors("a", &[(hash(1), vec![2]), (hash(2), vec![2])]).await.unwrap();
+            assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [Some(vec![1])]);
+            let ages = Ages { before: Some(Timestamp::MAX), unknown_before: None };
+            assert_eq!(store.expire(ages, 10).await, Ok(2));
+            assert_eq!(store.known_vectors("a", &[hash(1)]).await.unwrap(), [None]);
+        }
+    }
+}

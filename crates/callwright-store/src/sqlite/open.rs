@@ -1,0 +1,148 @@
+//! Opening: connections, migrations, and the proof that the file can be written.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+
+use super::Sqlite;
+use super::file::OpenedFile;
+use crate::{Location, migrations};
+
+/// The migrations, compiled in.
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
+
+/// Connections that read: lists and single traces for the operator, never the request path.
+const READERS: u32 = 4;
+
+/// How long a lock of another process (a backup, `sqlite3`) is waited for, and a free connection of our own.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Sqlite {
+    /// Opens the database, brings it up to date and writes to it once.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub(crate) async fn open(location: &Location) -> Result<Self, String> {
+        let database = match location {
+            Location::Off | Location::Postgres(_) => return Err(format!("{location} is no SQLite database")),
+            Location::Memory => Self::in_memory().await,
+            Location::File(path) => {
+                prepare_file(path)?;
+                Self::file(path).await
+            }
+        };
+        let database = database.map_err(|error| advice(location, &error.to_string()))?;
+        match database.prepare().await {
+            Ok(()) => Ok(database),
+            Err(message) => {
+                database.close().await;
+                Err(advice(location, &message))
+            }
+        }
+    }
+
+    /// Takes the latest migration back and says which version the database has then.
+    ///
+    /// # Errors
+    /// A message that names the place and what mends it.
+    pub(crate) async fn roll_back(location: &Location) -> Result<i64, String> {
+        let Location::File(path) = location else { return Err(format!("{location}: nothing to roll back")) };
+        if !path.exists() {
+            return Err(format!("there is no database at {}", path.display()));
+        }
+        let database = Self::file(path).await.map_err(|error| advice(location, &error.to_string()))?;
+        let version = migrations::roll_back(
+            &MIGRATIONS,
+            &mut *database.writer.acquire().await.map_err(|error| advice(location, &error.to_string()))?,
+        )
+        .await;
+        database.close().await;
+        version.map_err(|error| advice(location, &error))
+    }
+
+    async fn file(path: &Path) -> Result<Self, sqlx::Error> {
+        let options = options().filename(path).create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+        let writer = pool(1).before_acquire(|connection, _| Box::pin(is_usable(connection)));
+        let writer = writer.connect_with(options.clone()).await?;
+        let reader = pool(READERS).connect_lazy_with(options.pragma("query_only", "ON"));
+        Ok(Self { writer, reader, file: Some(Arc::new(OpenedFile::at(path))) })
+    }
+
+    async fn in_memory() -> Result<Self, sqlx::Error> {
+        // Every further connection would open a database of its own.
+        let writer = pool(1).connect_with(options().in_memory(true)).await?;
+        Ok(Self { reader: writer.clone(), writer, file: None })
+    }
+
+    async fn prepare(&self) -> Result<(), String> {
+        migrate(&self.writer).await.map_err(|error| error.to_string())?;
+        prove_writable(&self.writer).await.map_err(|error| error.to_string())
+    }
+}
+
+/// All migrations in one transaction that has the write lock from its beginning: of two processes that open the file at once, one waits.
+async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
+    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    MIGRATIONS.run_direct(None, &mut *transaction, false).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// `synchronous = FULL`: in WAL mode a commit is on disk when it returns (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+/// Intents need that: one that is lost with the power would let an unsafe call be sent twice. Traces would do with less,
+/// but they come in batches, so that the one sync per commit is shared by all of a batch and costs them nothing to speak of.
+fn options() -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .synchronous(SqliteSynchronous::Full)
+        // A statement of many rows keeps the pages that it touches until it has ended well: in memory, not in a file.
+        .pragma("temp_store", "MEMORY")
+        .busy_timeout(BUSY_TIMEOUT)
+        .disable_statement_logging()
+}
+
+/// Connections are kept for ever: opening one costs more than an idle one, and an in-memory database lives in one.
+fn pool(connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(BUSY_TIMEOUT)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+}
+
+/// What cannot be written because the disk is full is rolled back by SQLite itself (<https://www.sqlite.org/lang_transaction.html>, section 3). The
+/// driver then still counts the transaction, and begins no other on that connection: it is replaced.
+async fn is_usable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    Ok(!connection.is_in_transaction())
+}
+
+async fn prove_writable(writer: &SqlitePool) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT INTO openings (id, opened_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET opened_at = excluded.opened_at")
+        .bind(Timestamp::now().as_millisecond())
+        .execute(writer)
+        .await?;
+    Ok(())
+}
+
+/// Creates the file so that its owner alone can read it: it may hold what users wrote. SQLite gives its log the same mode.
+fn prepare_file(path: &Path) -> Result<(), String> {
+    let mut open = std::fs::OpenOptions::new();
+    open.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    open.open(path).map(drop).map_err(|error| advice(&Location::File(path.to_owned()), &error.to_string()))
+}
+
+fn advice(location: &Location, message: &str) -> String {
+    match location {
+        Location::File(path) => format!(
+            "cannot use {}: {message}; make the file and its directory writable for this user, or change `[store] url`",
+            path.display()
+        ),
+        _ => format!("cannot use {location}: {message}"),
+    }
+}

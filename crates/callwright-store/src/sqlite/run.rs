@@ -1,0 +1,81 @@
+//! Statements in SQLite.
+
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{Arguments, AssertSqlSafe, FromRow, Sqlite as Driver};
+
+use super::Sqlite;
+use super::fault::fault;
+use crate::StoreError;
+use crate::sql::{Statement, Value};
+
+impl Sqlite {
+    /// All rows.
+    pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<T>, StoreError> {
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_as_with::<Driver, T, _>(text, arguments).persistent(is_usual);
+        query.fetch_all(&self.reader).await.map_err(fault)
+    }
+
+    /// Writes; says how many rows it changed.
+    pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
+        self.check_file()?;
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
+        query.execute(&self.writer).await.map(|done| done.rows_affected()).map_err(fault)
+    }
+
+    /// Begins a transaction. It takes the write lock before it reads: no other process can write in between.
+    pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
+        self.check_file()?;
+        self.writer.begin_with("BEGIN IMMEDIATE").await.map(Transaction).map_err(fault)
+    }
+}
+
+/// A transaction that has begun; undone unless it is committed.
+pub(crate) struct Transaction(sqlx::Transaction<'static, Driver>);
+
+impl Transaction {
+    /// All rows.
+    pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
+        &mut self,
+        statement: Statement,
+    ) -> Result<Vec<T>, StoreError> {
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_as_with::<Driver, T, _>(text, arguments).persistent(is_usual);
+        query.fetch_all(&mut *self.0).await.map_err(fault)
+    }
+
+    /// Writes; says how many rows it changed.
+    pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        let (text, arguments, is_usual) = parts(statement)?;
+        let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
+        query.execute(&mut *self.0).await.map(|done| done.rows_affected()).map_err(fault)
+    }
+
+    /// Everything that was written is on disk when this returns.
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        self.0.commit().await.map_err(fault)
+    }
+}
+
+type Parts = (AssertSqlSafe<std::borrow::Cow<'static, str>>, SqliteArguments, bool);
+
+/// The text is this room's own: what comes from outside stands in the arguments alone.
+fn parts(statement: Statement) -> Result<Parts, StoreError> {
+    let Statement { text, values, is_usual } = statement;
+    let mut arguments = SqliteArguments::default();
+    for value in values {
+        let added = match value {
+            Value::Integer(value) => arguments.add(value),
+            Value::Real(value) => arguments.add(value),
+            Value::Text(value) => arguments.add(value),
+            Value::Bytes(value) => arguments.add(value),
+            Value::Flag(value) => arguments.add(value),
+        };
+        added.map_err(|error| StoreError::Refused(error.to_string()))?;
+    }
+    Ok((AssertSqlSafe(text), arguments, is_usual))
+}

@@ -1,0 +1,166 @@
+//! Memory: tokens that the APIs of toolsets gave, for all replicas and the next start. They are sealed, or not kept at all.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::seal::Seal;
+use super::{SealKeyError, Settings, Store, StoreError};
+use callwright_types::Secret;
+
+/// A token, and how long it is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedToken {
+    /// The token.
+    pub secret: Secret,
+    /// When it is used no more: some time before it ends.
+    pub use_until: Timestamp,
+}
+
+/// Tokens that several processes use. They are copies of what can be had again.
+pub trait SharedTokens: Send + Sync + fmt::Debug {
+    /// The token of this name, where there is one that may still be used. One that cannot be opened (sealed with a key that is not given any
+    /// more, or damaged) is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn token<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>>;
+
+    /// Keeps a token in place of an earlier one of this name.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the earlier one stays then.
+    fn share<'a>(&'a self, name: &'a str, token: &'a SharedToken) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// The store's tokens, as whoever has the key sees them.
+#[derive(Debug)]
+pub struct SealedTokens {
+    store: Arc<Store>,
+    seal: Seal,
+}
+
+impl SealedTokens {
+    /// The tokens in the store; `None` where the settings give no key to seal them with: then none is kept there.
+    ///
+    /// # Errors
+    /// [`SealKeyError`], where a key is none.
+    pub fn of(store: &Arc<Store>, settings: &Settings) -> Result<Option<Self>, SealKeyError> {
+        Ok(Seal::of(&settings.seal_key)?.map(|seal| Self { store: Arc::clone(store), seal }))
+    }
+}
+
+impl Settings {
+    /// What is wrong with the keys that tokens are sealed with, if anything is.
+    pub fn seal_key_fault(&self) -> Option<String> {
+        Seal::of(&self.seal_key).err().map(|error| error.to_string())
+    }
+}
+
+/// What is sealed.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    token: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    use_until: i64,
+}
+
+impl SharedTokens for SealedTokens {
+    fn token<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>> {
+        Box::pin(async move {
+            let sealed = self.store.database()?.token(name).await?;
+            Ok(sealed.and_then(|sealed| {
+                let content: Content = serde_json::from_slice(&self.seal.open(&sealed, name)?).ok()?;
+                let use_until = Timestamp::from_millisecond(content.use_until).ok()?;
+                Some(SharedToken { secret: content.token.into(), use_until })
+            }))
+        })
+    }
+
+    fn share<'a>(&'a self, name: &'a str, token: &'a SharedToken) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let use_until = token.use_until.as_millisecond();
+            let content = Content { token: token.secret.expose().to_owned(), use_until };
+            let text = serde_json::to_vec(&content).map_err(|error| StoreError::Refused(error.to_string()))?;
+            let unsealed = || StoreError::Refused("the token cannot be sealed".to_owned());
+            let sealed = self.seal.close(&text, name).ok_or_else(unsealed)?;
+            self.store.noted(self.store.database()?.share_token(name, use_until, &sealed).await)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::contract::on_every_database;
+    use crate::seal::tests::{key, seal};
+    use crate::sql::Statement;
+
+    fn with(store: &Store, keys: &[u8]) -> SealedTokens {
+        SealedTokens { store: Arc::new(store.clone()), seal: seal(keys) }
+    }
+
+    /// A token that is good for so many seconds; times are kept in milliseconds.
+    fn good_for(secret: &str, seconds: i64) -> SharedToken {
+        let end = Timestamp::now().saturating_add(SignedDuration::from_secs(seconds)).unwrap();
+        let use_until = Timestamp::from_millisecond(end.as_millisecond()).unwrap();
+        SharedToken { secret: secret.into(), use_until }
+    }
+
+    on_every_database! {
+        async fn a_token_is_found_by_its_name_until_it_ends(store: Store) {
+            let tokens = with(&store, &[1]);
+            let (first, second) = (good_for("first", 60), good_for("second", 90));
+            tokens.share("a", &first).await.unwrap();
+            assert_eq!(tokens.token("a").await, Ok(Some(first)));
+            assert_eq!(tokens.token("b").await, Ok(None));
+            tokens.share("a", &second).await.unwrap();
+            assert_eq!(with(&store, &[1]).token("a").await, Ok(Some(second)));
+            tokens.share("a", &good_for("ended", -1)).await.unwrap();
+            assert_eq!(tokens.token("a").await, Ok(None));
+        }
+
+        async fn what_ended_is_removed_by_the_next_that_comes(store: Store) {
+            let tokens = with(&store, &[1]);
+            for name in ["a", "b", "c"] {
+                tokens.share(name, &good_for("ended", -1)).await.unwrap();
+            }
+            tokens.share("d", &good_for("token", 60)).await.unwrap();
+            let left = Statement::new("SELECT COUNT(*) FROM tokens");
+            assert_eq!(store.database().unwrap().count(left).await, Ok(1));
+        }
+
+        async fn a_token_that_cannot_be_opened_is_none_and_is_replaced(store: Store) {
+            with(&store, &[1]).share("a", &good_for("canary", 60)).await.unwrap();
+            let other = with(&store, &[2]);
+            assert_eq!(other.token("a").await, Ok(None), "another key");
+            assert!(with(&store, &[2, 1]).token("a").await.unwrap().is_some(), "a key that was replaced");
+            other.share("a", &good_for("other", 60)).await.unwrap();
+            assert!(other.token("a").await.unwrap().is_some());
+            let database = store.database().unwrap();
+            let moved = "INSERT INTO tokens (name, expires_at, sealed) SELECT 'b', expires_at, sealed FROM tokens";
+            database.execute(Statement::new(moved)).await.unwrap();
+            assert_eq!(other.token("b").await, Ok(None), "what was sealed for another name");
+            database.execute(Statement::new("UPDATE tokens SET sealed = $1").bind(&b"short"[..])).await.unwrap();
+            assert_eq!(other.token("a").await, Ok(None), "damaged");
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_key_there_are_none_and_a_wrong_one_is_told() {
+        let settings = crate::samples::in_memory();
+        let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
+        assert!(SealedTokens::of(&store, &settings).unwrap().is_none() && settings.seal_key_fault().is_none());
+        let good = Settings { seal_key: key(1).into(), ..settings.clone() };
+        assert!(SealedTokens::of(&store, &good).unwrap().is_some());
+        let wrong = Settings { seal_key: "wrong".into(), ..settings };
+        assert!(
+            SealedTokens::of(&store, &wrong).is_err() && wrong.seal_key_fault().unwrap().contains("32 random bytes")
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! Moving between databases, deleting, and taking the last migration back.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::contract::{self, Opened, at_postgres, on_every_database};
+use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
+use super::*;
+use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, Tally, ToolSample};
+use callwright_types::representation::SharedRepresentation;
+use callwright_types::rules::ApprovalMode;
+use callwright_types::{Lesson, Trace};
+
+fn lesson(id: &str, scope: Scope, evidence: &[(&str, &str, i64)]) -> Lesson {
+    let at = |millisecond| Timestamp::from_millisecond(millisecond).unwrap();
+    let one = |(trace, session, millisecond): &(&str, &str, i64)| Evidence {
+        kind: EvidenceKind::Mended,
+        trace: Some((*trace).to_owned()),
+        session: Some((*session).to_owned()),
+        source: None,
+        at: at(*millisecond),
+    };
+    Lesson {
+        id: id.to_owned(),
+        scope,
+        toolset: Some("bank".to_owned()),
+        tools: vec!["f".to_owned()],
+        polarity: Polarity::Negative,
+        key: "dates".to_owned(),
+        value: "as ISO 8601".to_owned(),
+        author: Author::Composed,
+        composed: None,
+        client: None,
+        evidence: evidence.iter().map(one).collect(),
+        tally: Tally::default(),
+        retired: None,
+        created_at: at(1),
+        updated_at: at(1),
+    }
+}
+
+fn evidence(trace: &str) -> Evidence {
+    let at = Timestamp::from_millisecond(5).unwrap();
+    Evidence { kind: EvidenceKind::Feedback, trace: Some(trace.to_owned()), session: None, source: None, at }
+}
+
+/// One pattern that was learned from these turns, and one that a person wrote.
+fn representation(id: &str, traces: &[&str]) -> SharedRepresentation {
+    SharedRepresentation {
+        id: id.to_owned(),
+        toolset: Some("bank".to_owned()),
+        tool: "pay".to_owned(),
+        patterns: json!([{"description": "a", "weight": 1.100_000_023_841_858, "source": "learned x"}, {"description": "b"}]),
+        ranking: None,
+        evidence: traces.iter().map(|trace| evidence(trace)).collect(),
+        updated_at: Timestamp::from_millisecond(5).unwrap(),
+    }
+}
+
+fn sample(trace: &str, tenant: &str) -> ToolSample {
+    ToolSample {
+        id: format!("sam_{trace}"),
+        scope: Scope::of_key(tenant),
+        query: "pay my bill".to_owned(),
+        tools: vec!["pay".to_owned()],
+        evidence: vec![evidence(trace)],
+        at: Timestamp::from_millisecond(5).unwrap(),
+    }
+}
+
+fn verdict(trace: &str) -> FeedbackRow {
+    let (source, verdict) = ("app".to_owned(), FeedbackVerdict::Wrong);
+    let expected = Some(json!({"a": null}));
+    FeedbackRow { trace: trace.to_owned(), source, verdict, expected, comment: None, at: Timestamp::UNIX_EPOCH }
+}
+
+fn question(session: &str, tenant: &str) -> Question {
+    let owned = str::to_owned;
+    Question {
+        mode: ApprovalMode::Notice,
+        patience: SignedDuration::from_hours(1),
+        valid: SignedDuration::from_hours(1),
+        tenant: owned(tenant),
+        client: owned("key-1"),
+        session: owned(session),
+        trace: owned("t"),
+        toolset: owned("rooms"),
+        tool: owned("book"),
+        operation: owned("POST /book"),
+        method: owned("POST"),
+        target: owned("http://rooms/book"),
+        arguments: owned("{}"),
+        digest: owned("d"),
+        keep: true,
+    }
+}
+
+fn of(tenant: &str, session: &str, trace: Trace) -> Trace {
+    Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace }
+}
+
+/// Something of each kind; more traces than are moved at once.
+async fn fill(store: &Store) {
+    let traces = (0..250).map(|number| of("ada", "s1", trace_calling(&format!("{number:04}"), number, &["f", "g"])));
+    store.append(&rows(traces)).await.unwrap();
+    store.append(&rows([of("bob", "s2", trace("b", 1_000))])).await.unwrap();
+    let lessons = [
+        lesson("les_1", Scope::of_key("ada"), &[("0001", "s1", 5)]),
+        lesson("les_2", Scope::of_group("team"), &[("0002", "s1", 5), ("b", "s2", 2_000)]),
+    ];
+    store.lessons().put(&lessons, 0).await.unwrap();
+    store
+        .representations()
+        .put(&[representation("rep_1", &["0003", "0004"]), representation("rep_2", &[])], 0)
+        .await
+        .unwrap();
+    store.tool_samples().put(&[sample("0003", "ada"), sample("b", "bob")], 0).await.unwrap();
+    store.put_key(&virtual_key("key_1", "lobby"), None).await.unwrap();
+    let day = "2026-11-23".parse().unwrap();
+    let used = UsageRow { subject: "key:key_1".to_owned(), day, requests: 1, tokens: 2, nanos: 3 };
+    let report = UsageReport { number: 1, used: &[used], under_way: &[], after: 0, since: day };
+    store.exchange_usage(report).await.unwrap();
+    store.give(&verdict("0001")).await.unwrap();
+    store.give(&verdict("b")).await.unwrap();
+    store.ask(&question("s1", "ada"), 10).await.unwrap();
+    for (session, arguments) in [("s1", "told"), ("s1", "unknown"), ("s2", "unknown")] {
+        let key = key(session, arguments);
+        store.begin(&key, Beginning { turn: "t", idempotency_key: Some("k") }).await.unwrap();
+        if arguments == "told" {
+            store.finish(&key, "success", None).await.unwrap();
+        }
+    }
+    let (owned, document) = (str::to_owned, "{}".to_owned());
+    let (tenant, turn, key) = (owned("ada"), owned("t"), owned("k"));
+    store.keep_plan(&PlanRow { tenant: tenant.clone(), key, turn: turn.clone(), document }).await.unwrap();
+    let (calls, context, history, document) = (owned("c"), owned("c"), owned("h"), owned("{}"));
+    store.keep(&KeptRow { turn, tenant, calls, context, history, document }).await.unwrap();
+}
+
+fn key(session: &str, arguments: &str) -> IntentKey {
+    IntentKey { session: session.to_owned(), operation: "o".to_owned(), arguments_hash: arguments.to_owned() }
+}
+
+/// Everything that moves, as lines.
+async fn exported(store: &Store) -> Vec<String> {
+    let (mut lines, mut next) = (Vec::new(), Some(ExportPosition::default()));
+    while let Some(position) = next {
+        let part = store.export(position).await.unwrap();
+        assert_eq!(part.problems, [""; 0]);
+        lines.extend(part.things.iter().map(|thing| serde_json::to_string(thing).unwrap()));
+        next = part.next;
+    }
+    lines
+}
+
+async fn imported(store: &Store, lines: &[String]) -> Vec<Imported> {
+    let things = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    store.import(things).await.unwrap().into_iter().map(Result::unwrap).collect()
+}
+
+/// SQLite tells flags by numbers.
+fn alike(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| line.replace("\"keep\":1", "\"keep\":true")).collect()
+}
+
+/// Everything goes into a store of each other kind, and from there it is what it was.
+async fn moves_to(lines: &[String], other: Store) {
+    assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Written));
+    assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Known), "again");
+    assert_eq!(alike(&exported(&other).await), alike(lines));
+    let by_tool = TraceFilter { tool: Some("g".to_owned()), ..TraceFilter::default() };
+    assert_eq!(other.list(&by_tool).await.unwrap().traces.len(), 100, "a page of them");
+    let again = Beginning { turn: "t", idempotency_key: None };
+    let unknown = Begun::UnknownBefore { idempotency_key: Some("k".to_owned()) };
+    assert_eq!(other.begin(&key("s2", "unknown"), again).await, Ok(unknown), "nothing is sent twice");
+}
+
+on_every_database! {
+    async fn everything_moves_to_any_database_and_only_once(store: Store) {
+        fill(&store).await;
+        let lines = exported(&store).await;
+        assert_eq!(lines.len(), 251 + 2 + 2 + 2 + 2 + 1 + 3 + 1 + 1 + 1 + 1);
+        let directory = tempfile::tempdir().unwrap();
+        moves_to(&lines, contract::in_a_file(&directory).await).await;
+        if let Some(url) = postgres_server::database() {
+            moves_to(&lines, Store::opened(&at_postgres(url), Path::new("")).await).await;
+        }
+    }
+
+    async fn what_is_newer_stays_when_something_is_imported(store: Store) {
+        let before = lesson("les_1", Scope::of_key("ada"), &[("t", "s", 1)]);
+        let after = Lesson { value: "better".to_owned(), updated_at: Timestamp::from_millisecond(9).unwrap(), ..before.clone() };
+        store.lessons().put(std::slice::from_ref(&after), 0).await.unwrap();
+        let old = serde_json::to_string(&Portable::Lesson(before.clone())).unwrap();
+        assert_eq!(imported(&store, std::slice::from_ref(&old)).await, [Imported::Known]);
+        assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(after));
+        // Who imports wants back what was removed.
+        store.lessons().remove(&["les_1".to_owned()]).await.unwrap();
+        assert_eq!(imported(&store, &[old]).await, [Imported::Written]);
+        assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(before));
+    }
+
+    async fn what_cannot_be_imported_is_told_and_the_rest_is_imported(store: Store) {
+        let things = [
+            r#"{"trace": {"id": 1}}"#,
+            r#"{"row": {"table": "leases; DROP TABLE traces", "columns": {}}}"#,
+            r#"{"row": {"table": "plans", "columns": {"tenant": 5}}}"#,
+            r#"{"row": {"table": "plans", "columns": {"tenant": "a"}}}"#,
+            r#"{"row": {"table": "plans", "columns": {"tenant": "a", "key": "k", "turn": "t", "expires_at": 1, "document": "{}"}}}"#,
+        ];
+        let things = things.map(|line| serde_json::from_str(line).unwrap()).into();
+        let outcomes = store.import(things).await.unwrap();
+        assert_eq!(outcomes.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, false, false, false, true]);
+        assert!(store.health().ok, "{:?}", store.health());
+    }
+
+    async fn a_client_is_forgotten_wholly_and_others_not_at_all(store: Store) {
+        fill(&store).await;
+        let deletion = Deletion { tenants: vec!["ada".to_owned()], ..Deletion::default() };
+        let deleted = store.delete(&deletion).await.unwrap();
+        let gone = |removed, changed| Forgot { changed, removed };
+        let expected = Deleted {
+            traces: 250,
+            feedback: 1,
+            turn_state: 3,
+            lessons: gone(1, 1),
+            procedures: gone(0, 0),
+            representations: gone(0, 1),
+            samples: gone(1, 0),
+        };
+        assert_eq!(deleted, expected);
+        assert_eq!(store.delete(&deletion).await.unwrap(), Deleted::default());
+        let of_key = Deletion { tenants: vec!["key_1".to_owned()], ..Deletion::default() };
+        assert_eq!(store.delete(&of_key).await.unwrap().turn_state, 1, "what a key used");
+        assert!(exported(&store).await.iter().all(|line| !line.contains("ada")));
+        assert_eq!(store.list(&TraceFilter::default()).await.unwrap().traces.len(), 1);
+        let by_tool = TraceFilter { tool: Some("f".to_owned()), ..TraceFilter::default() };
+        assert_eq!(store.list(&by_tool).await.unwrap().traces.len(), 0);
+        assert_eq!(store.lessons().find("les_2").await.unwrap().unwrap().evidence.len(), 1);
+        let left = store.representations().find("rep_1").await.unwrap().unwrap();
+        assert_eq!((left.patterns, left.evidence), (json!([{"description": "b"}]), vec![]), "what a person wrote stays");
+    }
+
+    async fn what_is_shared_changes_for_all_and_can_be_taken_back(store: Store) {
+        let (one, two) = (representation("rep_1", &[]), representation("rep_2", &["t"]));
+        store.representations().restore(&[one.clone(), two.clone()]).await.unwrap();
+        let first = store.representations().changed(0, 10).await.unwrap();
+        assert_eq!(first.changed, [one.clone(), two]);
+        store.representations().remove(&["rep_2".to_owned()]).await.unwrap();
+        let second = store.representations().changed(first.upto, 10).await.unwrap();
+        assert_eq!((second.changed.len(), second.removed), (0, vec!["rep_2".to_owned()]));
+        store.representations().restore(&[representation("rep_2", &[])]).await.unwrap();
+        assert_eq!(store.representations().changed(second.upto, 10).await.unwrap().changed.len(), 1, "shared again");
+        let by_tool = MemoryFilter { toolset: Some("bank".to_owned()), tool: Some("pay".to_owned()), ..MemoryFilter::default() };
+        assert_eq!(store.representations().page(&by_tool).await.unwrap().items.len(), 2);
+        assert_eq!(store.tool_samples().changed(0, 10).await.unwrap().upto, 0, "each topic counts its own");
+    }
+
+    async fn a_session_is_forgotten_but_for_calls_whose_outcome_is_unknown(store: Store) {
+        fill(&store).await;
+        let deletion = Deletion { sessions: vec!["s1".to_owned()], ..Deletion::default() };
+        let deleted = store.delete(&deletion).await.unwrap();
+        assert_eq!((deleted.traces, deleted.turn_state, deleted.lessons.removed), (250, 2, 1));
+        let beginning = Beginning { turn: "t", idempotency_key: None };
+        assert_eq!(store.begin(&key("s1", "told"), beginning).await, Ok(Begun::Fresh));
+        assert_ne!(store.begin(&key("s1", "unknown"), beginning).await, Ok(Begun::Fresh));
+    }
+
+    async fn what_is_old_is_forgotten(store: Store) {
+        fill(&store).await;
+        let deletion = Deletion { before: Some(Timestamp::from_millisecond(1_000).unwrap()), ..Deletion::default() };
+        let deleted = store.delete(&deletion).await.unwrap();
+        assert_eq!((deleted.traces, deleted.feedback, deleted.lessons), (250, 1, Forgot { changed: 1, removed: 1 }));
+    }
+}
+
+/// Takes back the latest version twice: the second time there may be nothing more that can be taken back.
+async fn taken_back(settings: &Settings, directory: &Path) {
+    let store = Store::opened(settings, directory).await;
+    store.append(&rows([trace("a", 1)])).await.unwrap();
+    store.close().await;
+    let version = Store::roll_back(settings, directory).await.unwrap();
+    assert!(version >= 1);
+    // What opens it again brings it up to date, and finds what the earlier version had.
+    let store = Store::opened(settings, directory).await;
+    assert!(store.get("a").await.unwrap().is_some());
+    store.lessons().put(&[lesson("les_1", Scope::of_key("a"), &[("a", "s", 1)])], 0).await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_latest_version_of_a_file_can_be_taken_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
+    let missing = Store::roll_back(&settings, directory.path()).await.unwrap_err();
+    assert!(missing.contains("a.sqlite3") && !directory.path().join("a.sqlite3").exists(), "{missing}");
+    taken_back(&settings, directory.path()).await;
+    // Versions from before this could be done stay.
+    let error = loop {
+        match Store::roll_back(&settings, directory.path()).await {
+            Ok(version) => assert!(version >= 8),
+            Err(error) => break error,
+        }
+    };
+    assert!(error.contains("version 8"), "{error}");
+    taken_back(&settings, directory.path()).await;
+}
+
+#[tokio::test]
+async fn the_latest_version_of_a_postgres_database_can_be_taken_back() {
+    let Some(url) = postgres_server::database() else { return };
+    let settings = at_postgres(url);
+    taken_back(&settings, Path::new("")).await;
+    while Store::roll_back(&settings, Path::new("")).await.is_ok() {}
+    taken_back(&settings, Path::new("")).await;
+}

@@ -1,0 +1,142 @@
+//! Metrics by upstream and model. Upstreams are those of the configuration; of models the first [`MAX_MODELS`] that gave an answer get
+//! series of their own: a client may name any model, and some servers answer to every name.
+
+use std::sync::Arc;
+
+use prometheus::{GaugeVec, IntCounterVec, Registry};
+
+use super::family::{Family, Spec, registered};
+use super::labels::{KnownNames, MAX_MODELS, MAX_NOTATIONS, OTHER};
+
+/// The upstreams, models and notations that have series of their own.
+#[derive(Debug, Default)]
+pub(super) struct KnownModels {
+    upstreams: Arc<KnownNames>,
+    models: KnownNames,
+    notations: KnownNames,
+}
+
+impl KnownModels {
+    /// With these upstreams.
+    pub(super) fn of(upstreams: &Arc<KnownNames>) -> Self {
+        Self { upstreams: Arc::clone(upstreams), ..Self::default() }
+    }
+
+    /// The labels of a model that answered. One of an unknown upstream is [`OTHER`] itself.
+    fn labels<'a>(&self, upstream: &'a str, model: &'a str) -> [&'a str; 2] {
+        let upstream = self.upstreams.label(upstream);
+        if upstream == OTHER {
+            return [OTHER, OTHER];
+        }
+        self.models.learn(model, MAX_MODELS);
+        [upstream, self.models.label(model)]
+    }
+}
+
+/// Counters by upstream, model and an enumerated label.
+#[derive(Debug)]
+pub struct ModelCounters {
+    metric: IntCounterVec,
+    known: Arc<KnownModels>,
+}
+
+impl Family for ModelCounters {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
+        Ok(Self { metric, known: Arc::default() })
+    }
+}
+
+impl ModelCounters {
+    /// Takes the names that another family knows.
+    pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
+        self.known = Arc::clone(known);
+    }
+
+    /// Counts one; `value` is the label of an enumeration.
+    pub fn inc(&self, upstream: &str, model: &str, value: &'static str) {
+        let [upstream, model] = self.known.labels(upstream, model);
+        self.metric.with_label_values(&[upstream, model, value]).inc();
+    }
+
+    /// Counts one in a notation; those beyond [`MAX_NOTATIONS`] are [`OTHER`].
+    pub fn inc_notation(&self, upstream: &str, model: &str, notation: &str) {
+        let [upstream, model] = self.known.labels(upstream, model);
+        self.known.notations.learn(notation, MAX_NOTATIONS);
+        self.metric.with_label_values(&[upstream, model, self.known.notations.label(notation)]).inc();
+    }
+}
+
+/// A number of each upstream's models. Models beyond the bound have none: one number for several models is meaningless.
+#[derive(Debug)]
+pub struct ModelGauges {
+    metric: GaugeVec,
+    known: Arc<KnownModels>,
+}
+
+impl Family for ModelGauges {
+    fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
+        let metric = registered(GaugeVec::new(spec.opts(), spec.labels)?, registry)?;
+        Ok(Self { metric, known: Arc::default() })
+    }
+}
+
+impl ModelGauges {
+    /// Takes the names that another family knows.
+    pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
+        self.known = Arc::clone(known);
+    }
+
+    /// Sets the number of a model.
+    pub fn set(&self, upstream: &str, model: &str, number: f64) {
+        let labels = self.known.labels(upstream, model);
+        if !labels.contains(&OTHER) {
+            self.metric.with_label_values(&labels).set(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Metrics;
+    use crate::labels::{MAX_MODELS, MAX_NOTATIONS};
+    use callwright_types::Verdict;
+
+    /// Lines of a metric whose labels hold this text.
+    fn series(text: &str, metric: &str, labels: &str) -> usize {
+        let metric = format!("callwright_{metric}{{");
+        text.lines().filter(|line| line.starts_with(&metric) && line.contains(labels)).count()
+    }
+
+    #[test]
+    fn the_first_models_and_notations_have_series_of_their_own() {
+        let metrics = Metrics::new();
+        metrics.known_upstreams(["main"]);
+        for number in 0..2 * MAX_MODELS {
+            let model = format!("model-{number}");
+            metrics.model_calls.inc("main", &model, Verdict::Clean.label());
+            metrics.native_call_share.set("main", &model, 0.5);
+            metrics.rescued_calls.inc_notation("main", "model-0", &format!("notation_{number}"));
+        }
+        metrics.model_calls.inc("invented", "model-0", Verdict::Clean.label());
+        let text = metrics.render();
+        assert_eq!(series(&text, "model_calls_total", r#"upstream="main""#), MAX_MODELS + 1);
+        let other = r#"model="other",upstream="main",verdict="clean"} 100"#;
+        assert!(text.contains(other), "{text}");
+        assert!(text.contains(r#"model="other",upstream="other",verdict="clean"} 1"#), "{text}");
+        assert_eq!(series(&text, "native_call_share", "model-"), MAX_MODELS);
+        assert_eq!(series(&text, "native_call_share", "other"), 0);
+        assert_eq!(series(&text, "rescued_calls_total", "notation_"), MAX_NOTATIONS);
+        assert_eq!(series(&text, "rescued_calls_total", r#"notation="other""#), 1);
+    }
+
+    #[test]
+    fn a_model_whose_name_is_no_label_is_other() {
+        let metrics = Metrics::new();
+        metrics.known_upstreams(["main"]);
+        for model in ["", "line\nbreak", "ümlaut", &"x".repeat(129)] {
+            metrics.model_calls.inc("main", model, Verdict::Clean.label());
+        }
+        assert!(metrics.render().contains(r#"model="other",upstream="main",verdict="clean"} 4"#));
+    }
+}

@@ -1,0 +1,488 @@
+//! Every metric. The doc comment of a metric is its help text.
+//!
+//! Units are base units (seconds, bytes); labels are bounded: enumerations, names from the configuration, HTTP statuses.
+
+use std::sync::Arc;
+
+use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
+
+use super::by_model::{KnownModels, ModelCounters, ModelGauges};
+use super::family::{
+    Counters, Counters2, Family, Gauges, Gauges2, Histograms, NamedAmounts, NamedCounters, Spec, StatusCounters,
+};
+use super::labels::{
+    AttemptOutcome, CacheName, CloseReason, ConnectionState, Decision, Endpoint, ExecutionOutcome, Exhausted,
+    FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
+    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RefusalReason, RequestRefusal, ResultLabel, SpanEnd,
+    Stage, TokenKind, TurnMode, UnjudgedReason, UnsureResult,
+};
+use callwright_types::outcome::CredentialFault;
+use callwright_types::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
+
+/// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
+macro_rules! metrics {
+    ($(
+        $(#[doc = $help:literal])+
+        $field:ident: $kind:ty = $name:literal $([$($label:literal),+])? $(in $buckets:ident)?;
+    )+) => {
+        /// Every metric of one process (or of one test: each instance has its own registry).
+        #[derive(Debug)]
+        pub struct Metrics {
+            $($(#[doc = $help])+ pub $field: $kind,)+
+            registry: Registry,
+            tools: Arc<KnownNames>,
+            client_tools: KnownNames,
+            upstreams: Arc<KnownNames>,
+            toolsets: Arc<KnownNames>,
+            groups: Arc<KnownNames>,
+        }
+
+        impl Metrics {
+            fn register() -> prometheus::Result<Self> {
+                let registry = Registry::new();
+                let (tools, upstreams, toolsets, groups) = Default::default();
+                Ok(Self {
+                    $($field: <$kind as Family>::register(Spec {
+                        name: $name,
+                        help: concat!($($help),+),
+                        labels: &[$($($label),+)?],
+                        buckets: metrics!(@buckets $($buckets)?),
+                    }, &registry)?,)+
+                    registry,
+                    tools,
+                    client_tools: KnownNames::default(),
+                    upstreams,
+                    toolsets,
+                    groups,
+                })
+            }
+        }
+
+        #[cfg(test)]
+        const HELP: &[(&str, &str)] = &[$(($name, concat!($($help),+))),+];
+        #[cfg(test)]
+        const LABELS: &[&str] = &[$($($($label),+ ,)?)+];
+    };
+    (@buckets) => { &[] };
+    (@buckets $buckets:ident) => { $buckets };
+}
+
+/// Seconds of our own work: from ten microseconds, which is nothing, to what a client would notice.
+const OWN_TIME: &[f64] = &[0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
+/// Seconds of a model's or an API's work: up to the longest that clients wait.
+const THEIR_TIME: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+/// Rounds of feedback: policies allow a few.
+const ROUNDS: &[f64] = &[0.0, 1.0, 2.0, 3.0, 5.0, 10.0];
+/// Tools of a turn.
+const TOOLS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+
+metrics! {
+    /// Requests answered, by route template and status of the answer to the client.
+    requests: StatusCounters<Endpoint> = "requests_total" ["endpoint", "status"];
+    /// Seconds from a request's arrival to its answer: all of it, or the head of a stream.
+    request_duration: Histogram = "request_duration_seconds" in THEIR_TIME;
+    /// Seconds of the proxy's own work, by stage; `turn` is the whole of a turn without upstreams and tool APIs.
+    overhead: Histograms<Stage> = "overhead_seconds" ["stage"] in OWN_TIME;
+    /// Turns that have begun and not ended.
+    turns_in_flight: IntGauge = "turns_in_flight";
+    /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode what the verdict would have been.
+    turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
+
+    /// 1: the kill switch is thrown for all turns; new ones pass through unguarded.
+    switched_off: IntGauge = "switched_off";
+    /// Policies whose turns the kill switch turned off.
+    policies_switched_off: IntGauge = "policies_switched_off";
+
+    /// Virtual keys that are of use now.
+    keys: IntGauge = "keys";
+    /// Requests where virtual keys are required, by the key's group (empty: none) and what became of them.
+    key_requests: NamedCounters<KeyResult> = "key_requests_total" ["group", "result"];
+    /// Tokens that virtual keys were charged, by their group (empty: none) and kind; estimated where an upstream told none.
+    key_tokens: NamedCounters<TokenKind> = "key_tokens_total" ["group", "kind"];
+    /// Money that virtual keys were charged by the price table, in its currency, by their group (empty: none).
+    key_cost: NamedAmounts = "key_cost_total" ["group"];
+
+    /// Requests to a model, by upstream and what became of them.
+    upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
+    /// Requests under way to an upstream now, each until the last byte of its answer.
+    upstream_in_flight: IntGaugeVec = "upstream_in_flight" ["upstream"];
+    /// Requests that wait now because as many as are allowed are under way to the upstream.
+    upstream_queued: IntGaugeVec = "upstream_queued" ["upstream"];
+    /// Whether an upstream is asked: 1 for the state that its circuit breaker is in, 0 for the others.
+    upstream_circuit: IntGaugeVec = "upstream_circuit" ["upstream", "state"];
+    /// Seconds from sending a request to a model to the last byte of its answer.
+    upstream_duration: Histogram = "upstream_duration_seconds" in THEIR_TIME;
+    /// Seconds from sending a request to a model to the first chunk of its streamed answer.
+    time_to_first_chunk: Histogram = "time_to_first_chunk_seconds" in THEIR_TIME;
+    /// Pieces of streamed text that were held because they might be calls, by why they are held no longer.
+    stream_holds: Counters<HoldEnd> = "stream_holds_total" ["outcome"];
+    /// Seconds for which a piece of streamed text was held because it might be a call.
+    stream_hold: Histogram = "stream_hold_seconds" in THEIR_TIME;
+    /// Tokens as the upstreams count them, by kind and by why the model was asked.
+    tokens: Counters2<TokenKind, Purpose> = "tokens_total" ["kind", "purpose"];
+
+    /// Calls of models that were judged, by tool and verdict on the call. Of clients' own tools the first that were called have names; others are `other`.
+    calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
+    /// Calls of models that were judged, by upstream, model and verdict on the call. Of models the first that answered have names; others are `other`.
+    model_calls: ModelCounters = "model_calls_total" ["upstream", "model", "verdict"];
+    /// Faults found in answers, by upstream, model and code of the fault table.
+    model_diagnoses: ModelCounters = "model_diagnoses_total" ["upstream", "model", "code"];
+    /// Calls that a model wrote as text and that were found there, by upstream, model and notation; in shadow mode they stay text and count too.
+    rescued_calls: ModelCounters = "rescued_calls_total" ["upstream", "model", "notation"];
+    /// Share of answers with native calls among the last answers with calls, by upstream and model; it decays, so that it follows changes.
+    native_call_share: ModelGauges = "native_call_share" ["upstream", "model"];
+    /// Faults found in answers, by code of the fault table.
+    diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
+    /// Answers that may be a call or about one, by the result: the model confirmed the call, declined it, or was not requested to confirm.
+    unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
+    /// Answers that could not be judged within their budget, by reason. They are passed on or withheld as policy's `on_exhausted` says; no call of them is executed.
+    unjudged_answers: Counters<UnjudgedReason> = "unjudged_answers_total" ["reason"];
+    /// Faults found in answers that policy says are only noted, by code of the fault table.
+    advice: Counters<FaultCode> = "advice_total" ["code"];
+    /// Changes made to calls without asking the model, by kind.
+    repairs: Counters<RepairKind> = "repairs_total" ["kind"];
+    /// Changes that shadow mode would have made to calls, by kind.
+    shadow_repairs: Counters<RepairKind> = "shadow_repairs_total" ["kind"];
+    /// Rounds of feedback that a judged turn took, by kind.
+    feedback_rounds: Histograms<FeedbackKind> = "feedback_rounds" ["kind"] in ROUNDS;
+    /// Turns that reached a limit before their answer was right, by limit.
+    feedback_exhausted: Counters<Exhausted> = "feedback_exhausted_total" ["kind"];
+
+    /// Calls that the proxy executed, by tool and what came of it.
+    tool_executions: NamedCounters<ExecutionOutcome> = "tool_executions_total" ["tool", "outcome"];
+    /// Seconds of executing a call.
+    tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
+    /// Calls that a person has to decide about now.
+    approvals_pending: IntGauge = "approvals_pending";
+    /// Calls that a person was asked about, by what became of that.
+    approvals: Counters<Decision> = "approvals_total" ["decision"];
+    /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
+    explanations: Counters<bool> = "explanations_total" ["hit"];
+    /// Turns with a plan of calls, by what came of it.
+    plans: Counters<PlanResult> = "plans_total" ["result"];
+    /// Requests of users that memory was looked through for, by what for and whether anything was found and shown.
+    recalls: Counters2<MemoryKind, bool> = "recalls_total" ["kind", "hit"];
+    /// Lessons that are in use now.
+    lessons: IntGauge = "lessons";
+    /// Procedures that are in use now.
+    procedures: IntGauge = "procedures";
+    /// Lessons and procedures that were learned, by what verified them; one that is learned again counts again.
+    learned: Counters2<MemoryKind, EvidenceKind> = "learned_total" ["kind", "evidence"];
+    /// Lessons and procedures that were retired because turns failed more often with them than without.
+    retired: Counters<MemoryKind> = "retired_total" ["kind"];
+    /// Runs of learning jobs, by what came of them.
+    learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["task", "result"];
+    /// Seconds of a run of a learning job that had something to do.
+    learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
+    /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
+    credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
+    /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
+    schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
+    /// Tools that the model was offered in a turn.
+    tools_offered: Histogram = "tools_offered" in TOOLS;
+    /// Turns of a session whose tools did not begin with those sent before, so that a provider's prompt cache cannot hit, by why.
+    tool_prefix_changes: Counters<PrefixChange> = "tool_prefix_changes_total" ["reason"];
+    /// Tools of toolsets that are found by words alone, because their vectors are still being made or could not be.
+    tools_without_vectors: IntGauge = "tools_without_vectors";
+    /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
+    retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
+
+    /// Bytes of memory that a cache takes, estimated, by what it holds.
+    cache_bytes: Gauges<CacheName> = "cache_bytes" ["cache"];
+    /// Entries of a cache, by what it holds.
+    cache_entries: Gauges<CacheName> = "cache_entries" ["cache"];
+    /// Pieces of work, too large for an async worker, that wait for a core.
+    work_waiting: IntGauge = "work_waiting";
+    /// Turns refused because as much work waits for a core as may.
+    turns_shed: IntCounter = "turns_shed_total";
+
+    /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
+    spans: Counters<SpanEnd> = "spans_total" ["result"];
+    /// Connections open now, by listener and whether requests are in progress on them.
+    connections: Gauges2<Listener, ConnectionState> = "connections" ["listener", "state"];
+    /// Connections that were refused, by listener and reason: the limit of connections or of file descriptors.
+    connections_refused: Counters2<Listener, RefusalReason> = "connections_refused_total" ["listener", "reason"];
+    /// Connections that the proxy closed, by listener and reason.
+    connections_closed: Counters2<Listener, CloseReason> = "connections_closed_total" ["listener", "reason"];
+    /// Errors of accepting connections, by listener.
+    accept_errors: Counters<Listener> = "accept_errors_total" ["listener"];
+    /// Bytes of request bodies that are held in memory now.
+    request_body_bytes: IntGauge = "request_body_bytes";
+    /// Request bodies that were refused because too many bytes of bodies were held in memory.
+    request_bodies_refused: IntCounter = "request_bodies_refused_total";
+    /// Requests that are refused before they are routed, by listener and why: a foreign host or origin, an unsafe path, a WebSocket.
+    requests_refused: Counters2<Listener, RequestRefusal> = "requests_refused_total" ["listener", "reason"];
+    /// TLS handshakes that came to nothing, by listener and why.
+    tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
+    /// When the certificate of a listener expires, as Unix time; of a chain the first that does.
+    tls_certificate_expiry: IntGaugeVec = "tls_certificate_expiry_seconds" ["listener"];
+    /// Reloads of changed certificates and keys, by result; after a failure those before stay in use.
+    tls_reloads: Counters<ResultLabel> = "tls_reloads_total" ["result"];
+
+    /// Helping stages that failed and were skipped, by stage.
+    stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
+    /// Reads of the configuration file on SIGHUP, by result.
+    config_reloads: Counters<ResultLabel> = "config_reloads_total" ["result"];
+    /// Reloads of OpenAPI documents that changed; a failed one leaves what was loaded before.
+    catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
+    /// Reloads of the policies, by result; after a failure the policies stay as they were.
+    policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
+    /// Reloads of the representation files, by result; after a failure the representations stay as they were.
+    representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
+    /// Reloads of the file of confirmed and forbidden sources of arguments, by result; after a failure what was said stays.
+    edges_reloads: Counters<ResultLabel> = "edges_reloads_total" ["result"];
+    /// Operations of the documents in the catalog, by toolset and whether they became tools.
+    catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
+    /// Traces that were lost: the queue was full or the store did not take them.
+    traces_dropped: IntCounter = "traces_dropped_total";
+    /// Traces that wait to be written.
+    traces_waiting: IntGauge = "traces_waiting";
+    /// Bytes of traces that wait on disk because the store does not take them.
+    traces_on_disk_bytes: IntGauge = "traces_on_disk_bytes";
+    /// Does the store work? 1 or 0; a store that is switched off works.
+    store_up: IntGauge = "store_up";
+    /// Always 1; the label says which version runs.
+    build_info: IntGaugeVec = "build_info" ["version"];
+}
+
+impl Metrics {
+    /// All metrics, with a registry of their own.
+    pub fn new() -> Self {
+        // Not input: names and labels stand above, and every test makes an instance.
+        let mut metrics = Self::register().expect("metric names are valid and differ");
+        metrics.calls_judged.share(&metrics.tools);
+        metrics.tool_executions.share(&metrics.tools);
+        metrics.upstream_attempts.share(&metrics.upstreams);
+        let models = Arc::new(KnownModels::of(&metrics.upstreams));
+        for counters in [&mut metrics.model_calls, &mut metrics.model_diagnoses, &mut metrics.rescued_calls] {
+            counters.share(&models);
+        }
+        metrics.native_call_share.share(&models);
+        metrics.credential_faults.share(&metrics.toolsets);
+        metrics.key_requests.share(&metrics.groups);
+        metrics.key_tokens.share(&metrics.groups);
+        metrics.key_cost.share(&metrics.groups);
+        // That of keys without a group.
+        metrics.groups.add([""]);
+        metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        metrics.store_up.set(1);
+        metrics
+    }
+
+    /// Makes tools known: only these get series of their own. A known tool stays known.
+    pub fn known_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.tools.add(names);
+    }
+
+    /// Makes a client's own tool known that was called, as long as fewer than [`MAX_CLIENT_TOOLS`] are. It has to be one that was offered:
+    /// a model may invent any name.
+    pub(super) fn client_tool_called(&self, name: &str) {
+        if self.tools.label(name) == OTHER && self.client_tools.learn(name, MAX_CLIENT_TOOLS) {
+            self.tools.add([name]);
+        }
+    }
+
+    /// Makes upstreams known: only these get series of their own.
+    pub fn known_upstreams<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.upstreams.add(names);
+    }
+
+    /// Makes groups of keys known: only these get series of their own.
+    pub fn known_groups<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        self.groups.add(names);
+    }
+
+    /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped. Makes the toolsets known: only these
+    /// get series of their own.
+    pub fn catalog<'a>(&self, toolsets: impl IntoIterator<Item = (&'a str, usize, usize)>) {
+        self.catalog_operations.reset();
+        for (toolset, loaded, skipped) in toolsets {
+            self.toolsets.add([toolset]);
+            let toolset = self.toolsets.label(toolset);
+            for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                // Those beyond the bound share a series.
+                self.catalog_operations.with_label_values(&[toolset, state.label()]).add(count);
+            }
+        }
+    }
+
+    /// Sets what goes on at an upstream now. The name is one of the configuration.
+    pub fn upstream_load(&self, name: &str, in_flight: usize, queued: usize, circuit: CircuitState) {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.upstream_in_flight.with_label_values(&[name]).set(number(in_flight));
+        self.upstream_queued.with_label_values(&[name]).set(number(queued));
+        for state in CircuitState::ALL {
+            self.upstream_circuit.with_label_values(&[name, state.label()]).set(i64::from(state == circuit));
+        }
+    }
+
+    /// Sets when the certificate that a listener shows expires, in seconds of Unix time.
+    pub fn certificate_expires(&self, listener: Listener, at: i64) {
+        self.tls_certificate_expiry.with_label_values(&[listener.label()]).set(at);
+    }
+
+    /// Counts a turn as running until the guard is dropped.
+    pub fn turn_started(&self) -> InFlight {
+        self.turns_in_flight.inc();
+        InFlight(self.turns_in_flight.clone())
+    }
+
+    /// Counts tools as without vectors until the guard is dropped.
+    pub fn without_vectors(&self, tools: usize) -> WithoutVectors {
+        let tools = i64::try_from(tools).unwrap_or(i64::MAX);
+        self.tools_without_vectors.add(tools);
+        WithoutVectors { gauge: self.tools_without_vectors.clone(), tools }
+    }
+
+    /// Every metric in the Prometheus text format, version 0.0.4.
+    pub fn render(&self) -> String {
+        TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Tools that have no vectors.
+#[derive(Debug)]
+pub struct WithoutVectors {
+    gauge: IntGauge,
+    tools: i64,
+}
+
+impl Drop for WithoutVectors {
+    fn drop(&mut self) {
+        self.gauge.sub(self.tools);
+    }
+}
+
+/// A turn that is running.
+#[derive(Debug)]
+pub struct InFlight(IntGauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labels::MAX_KNOWN_NAMES;
+
+    #[test]
+    fn every_metric_is_rendered_with_its_doc_comment_as_help() {
+        let metrics = Metrics::new();
+        // A metric with a label that is no enumeration has no series, and so no help, before its first use.
+        metrics.requests.inc(Endpoint::Models, 200);
+        metrics.upstream_attempts.inc("main", AttemptOutcome::Success);
+        metrics.calls_judged.inc("f", Verdict::Clean);
+        metrics.known_upstreams(["main"]);
+        metrics.model_calls.inc("main", "m", Verdict::Clean.label());
+        metrics.model_diagnoses.inc("main", "m", FaultCode::NoCall.code());
+        metrics.rescued_calls.inc_notation("main", "m", "json");
+        metrics.native_call_share.set("main", "m", 0.5);
+        metrics.tool_executions.inc("f", ExecutionOutcome::Success);
+        metrics.catalog([("crm", 3, 1)]);
+        metrics.upstream_load("main", 2, 1, CircuitState::HalfOpen);
+        metrics.credential_faults.inc("crm", CredentialFault::Refused);
+        metrics.key_requests.inc("", KeyResult::Denied);
+        metrics.key_tokens.add("team", TokenKind::Prompt, 5);
+        metrics.key_cost.add("team", 0.25);
+        metrics.certificate_expires(Listener::Operator, 4_102_444_800);
+        let text = metrics.render();
+        for (name, help) in HELP {
+            let line = format!("# HELP callwright_{name} {}", help.trim());
+            assert!(text.lines().any(|found| found == line), "missing: {line}");
+            assert!(help.trim().ends_with('.'), "{name}: {help}");
+        }
+        assert_eq!(text.matches("# HELP ").count(), HELP.len());
+        assert!(text.contains("callwright_catalog_operations{state=\"skipped\",toolset=\"crm\"} 1"), "{text}");
+        assert!(text.contains("callwright_upstream_circuit{state=\"half_open\",upstream=\"main\"} 1"), "{text}");
+        assert!(text.contains("callwright_upstream_circuit{state=\"closed\",upstream=\"main\"} 0"), "{text}");
+    }
+
+    #[test]
+    fn a_hundred_thousand_random_tool_names_give_a_bounded_number_of_series() {
+        let metrics = Metrics::new();
+        metrics.known_tools(["get_weather"]);
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..100_000 {
+            let name = format!("tool_{}", random.u64(..));
+            metrics.calls_judged.inc(&name, Verdict::ALL[random.usize(..Verdict::ALL.len())]);
+            metrics.tool_executions.inc(&name, ExecutionOutcome::ALL[random.usize(..ExecutionOutcome::ALL.len())]);
+            metrics.upstream_attempts.inc(&name, AttemptOutcome::Success);
+            metrics.key_requests.inc(&name, KeyResult::Admitted);
+            metrics.key_cost.add(&name, 1.0);
+        }
+        metrics.calls_judged.inc("get_weather", Verdict::Clean);
+        let text = metrics.render();
+        let series = |name: &str| text.lines().filter(|line| line.starts_with(&format!("callwright_{name}{{"))).count();
+        assert_eq!(series("calls_judged_total"), Verdict::ALL.len() + 1);
+        assert_eq!(series("tool_executions_total"), ExecutionOutcome::ALL.len());
+        assert_eq!(series("upstream_attempts_total"), 1);
+        assert_eq!((series("key_requests_total"), series("key_cost_total")), (1, 1));
+        assert!(text.contains("callwright_calls_judged_total{tool=\"get_weather\",verdict=\"clean\"} 1"));
+    }
+
+    #[test]
+    fn every_status_that_an_upstream_can_invent_gives_a_bounded_number_of_series() {
+        let metrics = Metrics::new();
+        for status in 0..=u16::MAX {
+            metrics.requests.inc(Endpoint::ChatCompletions, status);
+        }
+        let text = metrics.render();
+        assert_eq!(text.lines().filter(|line| line.starts_with("callwright_requests_total{")).count(), 501);
+    }
+
+    #[test]
+    fn a_removed_toolset_is_no_longer_shown() {
+        let metrics = Metrics::new();
+        metrics.catalog([("old", 1, 0)]);
+        metrics.catalog([("new", 2, 0)]);
+        assert!(!metrics.render().contains("toolset=\"old\""));
+    }
+
+    #[test]
+    fn no_label_has_a_name_that_prometheus_gives_to_what_it_scrapes() {
+        for label in LABELS {
+            assert!(!["job", "instance", "le", "quantile"].contains(label), "`{label}` would be renamed or clash");
+        }
+    }
+
+    #[test]
+    fn more_toolsets_than_are_told_apart_share_a_series() {
+        let metrics = Metrics::new();
+        let names: Vec<String> = (0..MAX_KNOWN_NAMES + 5).map(|number| format!("toolset_{number}")).collect();
+        metrics.catalog(names.iter().map(|name| (name.as_str(), 2, 1)));
+        let text = metrics.render();
+        let series = text.lines().filter(|line| line.starts_with("callwright_catalog_operations{")).count();
+        assert_eq!(series, (MAX_KNOWN_NAMES + 1) * OperationState::ALL.len());
+        assert!(text.contains("callwright_catalog_operations{state=\"loaded\",toolset=\"other\"} 10"));
+    }
+
+    #[test]
+    fn tools_are_without_vectors_until_their_guard_goes() {
+        let metrics = Metrics::new();
+        let (some, others) = (metrics.without_vectors(3), metrics.without_vectors(4));
+        assert_eq!(metrics.tools_without_vectors.get(), 7);
+        drop(some);
+        assert_eq!(metrics.tools_without_vectors.get(), 4);
+        drop(others);
+        assert_eq!(metrics.tools_without_vectors.get(), 0);
+    }
+
+    #[test]
+    fn a_turn_is_in_flight_until_its_guard_goes() {
+        let metrics = Metrics::new();
+        let turn = metrics.turn_started();
+        assert_eq!(metrics.turns_in_flight.get(), 1);
+        drop(turn);
+        assert_eq!(metrics.turns_in_flight.get(), 0);
+    }
+}

@@ -1,0 +1,296 @@
+//! The collector: where it is, what it is told with every request, and requests to it.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message;
+use reqwest::redirect::Policy;
+use url::Url;
+
+use super::attributes::pair;
+use crate::Settings;
+
+/// What the collector sees as the client, and who made the spans.
+const NAME: &str = "callwright";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
+/// Where a collector takes spans (OTLP specification, "OTLP/HTTP Request").
+const PATH: &str = "v1/traces";
+const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
+/// The attribute that names the program.
+const SERVICE_NAME: &str = "service.name";
+const SERVICE_VERSION: &str = "service.version";
+/// Bytes of an answer that are read; it says how many spans were rejected, and why.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Characters of the collector's own words that a message quotes.
+const QUOTED_CHARS: usize = 200;
+
+/// A setting that spans cannot be sent with. Holds no value of a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`telemetry.{key}`: {problem}")]
+pub struct OtlpError {
+    key: &'static str,
+    problem: String,
+}
+
+fn wrong(key: &'static str, problem: impl Into<String>) -> OtlpError {
+    OtlpError { key, problem: problem.into() }
+}
+
+/// Why spans were not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) reason: String,
+    /// May they be sent again (OTLP specification, "Failures")?
+    pub(super) again: bool,
+    /// Wait that the collector asks for before that.
+    pub(super) after: Option<Duration>,
+}
+
+/// Where spans go.
+#[derive(Debug, Clone)]
+pub(super) struct Collector {
+    http: reqwest::Client,
+    url: Url,
+    headers: HeaderMap,
+    resource: Resource,
+}
+
+impl Collector {
+    /// What the settings name; `None` where they name nothing.
+    pub(super) fn of(settings: &Settings, base_dir: &Path) -> Result<Option<Self>, OtlpError> {
+        if settings.otlp_endpoint.is_empty() {
+            return Ok(None);
+        }
+        check_numbers(settings)?;
+        // reqwest panics where the process has no provider; a second installation changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = reqwest::Client::builder()
+            .user_agent(USER_AGENT)
+            // A redirect would take the header fields elsewhere.
+            .redirect(Policy::none())
+            .retry(reqwest::retry::never())
+            // The settings alone say where spans go.
+            .no_proxy()
+            .timeout(Duration::from_secs(settings.otlp_timeout_seconds));
+        let authorities = certificates(&settings.otlp_ca_file, base_dir)?;
+        let builder = authorities.into_iter().fold(builder, reqwest::ClientBuilder::add_root_certificate);
+        let http = builder.build().map_err(|error| wrong("otlp_endpoint", root_cause(&error)))?;
+        Ok(Some(Self {
+            http,
+            url: url(&settings.otlp_endpoint)?,
+            headers: headers(settings)?,
+            resource: resource(settings),
+        }))
+    }
+
+    /// Where it is, for messages: an address may hold a password, which they do not.
+    pub(super) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// The body of a request with these spans.
+    pub(super) fn body(&self, spans: Vec<Span>) -> Bytes {
+        let scope = InstrumentationScope { name: NAME.to_owned(), version: VERSION.to_owned(), ..Default::default() };
+        let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, schema_url: String::new() }];
+        let resource = Some(self.resource.clone());
+        let spans = vec![ResourceSpans { resource, scope_spans, schema_url: String::new() }];
+        ExportTraceServiceRequest { resource_spans: spans }.encode_to_vec().into()
+    }
+
+    /// Sends a body; gives how many spans the collector rejected nevertheless, and why.
+    pub(super) async fn send(&self, body: Bytes) -> Result<Option<(u64, String)>, Refusal> {
+        let request = self.http.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let mut answer = request.send().await.map_err(|error| unreachable(&error))?;
+        let (status, after) = (answer.status(), retry_after(answer.headers()));
+        if !status.is_success() {
+            return Err(Refusal { reason: format!("it answers {status}"), again: is_passing(status), after });
+        }
+        let mut told = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
+            told.extend_from_slice(&chunk);
+            if told.len() > MAX_ANSWER_BYTES {
+                return Ok(None);
+            }
+        }
+        // Some answer with JSON, or nothing at all; the status is what counts.
+        let told = ExportTraceServiceResponse::decode(told.as_slice()).ok().and_then(|told| told.partial_success);
+        Ok(told.filter(|told| told.rejected_spans > 0).map(|told| {
+            let why = told.error_message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS);
+            (u64::try_from(told.rejected_spans).unwrap_or_default(), why.collect())
+        }))
+    }
+}
+
+/// Statuses after which the same may be sent again.
+fn is_passing(status: StatusCode) -> bool {
+    [
+        StatusCode::TOO_MANY_REQUESTS,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::SERVICE_UNAVAILABLE,
+        StatusCode::GATEWAY_TIMEOUT,
+    ]
+    .contains(&status)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn unreachable(error: &reqwest::Error) -> Refusal {
+    Refusal { reason: root_cause(error), again: true, after: None }
+}
+
+fn check_numbers(settings: &Settings) -> Result<(), OtlpError> {
+    let counts = [
+        ("otlp_timeout_seconds", settings.otlp_timeout_seconds),
+        ("otlp_queue_spans", settings.otlp_queue_spans as u64),
+        ("otlp_batch_spans", settings.otlp_batch_spans as u64),
+    ];
+    if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+        return Err(wrong(key, "must be at least 1"));
+    }
+    if settings.otlp_queue_spans > tokio::sync::Semaphore::MAX_PERMITS {
+        return Err(wrong("otlp_queue_spans", "is more than any memory holds; 8192 suffice for most"));
+    }
+    if !(0.0..=1.0).contains(&settings.otlp_sample_ratio) {
+        return Err(wrong("otlp_sample_ratio", format!("is {}; it must be 0 to 1", settings.otlp_sample_ratio)));
+    }
+    Ok(())
+}
+
+fn url(text: &str) -> Result<Url, OtlpError> {
+    // What is wrong may stand beside a password, so the text is not quoted.
+    let mut url = Url::parse(text).map_err(|error| {
+        wrong("otlp_endpoint", format!("is no URL: {error}; write one such as `http://collector:4318`"))
+    })?;
+    if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
+        return Err(wrong("otlp_endpoint", "must begin with http:// or https:// and name a host; gRPC is not spoken"));
+    }
+    if !url.path().ends_with(PATH) {
+        let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn headers(settings: &Settings) -> Result<HeaderMap, OtlpError> {
+    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, PROTOBUF)]);
+    for (name, value) in &settings.otlp_headers {
+        let field: HeaderName = name.parse().map_err(|_| {
+            wrong("otlp_headers", format!("`{}` is not a header name (RFC 9110, section 5.1)", name.escape_debug()))
+        })?;
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| {
+            let problem =
+                format!("the value of `{field}` has characters that no header may have; is there a line end in it?");
+            wrong("otlp_headers", problem)
+        })?;
+        value.set_sensitive(true);
+        headers.insert(field, value);
+    }
+    Ok(headers)
+}
+
+fn resource(settings: &Settings) -> Resource {
+    let own = [(SERVICE_NAME, NAME), (SERVICE_VERSION, VERSION)].into_iter();
+    let own = own.filter(|(key, _)| !settings.otlp_resource.contains_key(*key));
+    let named = settings.otlp_resource.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let attributes: Vec<KeyValue> =
+        own.chain(named).map(|(key, value)| pair(key, Value::StringValue(value.to_owned()))).collect();
+    Resource { attributes, ..Resource::default() }
+}
+
+fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>, OtlpError> {
+    if file.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unusable = |why: String| wrong("otlp_ca_file", format!("no PEM certificates in `{file}`: {why}"));
+    let pem = std::fs::read(base_dir.join(file)).map_err(|error| unusable(error.to_string()))?;
+    let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(root_cause(&error)))?;
+    if found.is_empty() { Err(unusable("there are none in it".to_owned())) } else { Ok(found) }
+}
+
+/// The innermost cause: the outer ones repeat the URL.
+fn root_cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callwright_types::Secret;
+
+    fn of(change: impl FnOnce(&mut Settings)) -> Result<Option<Collector>, String> {
+        let mut settings = Settings { otlp_endpoint: "http://127.0.0.1:4318".to_owned(), ..Settings::default() };
+        change(&mut settings);
+        Collector::of(&settings, Path::new(".")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_path_is_added_where_it_is_not_there() {
+        let url = |text: &str| {
+            let collector = of(|settings| settings.otlp_endpoint = text.to_owned()).unwrap().unwrap();
+            collector.url.to_string()
+        };
+        assert_eq!(url("http://c:4318"), "http://c:4318/v1/traces");
+        assert_eq!(url("http://c:4318/"), "http://c:4318/v1/traces");
+        assert_eq!(url("https://c/otlp"), "https://c/otlp/v1/traces");
+        assert_eq!(url("https://c/otlp/v1/traces"), "https://c/otlp/v1/traces");
+        assert!(of(|settings| settings.otlp_endpoint.clear()).unwrap().is_none());
+    }
+
+    #[test]
+    fn settings_that_are_of_no_use_are_named_and_secrets_are_not_shown() {
+        type Change = fn(&mut Settings);
+        let cases: [(Change, &str); 8] = [
+            (|settings| settings.otlp_endpoint = "canary".to_owned(), "`telemetry.otlp_endpoint`: is no URL"),
+            (|settings| settings.otlp_endpoint = "grpc://canary:4317".to_owned(), "gRPC is not spoken"),
+            (|settings| settings.otlp_sample_ratio = f64::NAN, "`telemetry.otlp_sample_ratio`: is NaN"),
+            (|settings| settings.otlp_batch_spans = 0, "`telemetry.otlp_batch_spans`: must be at least 1"),
+            (|settings| settings.otlp_queue_spans = usize::MAX, "`telemetry.otlp_queue_spans`"),
+            (|settings| settings.otlp_ca_file = "absent.pem".to_owned(), "`telemetry.otlp_ca_file`"),
+            (
+                |settings| settings.otlp_headers = [("a".to_owned(), Secret::new("canary\n"))].into(),
+                "the value of `a` has characters",
+            ),
+            (
+                |settings| settings.otlp_headers = [("a b".to_owned(), Secret::new("canary"))].into(),
+                "`a b` is not a header name",
+            ),
+        ];
+        for (change, said) in cases {
+            let error = of(change).unwrap_err();
+            assert!(error.contains(said) && !error.contains("canary"), "{error}");
+        }
+        let secret = |settings: &mut Settings| settings.otlp_headers = [("a".to_owned(), Secret::new("canary"))].into();
+        assert!(!format!("{:?}", of(secret)).contains("canary"));
+    }
+
+    #[test]
+    fn the_program_is_named_unless_the_operator_names_it() {
+        let names = |change: fn(&mut Settings)| {
+            let attributes = of(change).unwrap().unwrap().resource.attributes;
+            format!("{attributes:?}")
+        };
+        assert!(names(|_| {}).contains("\"callwright\""));
+        let own =
+            |settings: &mut Settings| settings.otlp_resource = [(SERVICE_NAME.to_owned(), "gate".to_owned())].into();
+        assert!(names(own).contains("\"gate\"") && !names(own).contains("\"callwright\""));
+    }
+}

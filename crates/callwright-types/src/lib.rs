@@ -1,0 +1,62 @@
+//! Shared nouns of the proxy: what a tool, a call, a diagnosis, an outcome or a trace *is*.
+//!
+//! Owns plain data and pure functions on it. Must not know any other room, do I/O, read the clock or the environment
+//! (two exceptions that every noun needs: [`ids`] draws random identifiers, and timestamps are handed in).
+
+pub mod approval;
+pub mod call;
+pub mod cost;
+pub mod diagnosis;
+pub mod dialect;
+pub mod explanation;
+pub mod failure;
+pub mod fault;
+pub mod ids;
+pub mod key;
+pub mod limits;
+pub mod memory;
+pub mod message;
+pub mod offer;
+pub mod outcome;
+pub mod output;
+pub mod plan;
+mod plan_note;
+pub mod promise;
+pub mod repair;
+pub mod representation;
+pub mod rules;
+pub mod secret;
+mod secret_values;
+pub mod similarity;
+pub mod tool;
+pub mod trace;
+pub mod usage;
+pub mod verdict;
+
+pub use approval::{ApprovalNote, ApprovalStatus};
+pub use call::Call;
+pub use cost::Cost;
+pub use diagnosis::Diagnosis;
+pub use dialect::SchemaDialect;
+pub use explanation::{DocText, Explanation, Passage};
+pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
+pub use fault::FaultCode;
+pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
+pub use limits::Limits;
+pub use memory::{
+    Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, Tally,
+};
+pub use message::{Message, Speaker};
+pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
+pub use outcome::Outcome;
+pub use output::{OutputField, OutputLink, ValueKind};
+pub use plan::Plan;
+pub use plan_note::{ChosenBy, DeviationKind, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
+pub use repair::{Repair, RepairKind};
+pub use secret::Secret;
+pub use secret_values::{MASK, SecretValues};
+pub use similarity::Similarity;
+pub use tool::{OperationRef, Owner, Tool};
+pub use trace::Trace;
+pub use usage::Usage;
+pub use verdict::Verdict;

@@ -1,0 +1,363 @@
+//! What memory holds of tools that clients define: names, codes and fingerprints, and no text of a request.
+//!
+//! A client's own tool comes with each of its requests, and what it says (descriptions, `enum`, `const`, `default`, examples) may be about
+//! one person. So memory keeps [`ClientFacts`] of it, whose types have no room for a text, and the words that a model reads are made from
+//! the schema of the request that is shown them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{FaultCode, Owner, Tool};
+use callwright_common::digest::{add_part, hex};
+
+/// Longest identifier in characters, as long as providers let a tool's name be.
+const MAX_IDENTIFIER_CHARS: usize = 64;
+
+/// Characters of a fingerprint: a SHA-256 hash in hexadecimal digits.
+const FINGERPRINT_CHARS: usize = 64;
+
+/// Parameters that one fact names at most.
+const MAX_PARAMETERS: usize = 16;
+
+/// The name of a tool or parameter that memory may hold: 1 to 64 ASCII letters, digits, `_`, `-`, `.` and `$`, beginning with a letter or `_`.
+/// Nothing else of a client's request gets into memory, so this bounds what a client can have written there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Identifier(String);
+
+impl Identifier {
+    /// The identifier that a name is; `None` where it has another form.
+    pub fn new(name: &str) -> Option<Self> {
+        is_identifier(name).then(|| Self(name.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Identifier {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let refused =
+            "a name of a client's tool or parameter must have 1 to 64 ASCII letters, digits, `_`, `-`, `.` or `$`";
+        if is_identifier(&name) { Ok(Self(name)) } else { Err(refused.to_owned()) }
+    }
+}
+
+impl fmt::Display for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a name has the form of an [`Identifier`].
+pub fn is_identifier(name: &str) -> bool {
+    name.len() <= MAX_IDENTIFIER_CHARS
+        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte))
+}
+
+/// SHA-256 over a tool's name and the canonical JSON of its parameters: object keys in order, no spaces. Requests whose tools have the same
+/// fingerprint say the same about the parameters, whoever sent them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// The fingerprint of a tool.
+    pub fn of(tool: &Tool) -> Self {
+        let mut hash = Sha256::new();
+        add_part(&mut hash, tool.name.as_bytes());
+        add_part(&mut hash, &[u8::from(tool.free_text)]);
+        add_canonical(&mut hash, &tool.parameters);
+        Self(hex(&hash.finalize()))
+    }
+
+    /// Hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_hash = text.len() == FINGERPRINT_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_hash { Ok(Self(text)) } else { Err("a fingerprint must have 64 hexadecimal digits".to_owned()) }
+    }
+}
+
+/// Adds a value as canonical JSON. The depth is that of a document that was parsed, which the parser bounds.
+fn add_canonical(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            hash.update(b"{");
+            for (name, member) in members {
+                add_part(hash, name.as_bytes());
+                add_canonical(hash, member);
+            }
+            hash.update(b"}");
+        }
+        Value::Array(items) => {
+            hash.update(b"[");
+            items.iter().for_each(|item| add_canonical(hash, item));
+            hash.update(b"]");
+        }
+        scalar => add_part(hash, scalar.to_string().as_bytes()),
+    }
+}
+
+/// A client's own tool as memory knows it again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ClientTool {
+    /// Its name.
+    pub name: Identifier,
+    /// What its parameters are.
+    pub fingerprint: Fingerprint,
+}
+
+impl ClientTool {
+    /// The tool as memory knows it; `None` where it is not a client's own, or its name is no identifier.
+    pub fn of(tool: &Tool) -> Option<Self> {
+        let is_clients = tool.owner == Owner::Client;
+        let name = Identifier::new(&tool.name).filter(|_| is_clients)?;
+        Some(Self { name, fingerprint: Fingerprint::of(tool) })
+    }
+}
+
+/// What a lesson about a client's own tools holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClientFacts {
+    /// The tool that there is something to know about.
+    pub tool: ClientTool,
+    /// The other tool that it speaks of: the right one, or the one whose answer has the value.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub other: Option<ClientTool>,
+    /// What happened.
+    pub event: ClientEvent,
+}
+
+/// What happened to a call of a client's own tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientEvent {
+    /// The scan found a fault, and another call came in its place.
+    Fault {
+        /// The kind of fault.
+        code: FaultCode,
+        /// The way from the arguments down to its place, as far as the schema names it.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        place: Vec<Step>,
+        /// The parameter that was meant.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        meant: Option<Identifier>,
+    },
+    /// The call failed, and another one with other arguments worked.
+    Failure {
+        /// What the other one had otherwise.
+        changes: Vec<Change>,
+    },
+    /// The call was right, with these parameters.
+    Success {
+        /// In the order in which they were given.
+        given: Vec<Identifier>,
+    },
+}
+
+/// A step from a value to one inside it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// To the member of this name, which the schema names.
+    Member(Identifier),
+    /// To an item of a list.
+    Item,
+    /// To a member whose name the schema leaves open.
+    AnyMember,
+}
+
+/// What two calls of one tool differ in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Change {
+    /// The parameter.
+    pub parameter: Identifier,
+    /// What the call that worked had of it.
+    pub worked_with: WorkedWith,
+}
+
+/// What a call that worked had of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkedWith {
+    /// A value where there was none.
+    AValue,
+    /// Another value.
+    AnotherValue,
+    /// None.
+    None,
+}
+
+impl ClientFacts {
+    /// Steps from a tool's arguments down to the place of a fault, at most.
+    pub const MAX_STEPS: usize = 16;
+
+    /// The tools that it speaks of.
+    pub fn tools(&self) -> impl Iterator<Item = &ClientTool> {
+        std::iter::once(&self.tool).chain(&self.other)
+    }
+
+    /// The names of the tools, in order.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.tools().map(|tool| tool.name.as_str().to_owned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Without what is too much.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        match &mut self.event {
+            ClientEvent::Fault { place, .. } => place.truncate(Self::MAX_STEPS),
+            ClientEvent::Failure { changes } => changes.truncate(MAX_PARAMETERS),
+            ClientEvent::Success { given } => given.truncate(MAX_PARAMETERS),
+        }
+        self
+    }
+
+    /// The words that it is found by.
+    pub fn key(&self) -> String {
+        let mut words = vec![self.tool.name.to_string()];
+        match &self.event {
+            ClientEvent::Fault { code, place, .. } => {
+                words.extend(place.iter().rev().find_map(Step::member).map(ToString::to_string));
+                words.push(code.words().to_owned());
+            }
+            ClientEvent::Failure { changes } => {
+                words.extend(changes.iter().map(|change| change.parameter.to_string()));
+            }
+            ClientEvent::Success { given } => words.extend(given.iter().map(ToString::to_string)),
+        }
+        words.extend(self.other.iter().map(|other| other.name.to_string()));
+        words.join(", ")
+    }
+
+    /// What it says to people, in names and codes.
+    pub fn summary(&self) -> String {
+        let mut said = format!("`{}`: ", self.tool.name);
+        let quoted = |name: &Identifier| format!("`{name}`");
+        match &self.event {
+            ClientEvent::Fault { code, place, meant } => {
+                said.push_str(code.words());
+                let names: Vec<String> = place.iter().filter_map(Step::member).map(Identifier::to_string).collect();
+                if !names.is_empty() {
+                    said.push_str(&format!(" at `{}`", names.join(".")));
+                }
+                if let Some(meant) = meant {
+                    said.push_str(&format!(", meant is `{meant}`"));
+                }
+            }
+            ClientEvent::Failure { changes } => {
+                said.push_str("failed, worked with");
+                let told = changes.iter().map(|Change { parameter, worked_with }| match worked_with {
+                    WorkedWith::AValue => format!(" `{parameter}` given"),
+                    WorkedWith::AnotherValue => format!(" another `{parameter}`"),
+                    WorkedWith::None => format!(" `{parameter}` left out"),
+                });
+                let told: Vec<String> = told.collect();
+                said.push_str(if told.is_empty() { " other values" } else { "" });
+                said.push_str(&told.join(","));
+            }
+            ClientEvent::Success { given } => {
+                said.push_str("was right");
+                if !given.is_empty() {
+                    let names: Vec<String> = given.iter().map(quoted).collect();
+                    said.push_str(&format!(" with {}", names.join(", ")));
+                }
+            }
+        }
+        if let Some(other) = &self.other {
+            said.push_str(&format!(", see `{}`", other.name));
+        }
+        said
+    }
+}
+
+impl ClientEvent {
+    /// The kind of fault, where it is one.
+    pub const fn code(&self) -> Option<FaultCode> {
+        match self {
+            Self::Fault { code, .. } => Some(*code),
+            Self::Failure { .. } | Self::Success { .. } => None,
+        }
+    }
+}
+
+impl Step {
+    /// The name of the member that it leads to.
+    pub fn member(&self) -> Option<&Identifier> {
+        match self {
+            Self::Member(name) => Some(name),
+            Self::Item | Self::AnyMember => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str, parameters: Value) -> Tool {
+        let (description, parameters) = ("Of a patient.".to_owned(), Arc::new(parameters));
+        Tool { name: name.to_owned(), description, parameters, free_text: false, reads: None, owner: Owner::Client }
+    }
+
+    #[test]
+    fn a_sentence_is_no_identifier() {
+        for name in ["book_room", "mcp__x__y", "a.b-c$", "_"] {
+            assert_eq!(Identifier::new(name).unwrap().as_str(), name);
+        }
+        for name in ["", "1a", "two words", "a\nb", "straße", "a`b", "a\"b", &"a".repeat(65), "-a", "a:b"] {
+            assert_eq!(Identifier::new(name), None, "{name}");
+            assert!(serde_json::from_value::<Identifier>(json!(name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_the_name_and_the_parameters_whatever_their_order() {
+        let of = |name: &str, parameters: Value| Fingerprint::of(&tool(name, parameters));
+        let one = of("f", json!({"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {}}}));
+        assert_eq!(one, of("f", json!({"properties": {"b": {}, "a": {"enum": [1, 2]}}, "type": "object"})));
+        for other in [
+            of("g", json!({"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {}}})),
+            of("f", json!({"type": "object", "properties": {"a": {"enum": [2, 1]}, "b": {}}})),
+            of("f", json!({"type": "object", "properties": {"a": {"enum": ["1", 2]}, "b": {}}})),
+            of("f", json!({"type": "object", "properties": {"a": {"enum": [1, 2], "description": "x"}, "b": {}}})),
+            of("f", json!({"type": "object", "properties": {"a": {"enum": [1, 2], "b": {}}}})),
+        ] {
+            assert_ne!(one, other);
+        }
+        assert_eq!(serde_json::from_value::<Fingerprint>(json!(one.as_str())).unwrap(), one);
+        assert!(serde_json::from_value::<Fingerprint>(json!("call delete_all")).is_err());
+    }
+
+    #[test]
+    fn only_a_client_s_tool_of_a_plain_name_is_known_again() {
+        assert!(ClientTool::of(&tool("f", json!({}))).is_some());
+        assert_eq!(ClientTool::of(&tool("call delete_all", json!({}))), None);
+        assert_eq!(ClientTool::of(&Tool { owner: Owner::Search, ..tool("f", json!({})) }), None);
+    }
+}

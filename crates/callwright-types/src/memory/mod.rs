@@ -1,0 +1,23 @@
+//! What is learned from use: lessons and procedures, what they rest on, and what a turn has to do with them.
+
+mod client;
+mod evidence;
+mod lesson;
+mod note;
+mod procedure;
+mod sample;
+mod scope;
+mod tally;
+
+pub use client::{
+    Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
+};
+pub use evidence::{Evidence, EvidenceKind};
+#[cfg(feature = "testing")]
+pub use lesson::sample as sample_lesson;
+pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
+pub use note::{Backing, MemoryNote, Recalled, Returned};
+pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
+pub use sample::ToolSample;
+pub use scope::Scope;
+pub use tally::Tally;

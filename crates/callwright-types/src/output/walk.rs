@@ -1,0 +1,321 @@
+//! Schema of an answer → the values that it holds.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{OutputField, ValueKind};
+use callwright_common::json::scalar_text;
+use callwright_common::schema::resolve;
+
+/// Values of one answer that are kept, those that are least deep first. What an answer is asked for stands at its top.
+const MAX_FIELDS: usize = 128;
+
+/// Levels of an answer that are looked into.
+const MAX_DEPTH: usize = 6;
+
+/// Schemas that make one together (`allOf`, `anyOf`, `oneOf`, `$ref`), at most.
+const MAX_PARTS: usize = 32;
+
+/// Characters that are kept of a description, of a value and of an example, and how many of these.
+const MAX_DESCRIPTION_CHARS: usize = 200;
+const MAX_VALUE_CHARS: usize = 60;
+const MAX_VALUES: usize = 32;
+const MAX_EXAMPLES: usize = 3;
+
+/// A schema, and what its `$ref` means where it stands.
+pub trait SchemaNode<'d>: Clone {
+    /// The schema itself.
+    fn value(&self) -> &'d Value;
+    /// A schema inside of this one.
+    fn inside(&self, value: &'d Value) -> Self;
+    /// What a reference in this schema names; `None` where it names nothing.
+    fn target(&self, reference: &str) -> Option<Self>;
+}
+
+/// A schema whose references stay within one text, as JSON Schema bundles them (`#/$defs/Room`).
+#[derive(Debug, Clone, Copy)]
+pub struct SchemaValue<'d> {
+    root: &'d Value,
+    value: &'d Value,
+}
+
+impl<'d> SchemaValue<'d> {
+    /// The whole text.
+    pub fn root(root: &'d Value) -> Self {
+        Self { root, value: root }
+    }
+}
+
+impl<'d> SchemaNode<'d> for SchemaValue<'d> {
+    fn value(&self) -> &'d Value {
+        self.value
+    }
+
+    fn inside(&self, value: &'d Value) -> Self {
+        Self { value, ..*self }
+    }
+
+    fn target(&self, reference: &str) -> Option<Self> {
+        resolve(self.root, reference).map(|(_, target)| self.inside(target))
+    }
+}
+
+/// The values of answers that fit a schema, in the order of their depth. Schemas that contain themselves end at a depth, broken ones give
+/// what of them can be understood.
+pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
+    let mut fields = Vec::new();
+    let root = Parts::of(&schema);
+    if !matches!(root.kind(), Some(ValueKind::Object) | None) {
+        fields.push(root.field(String::new(), None));
+    }
+    let mut waiting = VecDeque::from([Waiting { parts: root, pointer: String::new(), holder: None, depth: 0 }]);
+    while let Some(here) = waiting.pop_front() {
+        if here.depth >= MAX_DEPTH {
+            continue;
+        }
+        for inner in here.inner() {
+            if fields.len() >= MAX_FIELDS {
+                return fields;
+            }
+            // An item of a list is told by its list, unless it is one of the values that lists are made of.
+            if !inner.is_item() || inner.parts.properties().next().is_none() && inner.parts.kind().is_some() {
+                fields.push(inner.parts.field(inner.pointer.clone(), inner.holder.clone()));
+            }
+            waiting.push_back(inner.below());
+        }
+    }
+    fields
+}
+
+impl OutputField {
+    /// What a schema says of a value itself, without where that stands.
+    pub fn of_schema<'d>(schema: impl SchemaNode<'d>) -> Self {
+        Parts::of(&schema).field(String::new(), None)
+    }
+}
+
+/// A schema with all that holds beside it.
+#[derive(Debug, Clone)]
+struct Parts<N> {
+    nodes: Vec<N>,
+    /// The last part of the first `$ref` on the way, or the schema's title.
+    name: Option<Arc<str>>,
+    referred: bool,
+}
+
+struct Waiting<N> {
+    parts: Parts<N>,
+    pointer: String,
+    /// The name of the thing whose member it is.
+    holder: Option<Arc<str>>,
+    depth: usize,
+}
+
+impl<'d, N: SchemaNode<'d>> Waiting<N> {
+    fn inner(&self) -> Vec<Self> {
+        let owner = self.parts.name.clone().or_else(|| self.holder.clone());
+        let mut inner: Vec<Self> =
+            self.parts.properties().map(|(name, node)| self.child(name, &node, owner.clone())).collect();
+        if let Some(items) = self.parts.items() {
+            inner.push(self.child("0", &items, owner));
+        }
+        // Schemas that hold together may both have a member; the first says most.
+        let mut seen = HashSet::new();
+        inner.retain(|inner| seen.insert(inner.pointer.clone()));
+        inner
+    }
+
+    fn child(&self, token: &str, node: &N, holder: Option<Arc<str>>) -> Self {
+        let pointer = format!("{}/{}", self.pointer, token.replace('~', "~0").replace('/', "~1"));
+        Self { parts: Parts::of(node), pointer, holder, depth: self.depth + 1 }
+    }
+
+    fn is_item(&self) -> bool {
+        self.pointer.ends_with("/0")
+    }
+
+    /// What is inside belongs to this value, by its name; an item's members belong to the list.
+    fn below(mut self) -> Self {
+        if !self.is_item() {
+            self.holder = self.pointer.rsplit('/').next().map(Arc::from);
+        }
+        self
+    }
+}
+
+impl<'d, N: SchemaNode<'d>> Parts<N> {
+    fn of(node: &N) -> Self {
+        let mut parts = Self { nodes: Vec::new(), name: None, referred: false };
+        let mut waiting = VecDeque::from([node.clone()]);
+        while let Some(node) = waiting.pop_front() {
+            if parts.nodes.len() >= MAX_PARTS {
+                break;
+            }
+            // What leads back to itself says nothing the second time.
+            let is_known = |known: &N| std::ptr::eq(known.value(), node.value());
+            let Some(members) = node.value().as_object().filter(|_| !parts.nodes.iter().any(is_known)) else {
+                continue;
+            };
+            if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                if parts.name.is_none() {
+                    parts.name = reference.rsplit(['/', '#']).next().filter(|name| !name.is_empty()).map(Arc::from);
+                    parts.referred = parts.name.is_some();
+                }
+                waiting.extend(node.target(reference));
+            }
+            for keyword in ["allOf", "anyOf", "oneOf"] {
+                let several = members.get(keyword).and_then(Value::as_array);
+                waiting.extend(several.into_iter().flatten().map(|part| node.inside(part)));
+            }
+            parts.nodes.push(node);
+        }
+        if parts.name.is_none() {
+            parts.name = parts.text("title").map(Arc::from);
+        }
+        parts
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&N, &'d Map<String, Value>)> {
+        self.nodes.iter().filter_map(|node| Some((node, node.value().as_object()?)))
+    }
+
+    fn text(&self, keyword: &str) -> Option<&'d str> {
+        let mut found = self.members().filter_map(|(_, members)| members.get(keyword)?.as_str());
+        found.find(|text| !text.trim().is_empty())
+    }
+
+    fn kind(&self) -> Option<ValueKind> {
+        let mut kinds: Vec<ValueKind> = Vec::new();
+        for (_, members) in self.members() {
+            match members.get("type") {
+                Some(Value::String(name)) => kinds.extend(ValueKind::of_name(name)),
+                Some(Value::Array(names)) => {
+                    kinds.extend(names.iter().filter_map(|name| ValueKind::of_name(name.as_str()?)));
+                }
+                _ if members.get("properties").is_some_and(Value::is_object) => kinds.push(ValueKind::Object),
+                _ if members.get("items").is_some() => kinds.push(ValueKind::Array),
+                _ => {}
+            }
+        }
+        kinds.dedup();
+        match kinds.as_slice() {
+            [kind] => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// What an answer has; what is only written is not among it.
+    fn properties(&self) -> impl Iterator<Item = (&'d str, N)> {
+        self.members().flat_map(|(node, members)| {
+            let properties = members.get("properties").and_then(Value::as_object);
+            let read = properties
+                .into_iter()
+                .flatten()
+                .filter(|(_, schema)| schema.get("writeOnly").and_then(Value::as_bool) != Some(true));
+            read.map(|(name, schema)| (name.as_str(), node.inside(schema)))
+        })
+    }
+
+    fn items(&self) -> Option<N> {
+        self.members()
+            .find_map(|(node, members)| Some(node.inside(members.get("items").filter(|items| items.is_object())?)))
+    }
+
+    fn field(&self, pointer: String, holder: Option<Arc<str>>) -> OutputField {
+        OutputField {
+            pointer,
+            owner: holder,
+            kind: self.kind(),
+            format: self.text("format").map(|format| format.to_ascii_lowercase().into()),
+            values: self.texts("enum", MAX_VALUES),
+            examples: self.examples(),
+            schema: self.name.clone().filter(|_| self.referred),
+            description: shortened(
+                self.text("description").or_else(|| self.text("title")).unwrap_or_default(),
+                MAX_DESCRIPTION_CHARS,
+            )
+            .into(),
+        }
+    }
+
+    fn texts(&self, keyword: &str, limit: usize) -> Arc<[String]> {
+        let lists = self.members().filter_map(|(_, members)| members.get(keyword)?.as_array());
+        lists.flatten().filter_map(scalar_text).take(limit).map(|text| shortened(&text, MAX_VALUE_CHARS)).collect()
+    }
+
+    fn examples(&self) -> Arc<[String]> {
+        let several = self.texts("examples", MAX_EXAMPLES);
+        if !several.is_empty() {
+            return several;
+        }
+        let one = self.members().find_map(|(_, members)| scalar_text(members.get("example")?));
+        one.map(|text| shortened(&text, MAX_VALUE_CHARS)).into_iter().collect()
+    }
+}
+
+fn shortened(text: &str, limit: usize) -> String {
+    text.trim().chars().take(limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pointers(schema: &Value) -> Vec<String> {
+        fields_of(SchemaValue::root(schema)).into_iter().map(|field| field.pointer).collect()
+    }
+
+    #[test]
+    fn the_values_of_an_answer_are_told_by_their_depth_with_what_they_belong_to() {
+        let schema = json!({"type": "object", "properties": {
+            "rooms": {"type": "array", "items": {"$ref": "#/$defs/Room"}}, "total": {"type": "integer"}},
+            "$defs": {"Room": {"type": "object", "properties": {
+                "id": {"type": "string", "format": "UUID", "description": "Its id.", "example": "r1"},
+                "secret": {"type": "string", "writeOnly": true},
+                "kind": {"type": ["string", "null"], "enum": ["small", "large"]}}}}});
+        let fields = fields_of(SchemaValue::root(&schema));
+        let told: Vec<&str> = fields.iter().map(|field| field.pointer.as_str()).collect();
+        assert_eq!(told, ["/rooms", "/total", "/rooms/0/id", "/rooms/0/kind"]);
+        let id = &fields[2];
+        assert_eq!(
+            (id.owner.as_deref(), id.kind, id.format.as_deref()),
+            (Some("Room"), Some(ValueKind::String), Some("uuid"))
+        );
+        assert_eq!((id.description.as_ref(), id.examples.as_ref()), ("Its id.", ["r1".to_owned()].as_slice()));
+        assert_eq!(
+            (fields[3].kind, fields[3].values.as_ref()),
+            (Some(ValueKind::String), ["small".to_owned(), "large".to_owned()].as_slice())
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_no_object_is_a_value_itself() {
+        assert_eq!(pointers(&json!({"type": "string"})), [""]);
+        assert_eq!(pointers(&json!({"type": "array", "items": {"type": "string"}})), ["", "/0"]);
+        assert_eq!(pointers(&json!({"type": "array", "items": {"properties": {"id": {}}}})), ["", "/0/id"]);
+    }
+
+    #[test]
+    fn several_schemas_that_hold_together_are_one() {
+        let schema = json!({"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "integer"}}}],
+            "$defs": {"Base": {"type": "object", "properties": {"a": {"type": "string"}}}}});
+        assert_eq!(pointers(&schema), ["/b", "/a"]);
+    }
+
+    #[test]
+    fn broken_and_endless_schemas_give_what_can_be_understood() {
+        for schema in [json!(null), json!(true), json!([1]), json!({"properties": [1]}), json!({"$ref": "#/nowhere"})] {
+            assert!(pointers(&schema).is_empty(), "{schema}");
+        }
+        assert_eq!(pointers(&json!({"properties": {"a": 1, "b": {"type": 7}}})), ["/a", "/b"]);
+        let endless = json!({"$ref": "#", "properties": {"next": {"$ref": "#"}, "id": {}}});
+        let found = pointers(&endless);
+        assert!(found.len() <= MAX_FIELDS && found.contains(&"/next/next/id".to_owned()));
+        let wide: Map<String, Value> = (0..1000).map(|at| (format!("f{at}"), json!({}))).collect();
+        assert_eq!(pointers(&json!({"properties": wide})).len(), MAX_FIELDS);
+    }
+}

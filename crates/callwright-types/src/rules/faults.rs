@@ -1,0 +1,184 @@
+//! What is done about each fault of the table.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::FaultCode;
+
+/// What is done about a fault, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Nothing: it is not judged, and so does not hold a call up.
+    Off,
+    /// It is noted, and told along where the answer goes back for another fault; the call passes as it is.
+    Advise,
+    /// It is mended where nothing is lost; else as [`Action::Advise`].
+    Repair,
+    /// It is mended where nothing is lost; else the answer goes back to the model.
+    Feedback,
+}
+
+impl Action {
+    /// Value in policy files.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Advise => "advise",
+            Self::Repair => "repair",
+            Self::Feedback => "feedback",
+        }
+    }
+
+    /// May the fault be mended?
+    pub fn mends(self) -> bool {
+        self >= Self::Repair
+    }
+
+    /// Does the fault hold the call up where it is not mended?
+    pub fn blocks(self) -> bool {
+        self == Self::Feedback
+    }
+}
+
+/// The action for each code of the fault table. In files: a mapping from codes (`E3.1`) or names (`parameter_of_other_tool`)
+/// to actions; what is left out has its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultActions([Action; FaultCode::ALL.len()]);
+
+impl FaultActions {
+    /// What is done about `code` where a policy does not say.
+    ///
+    /// Faults that the tool's schema proves go back to the model. Those that only evidence speaks for do not: a wrong alarm
+    /// would cost a right call.
+    pub const fn default_of(code: FaultCode) -> Action {
+        match code {
+            FaultCode::ToolNotRelevant | FaultCode::CallAnnounced => Action::Off,
+            FaultCode::Placeholder | FaultCode::RepeatedCall => Action::Advise,
+            _ => Action::Feedback,
+        }
+    }
+
+    /// What is done about `code`.
+    pub fn of(&self, code: FaultCode) -> Action {
+        self.0.get(code as usize).copied().unwrap_or(Self::default_of(code))
+    }
+
+    /// The same with another action for `code`.
+    #[must_use]
+    pub fn with(mut self, code: FaultCode, action: Action) -> Self {
+        if let Some(place) = self.0.get_mut(code as usize) {
+            *place = action;
+        }
+        self
+    }
+
+    /// For each code, the one of the two actions that does more.
+    #[must_use]
+    pub fn stricter(&self, other: &Self) -> Self {
+        FaultCode::ALL.into_iter().fold(*self, |all, code| all.with(code, self.of(code).max(other.of(code))))
+    }
+}
+
+impl Default for FaultActions {
+    fn default() -> Self {
+        Self(FaultCode::ALL.map(Self::default_of))
+    }
+}
+
+impl Serialize for FaultActions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(FaultCode::ALL.into_iter().map(|code| (code.code(), self.of(code))))
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultActions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ActionsVisitor)
+    }
+}
+
+struct ActionsVisitor;
+
+impl<'de> Visitor<'de> for ActionsVisitor {
+    type Value = FaultActions;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a mapping from fault codes to actions")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FaultActions, A::Error> {
+        let mut said: BTreeMap<FaultCode, Action> = BTreeMap::new();
+        while let Some(Key(code)) = entries.next_key()? {
+            if said.insert(code, entries.next_value()?).is_some() {
+                return Err(A::Error::custom(format!("`{}` and `{}` are the same fault", code.code(), code.name())));
+            }
+        }
+        Ok(said.into_iter().fold(FaultActions::default(), |all, (code, action)| all.with(code, action)))
+    }
+}
+
+/// A code or a name. Its error is that of an unknown field, so that a reader of files can say which one was meant.
+struct Key(FaultCode);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl Visitor<'_> for KeyVisitor {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a fault code")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Key, E> {
+                text.parse().map(Key).map_err(|_| E::unknown_field(text, &FaultCode::WORDS))
+            }
+        }
+        deserializer.deserialize_identifier(KeyVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_own_place() {
+        for (index, code) in FaultCode::ALL.into_iter().enumerate() {
+            assert_eq!(code as usize, index);
+            let changed = FaultActions::default().with(code, Action::Repair);
+            let others = FaultCode::ALL.into_iter().filter(|other| *other != code);
+            assert_eq!(changed.of(code), Action::Repair);
+            assert!(others.clone().all(|other| changed.of(other) == FaultActions::default_of(other)));
+        }
+    }
+
+    #[test]
+    fn codes_and_names_are_read_and_what_is_left_out_has_its_default() {
+        let actions: FaultActions = serde_json::from_str(r#"{"E3.1":"advise","placeholder":"off"}"#).unwrap();
+        assert_eq!(actions.of(FaultCode::ParameterOfOtherTool), Action::Advise);
+        assert_eq!(actions.of(FaultCode::Placeholder), Action::Off);
+        assert_eq!(actions.of(FaultCode::TypeMismatch), Action::Feedback);
+        let written = serde_json::to_string(&actions).unwrap();
+        assert_eq!(serde_json::from_str::<FaultActions>(&written).unwrap(), actions);
+    }
+
+    #[test]
+    fn what_is_no_fault_or_said_twice_is_refused() {
+        for text in [r#"{"E9":"off"}"#, r#"{"E1":"never"}"#, r#"{"E1":"off","no_call":"off"}"#] {
+            assert!(serde_json::from_str::<FaultActions>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_action_does_all_that_a_lesser_one_does() {
+        let all = [Action::Off, Action::Advise, Action::Repair, Action::Feedback];
+        assert!(all.is_sorted());
+        assert_eq!(all.map(Action::mends), [false, false, true, true]);
+        assert_eq!(all.map(Action::blocks), [false, false, false, true]);
+    }
+}

@@ -1,0 +1,265 @@
+//! Which headers go to the upstream, and which come back.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use super::echo::Echo;
+use super::{BuildError, Settings};
+use callwright_types::Secret;
+
+/// Headers that concern one connection alone (RFC 9110, section 7.6.1, and those that proxies in practice strip with them).
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers by which a provider knows its customer: the client's are for the default upstream alone, and for none that has a
+/// key of its own.
+const CREDENTIALS: [&str; 7] =
+    ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
+
+/// Does a provider know its customer by the header of this name?
+pub(super) fn is_credential(name: &str) -> bool {
+    CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Headers that are between the client and this proxy.
+const OWN_PREFIX: &str = "x-callwright-";
+
+/// The headers of requests to one upstream.
+#[derive(Debug)]
+pub(super) struct HeaderRules {
+    /// What the configuration says: replaces what the client sends.
+    configured: HeaderMap,
+    forward_credentials: bool,
+}
+
+impl HeaderRules {
+    /// Reads the rules from the configuration.
+    pub(super) fn build(upstream: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
+        let mut configured = HeaderMap::new();
+        let mut set = |key: &'static str, name: &str, value: &Secret, bearer: bool| -> Result<(), BuildError> {
+            let invalid = |message: String| BuildError::Setting { upstream: upstream.to_owned(), key, message };
+            if value.is_empty() {
+                return Ok(());
+            }
+            let name: HeaderName =
+                name.parse().map_err(|_| invalid(format!("`{name}` is not a header name (RFC 9110, section 5.1)")))?;
+            let text = if bearer { format!("Bearer {}", value.expose()) } else { value.expose().to_owned() };
+            let mut value = HeaderValue::from_str(&text).map_err(|_| {
+                invalid(format!(
+                    "the value of `{name}` has characters that no header may have; is there a line end in it?"
+                ))
+            })?;
+            value.set_sensitive(true);
+            configured.insert(name, value);
+            Ok(())
+        };
+        for (name, value) in &settings.headers {
+            set("headers", name, value, false)?;
+        }
+        set("organization", "openai-organization", &Secret::new(&settings.organization), false)?;
+        set("project", "openai-project", &Secret::new(&settings.project), false)?;
+        let bearer = settings.api_key_header.eq_ignore_ascii_case("authorization");
+        set("api_key", &settings.api_key_header, &settings.api_key, bearer)?;
+        Ok(Self { configured, forward_credentials: is_default && settings.api_key.is_empty() })
+    }
+
+    /// The keys among what the configuration says.
+    pub(super) fn echo(&self) -> Echo {
+        Echo::of(&self.configured)
+    }
+
+    /// The headers of a request that the proxy makes itself: a JSON body, an answer that it can read.
+    pub(super) fn of_chat(&self, client: &HeaderMap) -> HeaderMap {
+        let mut headers = self.of_forward(client);
+        headers.remove(header::CONTENT_LENGTH);
+        headers.remove(header::CONTENT_ENCODING);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers
+    }
+
+    /// The headers of a request that is passed through.
+    pub(super) fn of_forward(&self, client: &HeaderMap) -> HeaderMap {
+        let room = client.len() + self.configured.len() + ADDED_HEADERS;
+        let mut headers = without_hop_by_hop(client, room, |name| {
+            *name != header::HOST
+                && *name != header::EXPECT
+                && (self.forward_credentials || !CREDENTIALS.contains(&name.as_str()))
+        });
+        for (name, value) in &self.configured {
+            headers.insert(name, value.clone());
+        }
+        headers
+    }
+}
+
+/// Headers that a request gets besides the client's and the configured: what its body is, how it is to be answered, the host
+/// and the length that the client writes.
+const ADDED_HEADERS: usize = 4;
+
+/// The headers of an answer, for the client.
+pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> HeaderMap {
+    without_hop_by_hop(upstream, upstream.len() + OWN_HEADERS, |name| {
+        body_is_untouched || *name != header::CONTENT_LENGTH
+    })
+}
+
+/// Headers of the proxy's own that an answer may get.
+const OWN_HEADERS: usize = 4;
+
+/// The headers that `goes_on` lets through, without those of the connection, those that `Connection` names, and the proxy's own.
+/// `room` is how many there may come to be: a map that grows is filled anew.
+fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+    let named: Vec<&str> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(str::trim))
+        .collect();
+    let mut kept = HeaderMap::with_capacity(room);
+    for (name, value) in headers {
+        let text = name.as_str();
+        let stays = HOP_BY_HOP.contains(&text)
+            || text.starts_with(OWN_PREFIX)
+            || named.iter().any(|named| named.eq_ignore_ascii_case(text));
+        if !stays && goes_on(name) {
+            kept.append(name, value.clone());
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(headers: &[(&str, &str)]) -> HeaderMap {
+        let parse =
+            |(name, value): &(&str, &str)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap());
+        headers.iter().map(parse).collect()
+    }
+
+    fn client() -> HeaderMap {
+        map(&[
+            ("authorization", "Bearer client"),
+            ("api-key", "client"),
+            ("openai-organization", "client"),
+            ("openai-project", "client"),
+            ("cookie", "client"),
+            ("user-agent", "sdk"),
+        ])
+    }
+
+    fn rules(settings: &Settings, is_default: bool) -> HeaderRules {
+        HeaderRules::build("u", settings, is_default).unwrap()
+    }
+
+    #[test]
+    fn without_a_key_the_default_upstream_gets_the_clients_credentials() {
+        assert_eq!(rules(&Settings::default(), true).of_forward(&client()), client());
+    }
+
+    #[test]
+    fn other_upstreams_never_get_the_clients_credentials() {
+        let headers = rules(&Settings::default(), false).of_chat(&client());
+        assert!(CREDENTIALS.iter().all(|name| !headers.contains_key(*name)), "{headers:?}");
+        assert_eq!(headers["user-agent"], "sdk");
+    }
+
+    #[test]
+    fn a_configured_key_replaces_all_of_the_clients_credentials() {
+        let settings = Settings { api_key: Secret::new("sk-own"), project: "p".into(), ..Settings::default() };
+        let headers = rules(&settings, true).of_forward(&client());
+        assert_eq!(headers["authorization"], "Bearer sk-own");
+        assert_eq!(headers["openai-project"], "p");
+        assert!(["api-key", "openai-organization", "cookie"].iter().all(|name| !headers.contains_key(*name)));
+        assert!(!format!("{headers:?}").contains("sk-own"));
+    }
+
+    #[test]
+    fn a_key_may_stand_in_a_header_of_its_own() {
+        let settings = Settings { api_key: Secret::new("k"), api_key_header: "api-key".into(), ..Settings::default() };
+        let headers = rules(&settings, true).of_forward(&client());
+        assert_eq!(headers["api-key"], "k");
+        assert!(!headers.contains_key("authorization"));
+    }
+
+    #[test]
+    fn headers_of_the_connection_and_of_the_proxy_go_no_further() {
+        let client = map(&[
+            ("connection", "close, X-Secret-Hop"),
+            ("connection", "te"),
+            ("x-secret-hop", "1"),
+            ("keep-alive", "5"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("proxy-authorization", "Basic x"),
+            ("expect", "100-continue"),
+            ("host", "proxy"),
+            ("x-callwright-session", "s"),
+            ("x-callwright-debug", "true"),
+            ("accept-encoding", "br"),
+            ("x-custom", "kept"),
+            ("x-custom", "twice"),
+        ]);
+        let headers = rules(&Settings::default(), true).of_forward(&client);
+        assert_eq!(headers, map(&[("accept-encoding", "br"), ("x-custom", "kept"), ("x-custom", "twice")]));
+    }
+
+    #[test]
+    fn where_answers_are_judged_they_are_asked_for_unencoded() {
+        let client = map(&[
+            ("accept-encoding", "gzip, br"),
+            ("content-length", "7"),
+            ("content-encoding", "gzip"),
+            ("content-type", "text/plain"),
+        ]);
+        let headers = rules(&Settings::default(), true).of_chat(&client);
+        assert_eq!(headers, map(&[("accept-encoding", "identity"), ("content-type", "application/json")]));
+    }
+
+    #[test]
+    fn configured_headers_replace_the_clients() {
+        let headers = [("User-Agent".to_owned(), Secret::new("own")), ("x-title".to_owned(), Secret::new("t"))].into();
+        let rules = rules(&Settings { headers, ..Settings::default() }, true);
+        let sent = rules.of_forward(&client());
+        assert_eq!(
+            (&sent["user-agent"], &sent["x-title"]),
+            (&HeaderValue::from_static("own"), &HeaderValue::from_static("t"))
+        );
+    }
+
+    #[test]
+    fn settings_that_make_no_header_are_named_without_their_value() {
+        let settings = Settings { api_key: Secret::new("sk-canary\n"), ..Settings::default() };
+        let error = HeaderRules::build("u", &settings, true).unwrap_err().to_string();
+        assert!(error.starts_with("upstreams.u.api_key: ") && !error.contains("canary"), "{error}");
+        let headers = [("no name".to_owned(), Secret::new("x"))].into();
+        let error =
+            HeaderRules::build("u", &Settings { headers, ..Settings::default() }, true).unwrap_err().to_string();
+        assert!(error.starts_with("upstreams.u.headers: `no name`"), "{error}");
+    }
+
+    #[test]
+    fn an_answer_keeps_what_clients_rely_on() {
+        let upstream = map(&[
+            ("retry-after", "7"),
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-request-id", "r"),
+            ("content-length", "10"),
+            ("connection", "keep-alive"),
+        ]);
+        let kept = [("retry-after", "7"), ("x-ratelimit-remaining-requests", "0"), ("x-request-id", "r")];
+        assert_eq!(of_answer(&upstream, false), map(&kept));
+        assert_eq!(of_answer(&upstream, true)["content-length"], "10");
+    }
+}

@@ -1,0 +1,35 @@
+//! The clients for models' providers.
+//!
+//! Owns connections, credentials towards providers, timeouts, retries, the limit of requests at a time and the circuit breaker. Must not
+//! judge or change answers.
+//!
+//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured for every upstream.
+
+mod answer;
+mod body;
+mod circuit;
+mod client;
+mod connection;
+mod connector;
+mod echo;
+mod failure;
+mod gate;
+mod gunzip;
+mod headers;
+mod retry;
+mod settings;
+#[cfg(any(test, feature = "testing"))]
+pub mod test_server;
+mod text_model;
+mod tool_calls;
+mod upstreams;
+
+pub use answer::Answer;
+pub use body::RequestBody;
+pub use client::Upstream;
+pub use gate::Load;
+pub use retry::{Again, Retries, forbid_retry, is_retry_forbidden};
+pub use settings::Settings;
+pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};
+pub use tool_calls::{ModelDelivery, ObservedCalls, ToolCalls};
+pub use upstreams::{BuildError, Upstreams};
