@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes src/embedding/table/vectors.bin: rows for tokens that add up to what a sentence model says of whole texts.
+"""Makes crates/callwright-search/src/embedding/table/vectors.bin: rows for tokens that add up to what a sentence model says of whole texts.
 
     python3 -m venv v && v/bin/pip install -r distil/requirements.txt
     v/bin/python distil/distil.py teach --data DATA --teacher MODEL --work WORK     # minutes to an hour; goes on where it stopped
-    v/bin/python distil/distil.py fit   --data DATA --teacher MODEL --work WORK --out src/embedding/table/vectors.bin
+    v/bin/python distil/distil.py fit   --data DATA --teacher MODEL --work WORK --out crates/callwright-search/src/embedding/table/vectors.bin
 
 DATA    folder with `specs/` (OpenAPI documents) and `retrieval/NAME/{train,tools}.jsonl`
 MODEL   folder with model.onnx, tokenizer.json and config.json of sentence-transformers/all-MiniLM-L6-v2

@@ -1,4 +1,4 @@
-"""The table's file: what src/embedding/table/ reads."""
+"""The table's file: what crates/callwright-search/src/embedding/table/ reads."""
 import hashlib
 import struct
 

@@ -101,7 +101,7 @@ def schemas_in(value) -> list:
 
 def sse_seeds() -> list[bytes]:
     seeds = []
-    for text in literals("src/openai", "tests") + macros("src/openai", "tests"):
+    for text in literals("crates/callwright-openai/src", "tests") + macros("crates/callwright-openai/src", "tests"):
         if text.startswith(b"data") or b"\ndata" in text:
             seeds.append(b"\x01" + text)
         elif isinstance(as_json(text), dict):
@@ -117,7 +117,7 @@ def sse_seeds() -> list[bytes]:
 
 def rescue_seeds() -> list[bytes]:
     seeds = []
-    for text in literals("src/repair", "tests"):
+    for text in literals("crates/callwright-judge/src/repair", "tests"):
         if any(mark in text for mark in (b"{", b"[", b"<", b"(", b"`")):
             # The usual tools, any evidence; and the tools with short names.
             seeds += [b"\x01\x00" + text, b"\x02\x00" + text]
@@ -125,7 +125,7 @@ def rescue_seeds() -> list[bytes]:
 
 
 def scan_seeds() -> list[bytes]:
-    folders = ("src/scanner", "src/repair", "src/feedback", "src/catalog", "tests")
+    folders = ("crates/callwright-judge/src/scanner", "crates/callwright-judge/src/repair", "crates/callwright-judge/src/feedback", "crates/callwright-openapi/src", "tests")
     texts = literals(*folders) + macros(*folders)
     values = [value for value in map(as_json, texts) if value is not None]
     schemas = {json.dumps(schema): None for value in values for schema in schemas_in(value)}
@@ -148,7 +148,7 @@ def scan_seeds() -> list[bytes]:
 def document_seeds() -> list[bytes]:
     # Documents, JSON or YAML, and fragments of them; a fragment is a path item, a schema or a component that a mutation may carry over.
     marks = (b"openapi", b"swagger", b"paths", b"parameters", b"$ref", b"schema")
-    folders = ("src/catalog", "src/executor", "tests")
+    folders = ("crates/callwright-openapi/src", "crates/callwright-executor/src", "tests")
     found = [text for text in literals(*folders) + macros(*folders) if any(mark in text for mark in marks)]
     samples = [path.read_bytes() for path in sorted((ROOT / "openapi").glob("*.yaml"))]
     return samples + found + [text + b"\0" + found[index - 1] for index, text in enumerate(found) if b"$ref" in text]
@@ -156,7 +156,7 @@ def document_seeds() -> list[bytes]:
 
 def request_seeds() -> list[bytes]:
     documents = [seed for seed in document_seeds() if b"paths" in seed and b"\0" not in seed]
-    arguments = [text for text in literals("src/executor", "tests") if text.startswith(b"{") and as_json(text) is not None]
+    arguments = [text for text in literals("crates/callwright-executor/src", "tests") if text.startswith(b"{") and as_json(text) is not None]
     return [
         document + b"\0" + arguments[(index * 31 + offset * 97) % len(arguments)]
         for index, document in enumerate(documents)

@@ -1,13 +1,16 @@
-//! The rules that keep the rooms apart, read from the source text itself.
+//! The rules that the compiler does not check, read from the source text itself.
 //!
-//! [`IMPORTS`] is the table of who may import whom, [`LIBRARIES`] of which room may know which library. Each test lists every line that
-//! breaks its rule as `FILE:LINE: what`. The checker is tested on samples at the end, so that a silent checker is noticed.
+//! Between crates the compiler keeps the borders. Inside the crates of several parts [`PARTS`] says which part may import which, [`LIBRARIES`]
+//! which part may use which library, and [`CYCLES`] how many modules may need one another. Each test lists every line that breaks its rule as
+//! `FILE:LINE: what`. The checker is tested on samples at the end, so that a silent checker is noticed.
 //!
-//! Code under `#[cfg(test)]` (items, inline modules and the files that such a `mod` declares) is free of all of it: a unit test may set its
-//! room up with its real neighbours and read the folder that it runs in. It is still code of its room, so the size rule counts it.
+//! Code under `#[cfg(test)]` (items, inline modules and the files that such a `mod` declares) is free of all of it. It is still code of its
+//! crate, so the size rule counts it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "architecture/cycles.rs"]
+mod cycles;
 #[path = "architecture/paths.rs"]
 mod paths;
 #[path = "architecture/samples.rs"]
@@ -17,261 +20,142 @@ mod sources;
 
 use std::collections::BTreeSet;
 
+use cycles::ModuleGraph;
 use paths::{Scan, Used};
-use sources::{Source, exists, rooms, root_file, sources};
+use sources::{Source, exists, packages, root_file, sources};
 
-/// Who may import whom: a room, and the rooms that it may import besides itself. Written from the lowest level to the highest.
-const IMPORTS: &[(&str, &[&str])] = &[
-    // Shared nouns.
-    ("domain", &[]),
-    // Caches bounded in bytes.
-    ("cache", &[]),
-    // What everything stands on.
-    ("openai", &["domain"]),
-    ("telemetry", &["domain"]),
-    ("store", &["domain"]),
-    ("embedding", &["domain", "openai", "store"]),
-    ("upstream", &["domain", "openai"]),
-    ("watch", &["domain"]),
-    // The working rooms; among them an import points one way.
-    ("policy", &["domain", "watch"]),
-    ("catalog", &["domain"]),
-    ("retrieval", &["cache", "domain", "embedding"]),
-    ("representation", &["domain", "embedding", "openai", "retrieval", "upstream", "watch"]),
-    ("scanner", &["cache", "domain"]),
-    ("repair", &["domain", "scanner", "watch"]),
-    ("feedback", &["domain", "scanner", "watch"]),
-    ("explain", &["domain", "embedding", "retrieval"]),
-    ("executor", &["domain", "catalog", "scanner", "store"]),
-    ("keys", &["domain", "store"]),
-    // A value of a plan is mended as it would be in a call.
-    ("planner", &["domain", "openai", "upstream", "catalog", "embedding", "repair", "retrieval", "scanner", "watch"]),
-    ("experience", &["domain", "embedding", "openai", "retrieval", "upstream"]),
-    ("procedures", &["domain", "embedding", "openai", "retrieval", "upstream"]),
-    // Traces → lessons and procedures, beside the turns.
-    ("learning", &["domain", "embedding", "experience", "openai", "procedures", "store", "telemetry"]),
-    // Work on files instead of requests.
+/// The parts (first modules) of a crate, from the lowest to the highest, and the parts that each of them may import.
+type Parts = &'static [(&'static str, &'static [&'static str])];
+
+/// The crates that have parts.
+const PARTS: &[(&str, Parts)] = &[
+    ("callwright-judge", &[("scanner", &[]), ("repair", &["scanner"]), ("feedback", &["scanner"])]),
+    ("callwright-search", &[("embedding", &[]), ("retrieval", &["embedding"])]),
     (
-        "offline",
-        &[
-            "cache",
-            "domain",
-            "embedding",
-            "experience",
-            "explain",
-            "openai",
-            "planner",
-            "policy",
-            "repair",
-            "representation",
-            "retrieval",
-            "scanner",
-            "store",
-            "upstream",
-        ],
+        "callwright-knowledge",
+        &[("explain", &[]), ("planner", &[]), ("experience", &[]), ("procedures", &[]), ("representation", &[])],
     ),
-    // The way of a request.
     (
-        "pipeline",
+        "callwright",
         &[
-            "cache",
-            "catalog",
-            "domain",
-            "embedding",
-            "executor",
-            "experience",
-            "explain",
-            "feedback",
-            "keys",
-            "openai",
-            "planner",
-            "policy",
-            "procedures",
-            "repair",
-            "representation",
-            "retrieval",
-            "scanner",
-            "store",
-            "telemetry",
-            "upstream",
-        ],
-    ),
-    // `offline` counts what a mode would have done.
-    ("http", &["domain", "keys", "offline", "openai", "pipeline", "store", "telemetry", "upstream"]),
-    // Settings, and only settings, of every room: see `config_nests_settings_and_nothing_else`.
-    (
-        "config",
-        &[
-            "catalog",
-            "domain",
-            "embedding",
-            "executor",
-            "experience",
-            "explain",
-            "feedback",
-            "http",
-            "keys",
-            "learning",
-            "pipeline",
-            "planner",
-            "policy",
-            "procedures",
-            "repair",
-            "representation",
-            "scanner",
-            "store",
-            "telemetry",
-            "upstream",
-        ],
-    ),
-    // It talks HTTP like everyone else; `app` hands it a proxy to talk to.
-    ("demo", &["domain"]),
-    // The composition root.
-    (
-        "app",
-        &[
-            "catalog",
-            "config",
-            "demo",
-            "domain",
-            "embedding",
-            "executor",
-            "experience",
-            "explain",
-            "feedback",
-            "http",
-            "keys",
-            "learning",
-            "openai",
-            "pipeline",
-            "planner",
-            "policy",
-            "procedures",
-            "repair",
-            "representation",
-            "retrieval",
-            "scanner",
-            "store",
-            "telemetry",
-            "upstream",
-            "watch",
-        ],
-    ),
-    // Verbs: what serves goes through `app`, what works offline uses the working rooms.
-    (
-        "cli",
-        &[
-            "app",
-            "catalog",
-            "config",
-            "demo",
-            "domain",
-            "embedding",
-            "experience",
-            "feedback",
-            "keys",
-            "learning",
-            "offline",
-            "planner",
-            "policy",
-            "procedures",
-            "repair",
-            "representation",
-            "store",
-            "upstream",
+            ("keys", &[]),
+            ("pipeline", &["keys"]),
+            ("http", &["keys", "pipeline"]),
+            ("config", &["http", "keys", "pipeline"]),
+            // The composition root.
+            ("app", &["config", "http", "keys", "pipeline"]),
+            ("cli", &["app", "config", "keys"]),
         ],
     ),
 ];
 
-/// Libraries that only some rooms may know.
-const LIBRARIES: &[(&str, &[&str])] = &[
-    ("axum", &["http"]),
-    ("sqlx", &["store"]),
-    ("ring", &["keys", "store"]),
-    ("subtle", &["keys"]),
-    ("prometheus", &["telemetry"]),
-    ("hyper_rustls", &["cli", "upstream"]),
-    ("tokio_rustls", &["http"]),
-    ("x509_cert", &["http"]),
-    ("opentelemetry_proto", &["telemetry"]),
-    ("prost", &["telemetry"]),
-    ("reqwest", &["executor", "embedding", "telemetry"]),
-    ("fastembed", &["embedding"]),
-    ("pulp", &["embedding"]),
-    ("ort", &["embedding"]),
-    ("jsonschema", &["scanner"]),
-    ("moka", &["cache"]),
-    ("notify", &["watch"]),
-    ("minijinja", &["feedback"]),
-    // `repair` reads the tables of notations.
-    ("toml", &["config", "repair"]),
-    ("clap", &["cli"]),
-    ("clap_complete", &["cli"]),
-    ("clap_mangen", &["cli"]),
-    ("indicatif", &["cli"]),
-    ("flate2", &["offline", "upstream"]),
-    ("pulldown_cmark", &["explain"]),
-    ("html5gum", &["explain"]),
-    ("csv", &["explain"]),
+/// Libraries that only some parts of a crate may use.
+const LIBRARIES: &[(&str, &str, &[&str])] = &[
+    ("callwright", "axum", &["http"]),
+    ("callwright", "clap", &["cli"]),
+    ("callwright", "hyper_rustls", &["cli"]),
+    ("callwright", "ring", &["keys"]),
+    ("callwright", "subtle", &["keys"]),
+    ("callwright", "tokio_rustls", &["http"]),
+    ("callwright", "toml", &["config"]),
+    ("callwright", "x509_cert", &["http"]),
+    ("callwright-judge", "jsonschema", &["scanner"]),
+    ("callwright-judge", "minijinja", &["feedback"]),
+    // The tables of notations.
+    ("callwright-judge", "toml", &["repair"]),
+    ("callwright-knowledge", "csv", &["explain"]),
+    ("callwright-knowledge", "html5gum", &["explain"]),
+    ("callwright-knowledge", "pulldown_cmark", &["explain"]),
+    ("callwright-search", "fastembed", &["embedding"]),
+    ("callwright-search", "ort", &["embedding"]),
+    ("callwright-search", "pulp", &["embedding"]),
+    ("callwright-search", "reqwest", &["embedding"]),
 ];
 
-/// Names of the wire format that nobody but its owner spells, and the scripted model, which is on the other end of the wire.
+/// Modules of a crate that may need one another in a circle, at most; two for each crate that is not named.
+const CYCLES: &[(&str, usize)] = &[];
+
+/// Names of the wire format that only its owner spells, and the scripted model, which is on the other end of the wire.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
-const WIRE_ROOMS: &[&str] = &["openai", "demo"];
+const WIRE_PACKAGES: &[&str] = &["callwright-openai", "callwright-demo"];
 /// What models write into their text imitates the wire format, and is no message of it.
-const WIRE_IMITATIONS: &[&str] = &["src/repair/rescue/", "src/repair/wrapper.rs"];
+const WIRE_IMITATIONS: &[&str] =
+    &["crates/callwright-judge/src/repair/rescue/", "crates/callwright-judge/src/repair/wrapper.rs"];
 
-/// Rooms that print for a person.
-const PRINTING_ROOMS: &[&str] = &["cli", "demo"];
+/// Code that prints for a person: a crate, and its part.
+const PRINTING_PARTS: &[(&str, &str)] = &[("callwright", "cli"), ("callwright-demo", "")];
 const PRINTING_MACROS: &[&str] = &["print", "println", "eprint", "eprintln"];
 
 /// Names that say nothing about what is inside.
-const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "types", "helper", "helpers", "manager", "misc"];
+const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "misc"];
+
+/// What configuration needs of other modules besides their settings.
+const CONFIGURATION_ITEMS: &[&str] = &["Secret"];
 
 /// A file is small below this many lines, and nine in ten files are small.
 const SMALL_FILE_LINES: usize = 400;
 
 #[test]
-fn every_import_is_allowed_by_the_table() {
-    let rooms = rooms();
-    let found = sources().iter().flat_map(|source| import_breaks(source, &rooms)).collect();
-    assert_none(found, "imports that the table IMPORTS does not allow");
+fn every_import_of_a_part_is_allowed_by_the_table() {
+    assert_none(sources().iter().flat_map(import_breaks).collect(), "imports that the table PARTS does not allow");
 }
 
 #[test]
-fn the_table_names_every_room_once_and_imports_point_downwards() {
-    let named: Vec<&str> = IMPORTS.iter().map(|(room, _)| *room).collect();
-    let distinct: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
-    assert_eq!(distinct.len(), named.len(), "a room stands twice in IMPORTS");
-    assert_eq!(distinct, rooms(), "IMPORTS and the folders of src/ differ");
-    for (position, (room, imports)) in IMPORTS.iter().enumerate() {
-        for import in *imports {
-            let lower = named.iter().position(|name| name == import);
-            assert!(lower.is_some_and(|lower| lower < position), "`{room}` imports `{import}`, which is not below it");
+fn the_table_names_every_part_once_and_imports_point_downwards() {
+    for (package, parts) in PARTS {
+        let named: Vec<&str> = parts.iter().map(|(part, _)| *part).collect();
+        let distinct: BTreeSet<&str> = named.iter().copied().collect();
+        assert_eq!(distinct.len(), named.len(), "{package}: a part is named twice");
+        let found = sources().iter().filter(|source| source.package == *package);
+        let found: BTreeSet<&str> = found.map(Source::part).filter(|part| !part.is_empty()).collect();
+        assert_eq!(distinct, found, "{package}: the table and the folder differ");
+        for (position, (part, imports)) in parts.iter().enumerate() {
+            for import in *imports {
+                let lower = named.iter().position(|name| name == import);
+                assert!(lower.is_some_and(|lower| lower < position), "`{part}` imports `{import}`, which is not below it");
+            }
         }
     }
 }
 
 #[test]
-fn libraries_stay_in_their_rooms() {
+fn libraries_stay_in_their_parts() {
     let mut found = Vec::new();
     for source in sources() {
-        for (library, owners) in LIBRARIES {
-            if owners.contains(&source.room.as_str()) {
+        for (package, library, parts) in LIBRARIES {
+            if source.package != *package || parts.contains(&source.part()) {
                 continue;
             }
             let uses = source.scan.paths.iter().filter(|used| used.external() == Some(library));
-            found.extend(uses.map(|used| format!("{}: `{library}` belongs to {owners:?}", source.at(used.line))));
+            found.extend(uses.map(|used| format!("{}: `{library}` belongs to {parts:?}", source.at(used.line))));
         }
     }
-    assert_none(found, "libraries outside their rooms");
+    assert_none(found, "libraries outside their parts");
+}
+
+#[test]
+fn modules_do_not_need_one_another_in_a_circle() {
+    let mut found = Vec::new();
+    for package in packages().into_iter().chain(["callwright".to_owned()]) {
+        let most = CYCLES.iter().find(|(name, _)| *name == package).map_or(2, |(_, most)| *most);
+        let graph = ModuleGraph::of_package(sources().iter().filter(|source| source.package == package));
+        let cycles = graph.cycles();
+        let largest = cycles.iter().map(Vec::len).max().unwrap_or(0);
+        let large = cycles.into_iter().filter(|cycle| cycle.len() > most);
+        found.extend(large.map(|cycle| format!("{package}: {} modules: {}", cycle.len(), cycle.join(", "))));
+        // The ceiling falls with what is mended.
+        if most > 2 && largest < most {
+            found.push(format!("{package}: the largest cycle has {largest} modules; lower the ceiling of {most}"));
+        }
+    }
+    assert_none(found, "modules that need one another");
 }
 
 #[test]
 fn only_config_reads_the_environment() {
     let reads = |used: &&Used| used.starts_with(&["std", "env"]) && !used.starts_with(&["std", "env", "args_os"]);
     let mut found = Vec::new();
-    for source in sources().iter().filter(|source| source.room != "config") {
+    for source in sources().iter().filter(|source| source.package != "callwright" || source.part() != "config") {
         found.extend(source.scan.paths.iter().filter(reads).map(|used| format!("{}: std::env", source.at(used.line))));
     }
     assert_none(found, "environment read outside `config`");
@@ -281,7 +165,7 @@ fn only_config_reads_the_environment() {
 fn only_openai_spells_the_wire_format() {
     let mut found = Vec::new();
     let imitates = |source: &Source| WIRE_IMITATIONS.iter().any(|folder| source.path.starts_with(folder));
-    for source in sources().iter().filter(|source| !WIRE_ROOMS.contains(&source.room.as_str()) && !imitates(source)) {
+    for source in sources().iter().filter(|source| !WIRE_PACKAGES.contains(&source.package.as_str()) && !imitates(source)) {
         let spelled = source.scan.literals.iter().filter(|literal| WIRE_NAMES.contains(&literal.text.as_str()));
         found.extend(spelled.map(|literal| format!("{}: {}", source.at(literal.line), literal.text)));
     }
@@ -291,7 +175,10 @@ fn only_openai_spells_the_wire_format() {
 #[test]
 fn only_cli_and_demo_print() {
     let mut found = Vec::new();
-    for source in sources().iter().filter(|source| !PRINTING_ROOMS.contains(&source.room.as_str())) {
+    let prints = |source: &Source| {
+        PRINTING_PARTS.iter().any(|(package, part)| source.package == *package && (part.is_empty() || source.part() == *part))
+    };
+    for source in sources().iter().filter(|source| !prints(source)) {
         let printing = source.scan.macros.iter().filter(|name| PRINTING_MACROS.contains(&name.text.as_str()));
         found.extend(printing.map(|name| format!("{}: {}!", source.at(name.line), name.text)));
     }
@@ -300,16 +187,12 @@ fn only_cli_and_demo_print() {
 
 #[test]
 fn config_nests_settings_and_nothing_else() {
-    let rooms = rooms();
     let mut found = Vec::new();
-    for source in sources().iter().filter(|source| source.room == "config") {
-        let foreign = source.scan.paths.iter().filter(|used| {
-            let item = used.item_of_room(&rooms, &["config", "domain"]);
-            item.is_some_and(|item| !item.ends_with("Settings"))
-        });
+    for source in sources().iter().filter(|source| source.package == "callwright" && source.part() == "config") {
+        let foreign = source.scan.paths.iter().filter(|used| used.is_foreign_item_besides(CONFIGURATION_ITEMS));
         found.extend(foreign.map(|used| format!("{}: {used}", source.at(used.line))));
     }
-    assert_none(found, "`config` uses more of a room than its settings");
+    assert_none(found, "`config` uses more of another module than its settings");
 }
 
 #[test]
@@ -320,10 +203,16 @@ fn names_say_what_is_inside() {
 }
 
 #[test]
-fn every_room_says_what_it_owns_and_must_not_know() {
+fn every_crate_and_part_says_what_it_owns_and_must_not_know() {
     let mut found = Vec::new();
-    for room in rooms() {
-        let path = format!("src/{room}/mod.rs");
+    let of_package = |package: &String| format!("crates/{package}/src/lib.rs");
+    let with_parts: BTreeSet<&str> = PARTS.iter().map(|(package, _)| *package).collect();
+    let mut heads: Vec<String> = packages().iter().filter(|name| !with_parts.contains(name.as_str())).map(of_package).collect();
+    for (package, parts) in PARTS {
+        let folder = if *package == "callwright" { "src".to_owned() } else { format!("crates/{package}/src") };
+        heads.extend(parts.iter().map(|(part, _)| format!("{folder}/{part}/mod.rs")));
+    }
+    for path in heads {
         let head = module_head(&root_file(&path));
         for word in ["owns", "must not"] {
             if !head.contains(word) {
@@ -331,7 +220,7 @@ fn every_room_says_what_it_owns_and_must_not_know() {
             }
         }
     }
-    assert_none(found, "rooms that do not introduce themselves");
+    assert_none(found, "crates and parts that do not introduce themselves");
 }
 
 #[test]
@@ -358,10 +247,11 @@ fn nine_in_ten_files_are_small() {
 }
 
 #[test]
-fn the_architecture_document_names_every_room() {
+fn the_architecture_document_names_every_crate_and_part() {
     let document = root_file("ARCHITECTURE.md");
-    let absent = rooms().into_iter().filter(|room| !document.contains(&format!("`{room}`")));
-    assert_none(absent.collect(), "rooms that ARCHITECTURE.md does not name");
+    let parts = PARTS.iter().flat_map(|(_, parts)| parts.iter().map(|(part, _)| (*part).to_owned()));
+    let absent = packages().into_iter().chain(parts).filter(|name| !document.contains(&format!("`{name}`")));
+    assert_none(absent.collect(), "crates and parts that ARCHITECTURE.md does not name");
 }
 
 #[test]
@@ -370,7 +260,7 @@ fn the_tests_that_documents_name_exist() {
     for document in ["ARCHITECTURE.md", "docs/security.md"] {
         let text = root_file(document);
         let named = text.split('`').skip(1).step_by(2);
-        let named = named.filter(|name| name.starts_with("tests/") || name.starts_with("src/"));
+        let named = named.filter(|name| name.starts_with("tests/") || name.starts_with("src/") || name.starts_with("crates/"));
         for name in named {
             let (file, test) = name.split_once("::").unwrap_or((name, ""));
             if !exists(file) {
@@ -384,26 +274,19 @@ fn the_tests_that_documents_name_exist() {
 }
 
 /// The imports of one file that the table does not allow.
-fn import_breaks(source: &Source, rooms: &BTreeSet<String>) -> Vec<String> {
+fn import_breaks(source: &Source) -> Vec<String> {
+    let Some((_, parts)) = PARTS.iter().find(|(package, _)| *package == source.package) else { return Vec::new() };
+    let Some((_, allowed)) = parts.iter().find(|(part, _)| *part == source.part()) else { return Vec::new() };
     let mut found = Vec::new();
     for used in &source.scan.paths {
-        let Some(target) = used.room(&source.module, source.is_binary()) else { continue };
-        if source.is_binary() {
-            if target != "cli" {
-                found
-                    .push(format!("{}: the binary imports `{target}`; it may only import `cli`", source.at(used.line)));
-            }
-        } else if !rooms.contains(&target) {
-            found.push(format!("{}: `{used}` hides the room that it names", source.at(used.line)));
-        } else if target != source.room && !may_import(&source.room, &target) {
-            found.push(format!("{}: `{}` may not import `{target}` ({used})", source.at(used.line), source.room));
+        let Some(target) = used.part(&source.module) else { continue };
+        if !parts.iter().any(|(part, _)| *part == target) {
+            found.push(format!("{}: `{used}` hides the part that it names", source.at(used.line)));
+        } else if target != source.part() && !allowed.contains(&target.as_str()) {
+            found.push(format!("{}: `{}` may not import `{target}` ({used})", source.at(used.line), source.part()));
         }
     }
     found
-}
-
-fn may_import(room: &str, target: &str) -> bool {
-    IMPORTS.iter().any(|(name, imports)| *name == room && imports.contains(&target))
 }
 
 /// The `//!` text at the beginning of a file, in lower case and on one line.

@@ -14,8 +14,16 @@ pub(crate) struct Scan {
     pub(crate) macros: Vec<Word>,
     /// Literals as they are written; documentation is left out.
     pub(crate) literals: Vec<Word>,
+    /// What `pub use` declarations re-export; these are no uses.
+    pub(crate) reexports: Vec<Reexport>,
     /// Modules that only tests compile and that have files of their own.
     pub(crate) test_modules: Vec<TestModule>,
+}
+
+/// A name that a module re-exports.
+pub(crate) struct Reexport {
+    pub(crate) name: String,
+    pub(crate) path: Used,
 }
 
 /// A path as it is written: `["crate", "http", "Settings"]`; a leading `::` is an empty segment, a glob is `*`.
@@ -39,14 +47,13 @@ pub(crate) struct TestModule {
 }
 
 impl Used {
-    /// The room that the path names from a file of `module`; for a root import that hides it (`crate::*`, `crate::{self}`) the text
-    /// that hides it. `None` for paths of libraries and of plain names.
-    pub(crate) fn room(&self, module: &[String], is_binary: bool) -> Option<String> {
+    /// The part of the crate that the path names from a file of `module`; for a root import that hides it (`crate::*`, `crate::{self}`) the
+    /// text that hides it. `None` for paths of libraries and of plain names.
+    pub(crate) fn part(&self, module: &[String]) -> Option<String> {
         let mut rest = self.segments.iter().map(String::as_str);
         let mut base: Vec<&str> = module.iter().chain(&self.inline).map(String::as_str).collect();
         let mut next = rest.next()?;
         match next {
-            "callwright" if is_binary => return rest.next().map(str::to_owned),
             "crate" => base.clear(),
             "self" | "super" => {}
             _ => return None,
@@ -59,10 +66,34 @@ impl Used {
                 Some(segment) => next = segment,
                 // A module as such, such as the `self` of `use super::{self}`.
                 None if base.is_empty() && self.segments.len() > 1 => return Some(next.to_owned()),
-                None => return base.first().map(|room| (*room).to_owned()),
+                None => return base.first().map(|part| (*part).to_owned()),
             }
         }
         Some(base.first().copied().unwrap_or(next).to_owned())
+    }
+
+    /// The segments from the root of the crate, for a path that begins with `crate`, `self` or `super`, or with one of `children`, the
+    /// modules inside `module`. `None` for paths of libraries and of plain names.
+    pub(crate) fn absolute(&self, module: &[String], children: &BTreeSet<String>) -> Option<Vec<String>> {
+        let mut base: Vec<String> = module.iter().chain(&self.inline).cloned().collect();
+        let mut rest = self.segments.as_slice();
+        match rest.first()?.as_str() {
+            "crate" => {
+                base.clear();
+                rest = &rest[1..];
+            }
+            "self" | "super" => {}
+            first if self.inline.is_empty() && children.contains(first) => {}
+            _ => return None,
+        }
+        while let Some(first @ ("super" | "self")) = rest.first().map(String::as_str) {
+            if first == "super" {
+                base.pop()?;
+            }
+            rest = &rest[1..];
+        }
+        base.extend(rest.iter().filter(|segment| *segment != "self").cloned());
+        Some(base)
     }
 
     /// The library that the path begins with, if it begins with no keyword of the own crate.
@@ -75,12 +106,17 @@ impl Used {
         self.segments.iter().map(String::as_str).take(prefix.len()).eq(prefix.iter().copied())
     }
 
-    /// The item after a room's name, for a path such as `crate::http::Settings` or, where the room was imported, `http::Settings`.
-    pub(crate) fn item_of_room(&self, rooms: &BTreeSet<String>, free: &[&str]) -> Option<&str> {
-        let own = self.segments.iter().map(String::as_str).skip_while(|segment| *segment == "crate");
-        let mut own = own.skip_while(|segment| *segment == "super");
-        let room = own.next()?;
-        (rooms.contains(room) && !free.contains(&room)).then(|| own.next()).flatten()
+    /// Whether the path names an item of another crate of the workspace, or of another part, that is neither a module nor settings nor one
+    /// of these.
+    pub(crate) fn is_foreign_item_besides(&self, items: &[&str]) -> bool {
+        let is_foreign = match self.segments.first().map(String::as_str) {
+            Some("crate") => self.segments.get(1).is_some_and(|part| part != "config"),
+            Some(first) => first.starts_with("callwright_") && first != "callwright_common",
+            None => false,
+        };
+        let is_item = |name: &&String| name.starts_with(char::is_uppercase);
+        let item = self.segments.iter().find(is_item);
+        is_foreign && item.is_some_and(|item| !item.ends_with("Settings") && !items.contains(&item.as_str()))
     }
 }
 
@@ -106,6 +142,7 @@ impl Scan {
             rest = match first {
                 TokenTree::Punct(punct) if punct.as_char() == '#' => self.attribute(rest, inline),
                 TokenTree::Ident(ident) if ident == "mod" => self.module(rest, inline),
+                TokenTree::Ident(ident) if ident == "pub" => self.visible(rest, inline),
                 TokenTree::Ident(_) => self.path(rest, &[], inline),
                 TokenTree::Punct(_) if is_path_separator(rest) => self.path(rest, &[], inline),
                 TokenTree::Group(group) => {
@@ -173,6 +210,31 @@ impl Scan {
         &tokens[1..]
     }
 
+    /// `pub use a::b;` and `pub(crate) use a::{b, c as d};`: what is re-exported. Of another item, its visibility.
+    fn visible<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
+        let mut rest = &tokens[1..];
+        if let Some(TokenTree::Group(group)) = rest.first()
+            && group.delimiter() == Delimiter::Parenthesis
+        {
+            rest = &rest[1..];
+        }
+        match rest.first() {
+            Some(TokenTree::Ident(ident)) if ident == "use" => {}
+            _ => return rest,
+        }
+        let end = rest.iter().position(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';'));
+        let (declaration, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        let mut own = Scan::default();
+        own.path(&declaration[1..], &[], inline);
+        let aliases = aliases(declaration);
+        self.reexports.extend(own.paths.into_iter().map(|path| {
+            let last = path.segments.iter().rev().find(|segment| *segment != "self").cloned().unwrap_or_default();
+            let name = aliases.iter().find(|(original, _)| *original == last).map_or(last, |(_, alias)| alias.clone());
+            Reexport { name, path }
+        }));
+        behind
+    }
+
     /// `a::b::c`, `a::{b, c::d}`, `::a::*` or `name!`.
     fn path<'t>(&mut self, tokens: &'t [TokenTree], prefix: &[String], inline: &[String]) -> &'t [TokenTree] {
         let line = tokens.first().map_or(0, |token| token.span().start().line);
@@ -219,6 +281,13 @@ impl Scan {
             self.path(branch, prefix, inline);
         }
     }
+}
+
+/// The pairs of `name as alias` in a declaration.
+fn aliases(tokens: &[TokenTree]) -> Vec<(String, String)> {
+    let words = flat_words(tokens.iter().cloned().collect());
+    let pairs = words.windows(3).filter(|words| words[1] == "as");
+    pairs.map(|words| (words[0].clone(), words[2].clone())).collect()
 }
 
 /// The brackets of an attribute that `tokens` begin with.

@@ -1,10 +1,13 @@
 //! The checker on samples: what it must find, and what it must not.
 
-use super::sources::Source;
-use super::{import_breaks, rooms};
+use super::cycles::ModuleGraph;
+use super::import_breaks;
+use super::sources::{Source, sources};
+
+const SCANNER: &str = "crates/callwright-judge/src/scanner/faults/sample.rs";
 
 fn breaks(path: &str, text: &str) -> Vec<String> {
-    import_breaks(&Source::new(path, text.to_owned()), &rooms())
+    import_breaks(&Source::new(path, text.to_owned()))
 }
 
 #[track_caller]
@@ -22,75 +25,72 @@ fn assert_allowed(path: &str, text: &str) {
 
 #[test]
 fn an_import_against_the_table_is_found_in_every_way_to_write_it() {
-    let what = "`scanner` may not import `store`";
     for text in [
-        "use crate::store::Store;",
-        "use crate::store;",
-        "use crate::{domain::Call, store::Store};",
-        "use crate::{domain, store};",
-        "use crate::{domain::{Call, Tool}, store::{self, Store}};",
-        "use super::super::super::store::Store;",
-        "pub(crate) use crate::store::*;",
-        "fn f() { crate::store::open() }",
-        "fn f() { vec![crate::store::open()] }",
-        "fn f(x: &dyn crate::store::Traces) {}",
-        "fn f() -> Vec<crate::store::Store> {}",
-        "mod inner { use super::super::super::super::store::Store; }",
-        "macro_rules! m { () => { $crate::store::open() } }",
-        "#[derive(crate::store::Row)] struct S;",
-        "use crate::r#store::Store;",
-        "#[cfg(not(test))] use crate::store::Store;",
+        "use crate::repair::Spoken;",
+        "use crate::repair;",
+        "use crate::{feedback::Templates, repair::Spoken};",
+        "use crate::{scanner, repair};",
+        "use super::super::super::repair::Spoken;",
+        "pub(crate) fn f() { crate::repair::judge() }",
+        "fn f() { vec![crate::repair::judge()] }",
+        "fn f(x: &dyn crate::repair::Judge) {}",
+        "fn f() -> Vec<crate::repair::Spoken> {}",
+        "mod inner { use super::super::super::super::repair::Spoken; }",
+        "macro_rules! m { () => { $crate::repair::judge() } }",
+        "#[derive(crate::repair::Row)] struct S;",
+        "use crate::r#repair::Spoken;",
+        "#[cfg(not(test))] use crate::repair::Spoken;",
     ] {
-        let found = breaks("src/scanner/faults/sample.rs", text);
-        let at = format!("src/scanner/faults/sample.rs:1: {what}");
+        let found = breaks(SCANNER, text);
+        let at = format!("{SCANNER}:1: `scanner` may not import ");
         assert!(!found.is_empty() && found.iter().all(|found| found.starts_with(&at)), "{text}\nfound {found:?}");
     }
 }
 
 #[test]
-fn the_line_and_both_rooms_are_named() {
-    let text = "//! Doc.\n\nuse crate::domain::Call;\nuse crate::{\n    domain::Tool,\n    http::Settings,\n};\n";
-    assert_found("src/policy/sample.rs", text, 6, "`policy` may not import `http`");
+fn the_line_and_both_parts_are_named() {
+    let text = "//! Doc.\n\nuse callwright_types::Call;\nuse crate::{\n    keys::KeyMode,\n    http::Settings,\n};\n";
+    assert_found("src/pipeline/sample.rs", text, 6, "`pipeline` may not import `http`");
 }
 
 #[test]
 fn allowed_imports_and_own_modules_are_no_break() {
+    assert_allowed(SCANNER, "use callwright_types::{Call, Tool};\nuse super::{rules, table::Table};");
     assert_allowed(
-        "src/scanner/faults/sample.rs",
-        "use crate::domain::{Call, Tool};\nuse super::{rules, table::Table};",
+        "crates/callwright-judge/src/scanner/mod.rs",
+        "mod faults; use self::faults::x; use crate::scanner::faults::y;",
     );
-    assert_allowed("src/scanner/mod.rs", "mod faults; use self::faults::x; use crate::scanner::faults::y;");
-    assert_allowed("src/executor/mod.rs", "use super::catalog::Operation; use crate::scanner::CheckedCall;");
-    assert_allowed("src/scanner/sample.rs", "mod inner { use super::super::rules; use super::Table; }");
+    assert_allowed("crates/callwright-judge/src/repair/mod.rs", "use super::scanner::Toolset; use crate::scanner::Call;");
+    assert_allowed("crates/callwright-executor/src/sample.rs", "use crate::request::Request; use callwright_store::Store;");
 }
 
 #[test]
-fn libraries_and_visibility_are_no_imports_of_rooms() {
-    // The library `http` has the name of a room.
-    assert_allowed("src/policy/sample.rs", "use http::HeaderMap; fn f(h: ::http::Method) {}");
-    assert_allowed("src/policy/sample.rs", "pub(crate) struct S { pub(super) a: u8, pub(in crate::policy) b: u8 }");
+fn libraries_and_visibility_are_no_imports_of_parts() {
+    // The library `http` has the name of a part.
+    assert_allowed("src/pipeline/sample.rs", "use http::HeaderMap; fn f(h: ::http::Method) {}");
+    assert_allowed("src/keys/sample.rs", "pub(crate) struct S { pub(super) a: u8, pub(in crate::keys) b: u8 }");
 }
 
 #[test]
 fn comments_and_strings_are_no_code() {
     assert_allowed(
-        "src/scanner/sample.rs",
-        "//! [`crate::store::Store`]\n/// See [`crate::store`].\nfn f() { /* crate::store::x */ g(\"crate::store::x\", r#\"crate::store\"#) }",
+        SCANNER,
+        "//! [`crate::repair::Spoken`]\n/// See [`crate::repair`].\nfn f() { /* crate::repair::x */ g(\"crate::repair::x\", r#\"crate::repair\"#) }",
     );
 }
 
 #[test]
 fn test_code_is_free() {
     assert_allowed(
-        "src/scanner/sample.rs",
-        "#[cfg(test)]\nmod tests { use crate::store::Store; }\n#[cfg(test)] use crate::store::Store;\n\
-         #[cfg(test)]\n#[allow(dead_code)]\nfn f() -> crate::store::Store { todo() }",
+        SCANNER,
+        "#[cfg(test)]\nmod tests { use crate::repair::Spoken; }\n#[cfg(test)] use crate::repair::Spoken;\n\
+         #[cfg(test)]\n#[allow(dead_code)]\nfn f() -> crate::repair::Spoken { todo() }",
     );
     assert_found(
-        "src/scanner/sample.rs",
-        "#[cfg(test)]\nmod tests { use crate::store::Store; }\nuse crate::store::Store;",
+        SCANNER,
+        "#[cfg(test)]\nmod tests { use crate::repair::Spoken; }\nuse crate::repair::Spoken;",
         3,
-        "`scanner` may not import `store`",
+        "`scanner` may not import `repair`",
     );
 }
 
@@ -99,22 +99,15 @@ fn files_of_test_modules_are_known() {
     let source = Source::new("src/config/load.rs", "#[cfg(test)]\n#[path = \"load_tests.rs\"]\nmod tests;".to_owned());
     let module = &source.scan.test_modules[0];
     assert_eq!((module.name.as_str(), module.file.as_deref()), ("tests", Some("load_tests.rs")));
-    let found = super::sources::sources();
-    assert!(found.iter().any(|source| source.path == "src/config/load.rs"));
-    assert!(!found.iter().any(|source| source.path == "src/config/load_tests.rs"));
+    assert!(sources().iter().any(|source| source.path == "src/config/load.rs"));
+    assert!(!sources().iter().any(|source| source.path == "src/config/load_tests.rs"));
 }
 
 #[test]
-fn imports_that_hide_their_room_are_found() {
+fn imports_that_hide_their_part_are_found() {
     assert_found("src/pipeline/sample.rs", "use crate::*;", 1, "`crate::*` hides");
     assert_found("src/pipeline/mod.rs", "use super::*;", 1, "`super::*` hides");
     assert_found("src/pipeline/sample.rs", "use crate::{self as root};", 1, "`crate::self` hides");
-}
-
-#[test]
-fn the_binary_sees_the_command_line_alone() {
-    assert_found("src/main.rs", "fn main() { callwright::app::run() }", 1, "the binary imports `app`");
-    assert_allowed("src/main.rs", "fn main() { callwright::cli::run(std::env::args_os()); }");
 }
 
 #[test]
@@ -125,4 +118,32 @@ fn macros_literals_and_library_paths_are_seen() {
     assert_eq!(scan.literals.iter().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["\"choices\"", "\"x\""]);
     assert_eq!(scan.paths.iter().filter(|used| used.starts_with(&["std", "env"])).count(), 2);
     assert!(scan.paths.iter().any(|used| used.external() == Some("anstream")));
+}
+
+fn cycles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let sources: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, (*text).to_owned())).collect();
+    ModuleGraph::of_package(sources.iter()).cycles()
+}
+
+#[test]
+fn a_cycle_is_found_through_other_modules_and_re_exports() {
+    let files = [
+        ("src/a/mod.rs", "mod one; mod two; mod three; pub use two::Two;"),
+        ("src/a/one.rs", "use super::Two;"),
+        ("src/a/two.rs", "use super::three::Three;"),
+        ("src/a/three.rs", "fn f() { super::one::f() }"),
+    ];
+    assert_eq!(cycles(&files), [["a::one", "a::three", "a::two"]], "the module that only re-exports is no part of it");
+}
+
+#[test]
+fn modules_that_use_one_another_in_one_direction_are_no_cycle() {
+    let files = [
+        ("src/a/mod.rs", "mod one; mod two; pub use one::{One, Other as Renamed}; fn f() { one::f() }"),
+        ("src/a/one.rs", "pub struct One;"),
+        ("src/a/two.rs", "use super::{One, Renamed};\n#[cfg(test)] mod tests { use super::super::f; }"),
+    ];
+    assert!(cycles(&files).is_empty(), "{:?}", cycles(&files));
+    let two_ways = [("src/a.rs", "use crate::b::B;"), ("src/b.rs", "use crate::a::A;")];
+    assert_eq!(cycles(&two_ways), [["a", "b"]]);
 }

@@ -1,4 +1,4 @@
-//! The files of `src/`, each with its place in the module tree.
+//! The source files of every crate, each with its place in the module tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use super::{Scan, paths};
 pub(crate) struct Source {
     /// Path from the repository's root, with `/`.
     pub(crate) path: String,
+    /// Its crate, such as `callwright-judge`.
+    pub(crate) package: String,
     /// Its module, from the crate's root: `["scanner", "faults", "constraint"]`; empty for `lib.rs` and `main.rs`.
     pub(crate) module: Vec<String>,
-    /// Its room; empty for `lib.rs` and `main.rs`.
-    pub(crate) room: String,
     /// The text.
     pub(crate) text: String,
     /// What it uses outside of test code.
@@ -24,10 +24,12 @@ pub(crate) struct Source {
 impl Source {
     /// A file at `path` (from the repository's root) with this text.
     pub(crate) fn new(path: &str, text: String) -> Self {
-        let module = module_of(path);
-        let room = module.first().cloned().unwrap_or_default();
+        let (package, inner) = match path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) {
+            Some((package, inner)) => (package, inner),
+            None => ("callwright", path.trim_start_matches("src/")),
+        };
         let scan = paths::scan(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
-        Self { path: path.to_owned(), module, room, text, scan }
+        Self { path: path.to_owned(), package: package.to_owned(), module: module_of(inner), text, scan }
     }
 
     /// `FILE:LINE`, as editors understand it.
@@ -35,13 +37,13 @@ impl Source {
         format!("{}:{line}", self.path)
     }
 
-    /// Is it the binary, which sees the rooms from outside?
-    pub(crate) fn is_binary(&self) -> bool {
-        self.path == "src/main.rs"
+    /// The first module below the crate's root; empty for the root.
+    pub(crate) fn part(&self) -> &str {
+        self.module.first().map_or("", String::as_str)
     }
 }
 
-/// Every file of `src/` but those that only tests compile.
+/// Every source file but those that only tests compile.
 pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
     &SOURCES
@@ -50,16 +52,19 @@ pub(crate) fn sources() -> &'static [Source] {
 fn read_sources() -> Vec<Source> {
     let mut paths = Vec::new();
     collect(&root().join("src"), &mut paths);
+    for package in packages() {
+        collect(&root().join("crates").join(package).join("src"), &mut paths);
+    }
     let all: BTreeMap<String, Source> =
         paths.into_iter().map(|path| (path.clone(), Source::new(&path, root_file(&path)))).collect();
     let tests: BTreeSet<String> = all.values().flat_map(test_files).collect();
     all.into_values().filter(|source| !tests.iter().any(|test| is_below(&source.path, test))).collect()
 }
 
-/// The rooms: the folders of `src/`.
-pub(crate) fn rooms() -> BTreeSet<String> {
-    let entries = fs::read_dir(root().join("src")).unwrap().map(|entry| entry.unwrap());
-    entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().into_string().unwrap()).collect()
+/// The crates below `crates/`.
+pub(crate) fn packages() -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
 /// A file of the repository.
@@ -89,9 +94,9 @@ fn collect(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// `src/a/b.rs` and `src/a/b/mod.rs` are `crate::a::b`.
-fn module_of(path: &str) -> Vec<String> {
-    let inner = path.trim_start_matches("src/").trim_end_matches(".rs");
+/// `a/b.rs` and `a/b/mod.rs` below a crate's `src/` are `crate::a::b`.
+fn module_of(inner: &str) -> Vec<String> {
+    let inner = inner.trim_end_matches(".rs");
     let mut module: Vec<String> = inner.split('/').map(str::to_owned).collect();
     if module.last().is_some_and(|last| last == "mod" || (module.len() == 1 && (last == "lib" || last == "main"))) {
         module.pop();

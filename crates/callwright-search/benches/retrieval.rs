@@ -190,7 +190,7 @@ fn phrase(text: &str, share: f64, random: &mut fastrand::Rng) -> String {
 
 fn documented() -> Option<Vec<Toolset>> {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+    let shared = shared.unwrap_or_else(|| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("../shared"));
     let specs = shared.join("data/specs");
     if !specs.is_dir() {
         return None;

@@ -159,7 +159,7 @@ fn alike(operations: usize) -> Built {
 
 fn specs() -> Option<PathBuf> {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+    let shared = shared.unwrap_or_else(|| Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("../shared"));
     Some(shared.join("data/specs")).filter(|specs| specs.is_dir())
 }
 
