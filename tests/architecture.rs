@@ -112,7 +112,10 @@ fn the_table_names_every_part_once_and_imports_point_downwards() {
         for (position, (part, imports)) in parts.iter().enumerate() {
             for import in *imports {
                 let lower = named.iter().position(|name| name == import);
-                assert!(lower.is_some_and(|lower| lower < position), "`{part}` imports `{import}`, which is not below it");
+                assert!(
+                    lower.is_some_and(|lower| lower < position),
+                    "`{part}` imports `{import}`, which is not below it"
+                );
             }
         }
     }
@@ -165,7 +168,9 @@ fn only_config_reads_the_environment() {
 fn only_openai_spells_the_wire_format() {
     let mut found = Vec::new();
     let imitates = |source: &Source| WIRE_IMITATIONS.iter().any(|folder| source.path.starts_with(folder));
-    for source in sources().iter().filter(|source| !WIRE_PACKAGES.contains(&source.package.as_str()) && !imitates(source)) {
+    for source in
+        sources().iter().filter(|source| !WIRE_PACKAGES.contains(&source.package.as_str()) && !imitates(source))
+    {
         let spelled = source.scan.literals.iter().filter(|literal| WIRE_NAMES.contains(&literal.text.as_str()));
         found.extend(spelled.map(|literal| format!("{}: {}", source.at(literal.line), literal.text)));
     }
@@ -176,7 +181,9 @@ fn only_openai_spells_the_wire_format() {
 fn only_cli_and_demo_print() {
     let mut found = Vec::new();
     let prints = |source: &Source| {
-        PRINTING_PARTS.iter().any(|(package, part)| source.package == *package && (part.is_empty() || source.part() == *part))
+        PRINTING_PARTS
+            .iter()
+            .any(|(package, part)| source.package == *package && (part.is_empty() || source.part() == *part))
     };
     for source in sources().iter().filter(|source| !prints(source)) {
         let printing = source.scan.macros.iter().filter(|name| PRINTING_MACROS.contains(&name.text.as_str()));
@@ -207,7 +214,8 @@ fn every_crate_and_part_says_what_it_owns_and_must_not_know() {
     let mut found = Vec::new();
     let of_package = |package: &String| format!("crates/{package}/src/lib.rs");
     let with_parts: BTreeSet<&str> = PARTS.iter().map(|(package, _)| *package).collect();
-    let mut heads: Vec<String> = packages().iter().filter(|name| !with_parts.contains(name.as_str())).map(of_package).collect();
+    let mut heads: Vec<String> =
+        packages().iter().filter(|name| !with_parts.contains(name.as_str())).map(of_package).collect();
     for (package, parts) in PARTS {
         let folder = if *package == "callwright" { "src".to_owned() } else { format!("crates/{package}/src") };
         heads.extend(parts.iter().map(|(part, _)| format!("{folder}/{part}/mod.rs")));
@@ -260,7 +268,8 @@ fn the_tests_that_documents_name_exist() {
     for document in ["ARCHITECTURE.md", "docs/security.md"] {
         let text = root_file(document);
         let named = text.split('`').skip(1).step_by(2);
-        let named = named.filter(|name| name.starts_with("tests/") || name.starts_with("src/") || name.starts_with("crates/"));
+        let named =
+            named.filter(|name| name.starts_with("tests/") || name.starts_with("src/") || name.starts_with("crates/"));
         for name in named {
             let (file, test) = name.split_once("::").unwrap_or((name, ""));
             if !exists(file) {

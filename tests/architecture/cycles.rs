@@ -65,7 +65,8 @@ impl ModuleGraph {
             if seen.contains(module) || !reached[module].contains(module) {
                 continue;
             }
-            let cycle: Vec<&Module> = reached[module].iter().copied().filter(|other| reached[other].contains(module)).collect();
+            let cycle: Vec<&Module> =
+                reached[module].iter().copied().filter(|other| reached[other].contains(module)).collect();
             seen.extend(cycle.iter().copied());
             if cycle.len() > 1 {
                 cycles.push(cycle.into_iter().map(|module| module.join("::")).collect());

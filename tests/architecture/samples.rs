@@ -60,8 +60,14 @@ fn allowed_imports_and_own_modules_are_no_break() {
         "crates/callwright-judge/src/scanner/mod.rs",
         "mod faults; use self::faults::x; use crate::scanner::faults::y;",
     );
-    assert_allowed("crates/callwright-judge/src/repair/mod.rs", "use super::scanner::Toolset; use crate::scanner::Call;");
-    assert_allowed("crates/callwright-executor/src/sample.rs", "use crate::request::Request; use callwright_store::Store;");
+    assert_allowed(
+        "crates/callwright-judge/src/repair/mod.rs",
+        "use super::scanner::Toolset; use crate::scanner::Call;",
+    );
+    assert_allowed(
+        "crates/callwright-executor/src/sample.rs",
+        "use crate::request::Request; use callwright_store::Store;",
+    );
 }
 
 #[test]

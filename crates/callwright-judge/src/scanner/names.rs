@@ -20,11 +20,21 @@ pub fn fold(name: &str) -> String {
 /// Marks between a namespace and a name.
 const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
 
+/// Bytes up to the end of the last namespace mark.
+fn last_mark_end(name: &str) -> Option<usize> {
+    let bytes = name.as_bytes();
+    let is_mark_end = |at: &usize| match bytes.get(*at) {
+        Some(b'.' | b':' | b'/') => true,
+        Some(b'_') => at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'_'),
+        _ => false,
+    };
+    (0..bytes.len()).rev().find(is_mark_end).map(|at| at + 1)
+}
+
 /// The part of a tool's name behind its namespace: `login` of `user.login`, `user::login`, `user/login`, `mcp__user__login`.
 /// `None` for a name without a namespace.
 pub fn without_namespace(name: &str) -> Option<&str> {
-    let start = NAMESPACE_MARKS.iter().filter_map(|mark| name.rfind(mark).map(|at| at + mark.len())).max()?;
-    name.get(start..).filter(|rest| !rest.is_empty())
+    name.get(last_mark_end(name)?..).filter(|rest| !rest.is_empty())
 }
 
 /// The parts of a tool's name behind each of its namespaces but the last: `user__login` of `mcp__user__login`.

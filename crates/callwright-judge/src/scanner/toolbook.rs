@@ -26,8 +26,19 @@ pub struct Toolbook {
 /// Tools that are listed for a parameter's name: those that a message names, and the called tool itself.
 const MAX_OWNERS: usize = 8;
 
-/// Tools by their folded names: in full, without the namespace, and without the outer one of several namespaces.
-type FoldedNames = [HashMap<String, Vec<usize>>; 3];
+/// Tools by a folded name.
+type FoldedNames = HashMap<String, SameName>;
+
+/// The tools that have a folded name.
+#[derive(Debug, Clone, Default)]
+struct SameName {
+    /// As their full name.
+    full: Vec<usize>,
+    /// As their name without its namespace.
+    bare: Vec<usize>,
+    /// As their name without the outer one of several namespaces.
+    partly: Vec<usize>,
+}
 
 impl Toolbook {
     /// Compiles `tools`, each schema when it is first needed: of hundreds of tools few are called. Of several tools with one name the first
@@ -96,21 +107,16 @@ impl Toolbook {
     }
 
     fn same_name(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
-        let [full, bare, partly] = self.folded.get_or_init(|| self.fold_names());
-        let same = |table: &HashMap<String, Vec<usize>>, name: &str| -> Vec<&Arc<CompiledTool>> {
-            let key = names::fold(name);
-            let found = if key.is_empty() { None } else { table.get(&key) };
-            found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
-        };
-        let mut found = same(full, name);
+        let folded = self.folded.get_or_init(|| self.fold_names());
+        let same = |name: &str| folded.get(&names::fold(name));
+        let of_name = same(name);
+        let of_bare_name = || names::without_namespace(name).and_then(same).map(|same| &same.full);
         // `server.tool` is `mcp__server__tool` rather than another server's `tool`.
-        if found.is_empty() {
-            found = same(partly, name);
-        }
-        if found.is_empty() {
-            found = names::without_namespace(name).map_or_else(Vec::new, |bare_name| same(full, bare_name));
-        }
-        if found.is_empty() { same(bare, name) } else { found }
+        let found = of_name.map(|same| &same.full).filter(|found| !found.is_empty());
+        let found = found.or_else(|| of_name.map(|same| &same.partly).filter(|found| !found.is_empty()));
+        let found = found.or_else(|| of_bare_name().filter(|found| !found.is_empty()));
+        let found = found.or_else(|| of_name.map(|same| &same.bare));
+        found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
     }
 
     /// The `limit` tools whose names are most similar to `name`, best first.
@@ -139,20 +145,21 @@ impl Toolbook {
     }
 
     fn fold_names(&self) -> FoldedNames {
-        let mut tables = FoldedNames::default();
-        let [full, bare, partly] = &mut tables;
+        let mut folded = FoldedNames::default();
         for (index, tool) in self.tools.iter().enumerate() {
-            full.entry(names::fold(tool.name())).or_default().push(index);
+            folded.entry(names::fold(tool.name())).or_default().full.push(index);
             if let Some(name) = names::without_namespace(tool.name()) {
-                bare.entry(names::fold(name)).or_default().push(index);
+                folded.entry(names::fold(name)).or_default().bare.push(index);
             }
             let mut suffixes: Vec<String> = names::partly_qualified(tool.name()).map(names::fold).collect();
             suffixes.dedup();
             for suffix in suffixes {
-                partly.entry(suffix).or_default().push(index);
+                folded.entry(suffix).or_default().partly.push(index);
             }
         }
-        tables
+        // A name without letters and digits is like no other.
+        folded.remove("");
+        folded
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn value<'a>(
     let mut only = None;
     let mut count = 0usize;
     let mut seen = rest.len();
-    for (at, _) in rest.match_indices(&close) {
+    for at in memchr::memmem::find_iter(rest.as_bytes(), &close) {
         let behind = rest.get(at + close.len()..)?;
         if within.continues(behind) {
             found = Some(at);
@@ -134,8 +134,12 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
     if let Some(next) = within.next {
         return next_key(inner, next, within, taken);
     }
+    let begin = format!("\n<{full}");
+    if memchr::memmem::find(inner.as_bytes(), begin.as_bytes()).is_none() {
+        return Sibling::None;
+    }
     for sign in ["=", " name="] {
-        let start = format!("\n<{full}{sign}");
+        let start = format!("{begin}{sign}");
         let Some(at) = inner.find(&start) else { continue };
         let key = inner.get(at + 1..).and_then(tag::start).and_then(|tag| tag.value);
         let is_new = key

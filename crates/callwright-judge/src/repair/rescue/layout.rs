@@ -354,7 +354,8 @@ impl<'a> Walk<'a, '_> {
             info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter))).unwrap_or(info.len());
         // What follows the marker directly may be the content: ```f(a=1)```, or the name of the tool whose arguments it holds.
         let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('))
-            || info.get(..word).is_some_and(|name| offered(name, self.toolbook).is_some())
+            || statement::may_be_named_object(self.text.get(after + word..).unwrap_or_default())
+                && info.get(..word).is_some_and(|name| offered(name, self.toolbook).is_some())
                 && statement::is_named_object(self.slice(after..self.text.len()), self.toolbook);
         self.at = if is_content { after } else { (after + word).min(line_end) };
         if self.slice(self.at..line_end).trim().is_empty() {

@@ -12,16 +12,20 @@ const MAX_HEAD: usize = 192;
 /// Whether such a call may begin with `rest`.
 pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
+    let line = memchr::memchr(b'\n', head.as_bytes()).and_then(|end| head.get(..end)).unwrap_or(head);
     // Of nearly all lines this is all that is looked at.
-    if memchr::memchr2(b'>', b'=', head.as_bytes()).is_none() {
+    if memchr::memchr2(b'>', b'=', line.as_bytes()).is_none() {
         return false;
     }
-    let line = head.split('\n').next().unwrap_or_default();
     match line.split_once('>') {
         Some((path, _)) if path_of(path, toolbook).is_some() => return true,
         _ => {}
     }
+    // An argument's name is followed by its sign directly, which most assignments of programs are not.
     let Some((before, _)) = line.split_once('=') else { return false };
+    if before.ends_with(char::is_whitespace) {
+        return false;
+    }
     let mut words = before.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (Some(name), Some(key), None) => {

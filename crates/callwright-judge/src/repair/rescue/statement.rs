@@ -72,7 +72,7 @@ pub(super) fn is_shell(line: &str) -> bool {
 
 /// Passes over tokens of chat templates that leaked into the text, `<|assistant|>`, `[control_130]`, and tags of shells.
 fn special_tokens(mut line: &str) -> &str {
-    loop {
+    while line.starts_with(['<', '[']) {
         let token = |open: &str, close: &str| {
             let rest = line.strip_prefix(open)?;
             let end = rest.find(close)?;
@@ -89,6 +89,7 @@ fn special_tokens(mut line: &str) -> &str {
             None => return line,
         }
     }
+    line
 }
 
 /// Bytes of `name = `, `const name = ` or `name: Type = `.
@@ -104,7 +105,7 @@ fn assignment(line: &str) -> Option<usize> {
 /// Bytes up to what stands behind a colon, where that may be a call.
 fn label(line: &str) -> Option<usize> {
     let head = line.bytes().take(MAX_LABEL).position(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
-    let colon = line.get(..head)?.rfind(": ")?;
+    let colon = line.as_bytes().get(..head)?.windows(2).rposition(|window| window == b": ")?;
     let rest = line.get(colon + 2..)?;
     Some(line.len() - rest.trim_start_matches([' ', '`', '*']).len())
 }
@@ -149,6 +150,13 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<
     }
     reader.go(start);
     plain::read(reader, toolbook).map(|calls| (calls, "plain"))
+}
+
+/// Whether an object, its fence, a comment or the stand-in of ChatGLM may follow a name: what [`is_named_object`] needs, without a look at the name.
+pub(super) fn may_be_named_object(behind_name: &str) -> bool {
+    let behind = behind_name.trim_start();
+    let behind = behind.strip_prefix(':').map_or(behind, str::trim_start);
+    behind.starts_with(['{', '`', '#', '/']) || behind.starts_with(body::STAND_IN)
 }
 
 /// Whether `rest` is a tool's name and an object with arguments of that tool, or with none where it needs none.

@@ -215,28 +215,39 @@ pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<Kind>) -> bool) -
 
 /// Bytes of a name with its namespace: letters, and bars with the blanks around them.
 fn head(inner: &str) -> usize {
-    let is_bar = |letter: char| matches!(letter, '|' | '｜');
     let mut length = 0;
     let mut after_bar = true;
-    let mut rest = inner;
-    while let Some(letter) = rest.chars().next().filter(|_| length < MAX_HEAD) {
-        let blanks = rest.len() - rest.trim_start_matches(' ').len();
-        if blanks > 0 {
-            let behind = rest.get(blanks..).unwrap_or_default();
-            if !(after_bar || behind.starts_with(is_bar)) {
-                break;
+    while let Some(byte) = inner.as_bytes().get(length).filter(|_| length < MAX_HEAD) {
+        match byte {
+            b'_' | b'-' | b':' | b'.' => {
+                after_bar = false;
+                length += 1;
             }
-            length += blanks;
-            rest = behind;
-        } else if is_bar(letter) || letter.is_alphanumeric() || "_-:.".contains(letter) {
-            after_bar = is_bar(letter);
-            length += letter.len_utf8();
-            rest = rest.get(letter.len_utf8()..).unwrap_or_default();
-        } else {
-            break;
+            byte if byte.is_ascii_alphanumeric() => {
+                after_bar = false;
+                length += 1;
+            }
+            b' ' => {
+                let rest = inner.get(length..).unwrap_or_default();
+                let behind = rest.trim_start_matches(' ');
+                if !(after_bar || behind.starts_with(is_bar)) {
+                    break;
+                }
+                length += rest.len() - behind.len();
+            }
+            _ => {
+                let letter = inner.get(length..).and_then(|rest| rest.chars().next());
+                let Some(letter) = letter.filter(|letter| is_bar(*letter) || letter.is_alphanumeric()) else { break };
+                after_bar = is_bar(letter);
+                length += letter.len_utf8();
+            }
         }
     }
     length
+}
+
+fn is_bar(letter: char) -> bool {
+    matches!(letter, '|' | '｜')
 }
 
 /// The name within a head, and its role: its last part, or the part before a suffix where that part holds calls.
@@ -283,7 +294,8 @@ fn attribute_value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
 /// What stands behind the name of an attribute. Most tags have no attributes, so that nothing is looked for.
 fn behind<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     memchr::memchr(b'=', attributes.as_bytes())?;
-    let at = memchr::memmem::find(attributes.as_bytes(), name.as_bytes())?;
+    // For so few bytes, preparing a search costs more than the search.
+    let at = attributes.as_bytes().windows(name.len()).position(|window| window == name.as_bytes())?;
     attributes.get(at + name.len()..)
 }
 
