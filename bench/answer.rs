@@ -1,7 +1,7 @@
-//! The fixed answers of the mock upstream, and how a URL chooses among them.
+//! Fixed responses of the mock upstream, and their selection by URL.
 //!
-//! Everything in the path before `/v1/` is read as `key=value` pairs joined by `&`, so that a proxy's base URL can choose:
-//! `http://127.0.0.1:9000/answer=call&chunks=20&spacing_ms=5/v1/chat/completions`.
+//! Everything in the path before `/v1/` is parsed as `key=value` pairs joined by `&`, so that a proxy's base URL
+//! selects the response: `http://127.0.0.1:9000/answer=call&chunks=20&spacing_ms=5/v1/chat/completions`.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What the model is made to say.
+/// Content of the response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Some sentences.
+    /// A few sentences.
     Text,
     /// One call of `get_weather`, with arguments that its schema accepts.
     #[default]
     Call,
 }
 
-/// One way to answer.
+/// Parameters of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// `answer=text|call`.
@@ -39,10 +39,11 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Reads the plan that `path` chooses; what it does not choose is the default.
+    /// Parses the plan in `path`. Absent settings have their defaults.
     ///
     /// # Errors
-    /// When a pair is unknown or its value cannot be read: a measurement with a misspelt setting would measure something else.
+    /// If a setting is unknown or its value is invalid: a measurement with a misspelt setting would measure something
+    /// else.
     pub(crate) fn of_path(path: &str) -> Result<Self, String> {
         let mut plan = Self::default();
         let Some((settings, _)) = path.trim_start_matches('/').split_once("v1/") else {
@@ -63,7 +64,7 @@ impl Plan {
     }
 }
 
-/// The members of a request that change the answer.
+/// Members of a request that determine the response.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Asked<'a> {
     #[serde(borrow)]
@@ -77,7 +78,7 @@ const TEXT: &str = "In Paris it is nine degrees and raining. Take a coat that ke
 const ARGUMENTS: &str =
     r#"{"city":"Paris","country":"FR","unit":"celsius","days":3,"include":["wind","rain"],"detail":{"hourly":true}}"#;
 
-/// A whole answer.
+/// Returns a whole response.
 pub(crate) fn whole(kind: Kind, model: &str) -> Bytes {
     let (message, finish_reason) = match kind {
         Kind::Text => (json!({"role": "assistant", "content": TEXT, "refusal": null}), "stop"),
@@ -92,7 +93,7 @@ pub(crate) fn whole(kind: Kind, model: &str) -> Bytes {
     Bytes::from(body.to_string())
 }
 
-/// The events of a streamed answer, `[DONE]` included.
+/// Returns the events of a streamed response, including `[DONE]`.
 pub(crate) fn events(kind: Kind, model: &str, chunks: usize) -> Vec<Bytes> {
     let (text, finish_reason) = match kind {
         Kind::Text => (TEXT, "stop"),
@@ -130,7 +131,7 @@ fn head(model: &str, object: &str, choice: Value) -> Value {
     })
 }
 
-/// Cuts ASCII `text` into at most `count` pieces of equal length.
+/// Splits ASCII `text` into at most `count` pieces of equal length.
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let length = text.len().div_ceil(count).max(1);
     (0..text.len()).step_by(length).filter_map(move |start| text.get(start..text.len().min(start + length)))

@@ -1,5 +1,5 @@
-//! The moving parts of `bench/run`: a mock upstream that is fast enough never to be what is measured, and a
-//! closed-loop client that keeps every single latency.
+//! Programs of `bench/run`: a mock upstream that is fast enough not to limit the measurement, and a closed-loop client
+//! that records every latency.
 
 mod answer;
 mod measure;
@@ -16,9 +16,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serves fixed OpenAI answers until it is ended.
+    /// Serves fixed OpenAI responses until it is terminated.
     Mock(mock::Arguments),
-    /// Sends one request after the other on each connection and prints the exact latencies as one line of JSON.
+    /// Sends requests one after the other on each connection and prints the exact latencies as one line of JSON.
     Measure(measure::Arguments),
 }
 

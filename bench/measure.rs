@@ -1,5 +1,5 @@
-//! The closed-loop client: each connection sends its next request when the last answer has been read to its end. Blocking
-//! sockets, one thread per connection, every latency kept: no sampling, no histogram.
+//! Closed-loop client: each connection sends its next request after it has read the previous response. It uses blocking
+//! sockets and one thread per connection, and records every latency without sampling or histograms.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -11,33 +11,33 @@ use url::Url;
 /// Arguments of `measure`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to `POST`.
+    /// URL for the `POST` requests.
     url: Url,
-    /// File with the request's body.
+    /// File with the request body.
     #[arg(long)]
     body: PathBuf,
-    /// Text that every answer must hold: an error page must not pass for a fast answer.
+    /// Text that every response must contain, so that an error page does not count as a fast response.
     #[arg(long)]
     expect: String,
-    /// Requests that are measured, on each connection.
+    /// Number of measured requests per connection.
     #[arg(long, default_value_t = 2000)]
     requests: usize,
-    /// Requests sent before, on each connection, to warm caches and connection pools.
+    /// Number of warm-up requests per connection, which fill caches and connection pools.
     #[arg(long, default_value_t = 200)]
     warm_up: usize,
-    /// Connections.
+    /// Number of connections.
     #[arg(long, default_value_t = 1)]
     concurrency: usize,
 }
 
-/// How long one answer took.
+/// Latency of one response.
 #[derive(Clone, Copy)]
 struct Latency {
     first_byte: Duration,
     whole: Duration,
 }
 
-/// Measures and prints.
+/// Measures, and prints the result.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let request = request_bytes(arguments)?;
     let started = Instant::now();
@@ -77,7 +77,7 @@ fn one_connection(arguments: &Arguments, request: &[u8]) -> Result<Vec<Latency>,
         let latency =
             exchange(&mut connection, request, &mut body).map_err(|error| format!("request {number}: {error}"))?;
         if memchr::memmem::find(&body, arguments.expect.as_bytes()).is_none() {
-            return Err(format!("request {number}: unexpected answer: {}", String::from_utf8_lossy(&body)));
+            return Err(format!("request {number}: unexpected response: {}", String::from_utf8_lossy(&body)));
         }
         if number >= arguments.warm_up {
             latencies.push(latency);
@@ -86,7 +86,7 @@ fn one_connection(arguments: &Arguments, request: &[u8]) -> Result<Vec<Latency>,
     Ok(latencies)
 }
 
-/// One request and its answer (RFC 9112); the body is left in `body`.
+/// Sends one request and reads its response (RFC 9112). Leaves the response body in `body`.
 fn exchange(connection: &mut BufReader<TcpStream>, request: &[u8], body: &mut Vec<u8>) -> std::io::Result<Latency> {
     let started = Instant::now();
     connection.get_mut().write_all(request)?;

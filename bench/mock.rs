@@ -1,4 +1,4 @@
-//! The mock upstream: hyper with fixed answers, on every core, `TCP_NODELAY` on.
+//! Mock upstream: hyper with fixed responses, on all cores, with `TCP_NODELAY`.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,14 +23,14 @@ use crate::answer::{self, Asked, Plan};
 /// Arguments of `mock`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Address to listen on; port 0 takes a free one.
+    /// Address to listen on; port 0 selects a free port.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 }
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Answers that were made before, so that a request costs a look-up and a write.
+/// Cache of responses, so that a request costs one lookup and one write.
 #[derive(Default)]
 struct Made {
     answers: Mutex<HashMap<Key, Answer>>,
@@ -55,7 +55,7 @@ enum Frames {
     Events(Arc<[Bytes]>),
 }
 
-/// Serves until the process is ended; prints its address first.
+/// Prints the address, then serves until the process is terminated.
 pub(crate) fn run(arguments: &Arguments) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> std::io::Result<()> {
             let made = made.clone();
             tokio::spawn(async move {
                 let service = service_fn(|request| respond(request, &made));
-                // A client that goes away is its own business.
+                // Disconnects of clients are not errors.
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service).await;
             });
         }

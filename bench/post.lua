@@ -1,4 +1,4 @@
--- wrk: POSTs the body in the file BENCH_BODY and prints what it counted as one line of JSON.
+-- wrk script: POSTs the body in the file BENCH_BODY and prints the results as one line of JSON.
 local file = assert(io.open(os.getenv("BENCH_BODY"), "rb"))
 wrk.method = "POST"
 wrk.body = file:read("*a")

@@ -59,14 +59,14 @@ LABEL_FILES = {1: "relevance_labels.jsonl", 2: "relevance_labels_2.jsonl"}
 
 
 def read_lines(path):
-    """The objects of a JSON Lines file, unpacked where its name ends in .gz."""
+    """Yields the objects of a JSON Lines file, which is decompressed if its name ends in .gz."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
 
 
 def by_id(records, path):
-    """Records by their id; an id that comes twice is an error, since one of the two would be lost."""
+    """Returns the records by id. A repeated id is an error, because one of the records would be lost."""
     table = {record["id"]: record for record in records}
     if len(table) != len(records):
         raise SystemExit(f"{path}: {len(records) - len(table)} repeated ids")
@@ -74,7 +74,7 @@ def by_id(records, path):
 
 
 def draw(answers, size, samples):
-    """Ids of the requested samples, in the order of the file. Sorted ids make them independent of that order."""
+    """Returns the ids of the requested samples, in file order. Sorted ids make the sample independent of that order."""
     texts = [id for id, record in answers.items() if record["mentions_tool"] and not record["message"].get("tool_calls")]
     remaining = set(texts)
     drawn = set()
@@ -95,12 +95,12 @@ def is_rescued(verdict):
 
 
 def is_read_as_call(verdict):
-    """Whether the text was taken for a call, including texts that were sent back because no call was recovered."""
+    """Whether the text was read as a call, including texts that were sent back because no call was recovered."""
     return verdict["verdict"] != "text"
 
 
 def score(labels, verdicts, is_found=is_rescued):
-    """Precision and recall over labels; null where nothing was found, or where there is nothing to find."""
+    """Returns precision and recall over the labels; null if no call was found, or if the labels have no call."""
     found = {label["id"] for label in labels if is_found(verdicts[label["id"]])}
     calls = {label["id"] for label in labels if label["label"] == "call"}
     right = len(found & calls)

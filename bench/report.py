@@ -10,7 +10,7 @@ PERCENTILES = ("p50_us", "p90_us", "p99_us", "max_us")
 
 
 def medians(rounds):
-    """Median over the rounds of every number, by workload and target."""
+    """Returns the median over the rounds of every number, by workload and target."""
     series = defaultdict(lambda: defaultdict(list))
     for line in rounds:
         values = series[line["workload"], line["target"]]

@@ -1,4 +1,4 @@
-"""The texts that the teacher is asked about: short ones of the kind that the table is for, found once each, in a random order."""
+"""Texts for the teacher: short texts of the kind that the table is used for, without duplicates, in random order."""
 import json
 import random
 import re
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-# What is shorter says nothing, what is longer is cut: a table of tokens cannot learn from the order of many words.
+# Shorter texts have no content; longer texts are cut, because a table of tokens cannot learn from word order.
 SHORTEST, LONGEST = 8, 240
-# Sentences of one description that are taken, so that long documents do not outweigh short ones.
+# Number of sentences taken from one description, so that long documents do not outweigh short ones.
 SENTENCES = 2
 ENDINGS = {".json", ".yaml", ".yml"}
 TEXT_KEYS = {"summary", "description"}
@@ -17,7 +17,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 def texts_of_document(path):
-    """Every summary, and the first sentences of every description, of an OpenAPI document."""
+    """Yields every summary, and the first sentences of every description, of an OpenAPI document."""
     try:
         raw = path.read_text(encoding="utf-8")
         document = json.loads(raw) if path.suffix == ".json" else yaml.load(raw, Loader=yaml.CSafeLoader)
@@ -43,7 +43,7 @@ def queries(path):
 
 
 def corpus(data, size, seed):
-    """At most `size` texts: all training queries of metatool and sealtools, and as many texts of documents as fit."""
+    """Returns at most `size` texts: all training queries of metatool and sealtools, then texts of documents."""
     asked = [query for name in ("metatool", "sealtools") for query in queries(data / "retrieval" / name / "train.jsonl")]
     documents = sorted(path for path in (data / "specs").rglob("*") if path.suffix in ENDINGS)
     written = (text for path in documents for text in texts_of_document(path))

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Makes crates/callwright-search/src/embedding/table/vectors.bin: rows for tokens that add up to what a sentence model says of whole texts.
+"""Creates crates/callwright-search/src/embedding/table/vectors.bin: token vectors whose sum approximates the vector
+that a sentence model computes for a whole text.
 
     python3 -m venv v && v/bin/pip install -r distil/requirements.txt
-    v/bin/python distil/distil.py teach --data DATA --teacher MODEL --work WORK     # minutes to an hour; goes on where it stopped
+    v/bin/python distil/distil.py teach --data DATA --teacher MODEL --work WORK     # minutes to an hour; resumable
     v/bin/python distil/distil.py fit   --data DATA --teacher MODEL --work WORK --out crates/callwright-search/src/embedding/table/vectors.bin
 
 DATA    folder with `specs/` (OpenAPI documents) and `retrieval/NAME/{train,tools}.jsonl`
 MODEL   folder with model.onnx, tokenizer.json and config.json of sentence-transformers/all-MiniLM-L6-v2
-WORK    folder for what the teacher said; not part of the repository
+WORK    folder for the teacher's vectors; not part of the repository
 
 `fit` prints the accuracy of the nearest plain description on every set of DATA, before and after rounding to eight bits. The numbers of
 the table in the repository, its corpus and its licence are in README.md.
@@ -26,10 +27,10 @@ from teacher import Teacher
 SEED = 1
 TEXTS = 80_000
 PIECE = 10_000
-# 29,523 rows of 256 bytes are what fits into 8 MB with their words.
+# 29,523 rows of 256 bytes fit into 8 MB together with their words.
 DIMENSIONS = 256
-# Start: the teacher's vector of a token alone, centred, and weighed down where the token is frequent (Arora et al., "A simple but
-# tough-to-beat baseline for sentence embeddings", 2017: a / (a + p)).
+# Initial value: the teacher's vector of a single token, centred, with a lower weight for frequent tokens (Arora et al.,
+# "A simple but tough-to-beat baseline for sentence embeddings", 2017: a / (a + p)).
 FREQUENT = 1e-3
 STRENGTH = 0.3
 ROUNDS = 40
@@ -52,7 +53,7 @@ def teach(arguments):
 
 
 class Words:
-    """Texts as lists of tokens that have a row: neither specials nor unknown words."""
+    """Returns the texts as lists of tokens with a row, without special tokens and unknown words."""
 
     def __init__(self, teacher):
         self.tokenizer = Teacher.tokenizer_of(teacher)
@@ -68,7 +69,7 @@ class Words:
 
 
 def accuracy(rows, words, data):
-    """Per cent of the queries whose nearest description is a right tool's."""
+    """Returns the percentage of queries whose nearest description belongs to a correct tool."""
     found = {}
     for folder in sorted((data / "retrieval").iterdir()):
         read = lambda name: [json.loads(line) for line in (folder / name).open(encoding="utf-8") if line.strip()]
@@ -106,7 +107,7 @@ def main():
     for name in ("data", "teacher", "work"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--threads", type=int, default=0, help="of the teacher; 0: one for each core")
+    parser.add_argument("--threads", type=int, default=0, help="threads of the teacher; 0: one per core")
     arguments = parser.parse_args()
     teach(arguments) if arguments.step == "teach" else fit(arguments)
 

@@ -1,10 +1,13 @@
-"""Rows of tokens that add up to the teacher's vectors: ridge regression towards the teacher's own single-token vectors."""
+"""Fits token vectors whose sums approximate the teacher's vectors, by ridge regression to its single-token vectors."""
 import numpy as np
 from scipy import sparse
 
 
 def counts(lists, width):
-    """Texts × tokens, scaled by the root of the text's length: the sum of many independent rows grows like that, not like the length."""
+    """Returns the matrix of texts × tokens, scaled by the root of the text length.
+
+    The length of a sum of independent rows grows with that root.
+    """
     lengths = [len(ids) for ids in lists]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     values = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths).astype(np.float32)
@@ -15,13 +18,13 @@ def counts(lists, width):
 
 
 def principal_components(vectors, dimensions):
-    """An orthogonal projection that keeps the most of the teacher's vectors (no centring: cosines are taken from zero)."""
+    """Returns the principal components of the teacher's vectors, not centred, because cosines are relative to zero."""
     _, axes = np.linalg.eigh(vectors.T @ vectors)
     return axes[:, ::-1][:, :dimensions].astype(np.float32)
 
 
 def ridge(matrix, targets, start, strength, rounds):
-    """argmin |matrix·rows − targets|² + strength·|rows − start|², by conjugate gradients on all columns at once."""
+    """Returns argmin |matrix·rows − targets|² + strength·|rows − start|², by conjugate gradients on all columns."""
     rows = start.copy()
     residual = matrix.T @ (targets - matrix @ rows)
     direction, size = residual.copy(), (residual**2).sum(0)

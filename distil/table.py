@@ -1,4 +1,4 @@
-"""The table's file: what crates/callwright-search/src/embedding/table/ reads."""
+"""File format of the table that crates/callwright-search/src/embedding/table/ reads."""
 import hashlib
 import struct
 
@@ -8,15 +8,15 @@ MAGIC = b"CWTABLE1"
 
 
 def quantise(rows):
-    """Each row as int8 with a scale of its own."""
+    """Quantises each row to int8 with its own scale."""
     scales = np.abs(rows).max(1) / 127
     scales[scales == 0] = 1
     return np.rint(rows / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def write(path, words, rows):
-    """Magic, a hash that names the table, number of rows and columns (little-endian u32), one scale (f32) a row, the rows, the words
-    with a line break each."""
+    """Returns magic, a hash that identifies the table, number of rows and columns (little-endian u32), one scale (f32)
+    per row, the rows, and the words, each with a line break."""
     numbers, scales = quantise(rows)
     text = "".join(word + "\n" for word in words).encode()
     content = struct.pack("<II", *numbers.shape) + scales.tobytes() + numbers.tobytes() + text

@@ -1,4 +1,4 @@
-"""The model that the table learns from, as its tokenizer and its ONNX file say it."""
+"""The teacher model, from its tokenizer and its ONNX file."""
 import json
 
 import numpy as np
@@ -6,12 +6,12 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 BATCH = 64
-# Texts are cut at this many tokens; the corpus has hardly any longer ones.
+# Texts are cut at this many tokens; few texts of the corpus are longer.
 TOKENS = 64
 
 
 class Teacher:
-    """Mean of the last hidden states over the tokens, normalised, as sentence-transformers/all-MiniLM-L6-v2 does it."""
+    """Normalised mean of the last hidden states over the tokens, as in sentence-transformers/all-MiniLM-L6-v2."""
 
     def __init__(self, folder, threads=0):
         self.tokenizer = self.tokenizer_of(folder)
@@ -28,7 +28,7 @@ class Teacher:
         return tokenizer
 
     def vectors_of_ids(self, lists):
-        """One vector for each list of token ids, specials included; similar lengths are run together."""
+        """Returns one vector per list of token ids, special tokens included. Batches have similar lengths."""
         vectors = np.zeros((len(lists), self.dimensions), np.float32)
         order = sorted(range(len(lists)), key=lambda at: len(lists[at]))
         for start in range(0, len(order), BATCH):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seed corpus of the fuzz targets: every string literal of the sources and tests that can be an input of a target.
+"""Creates the seed corpus of the fuzz targets from the string literals of the sources and tests.
 
 Usage: fuzz/seeds.py    (from anywhere; writes fuzz/corpus/TARGET/seed-*)
 """
@@ -13,12 +13,12 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "fuzz" / "corpus"
 
-# Bytes of a seed. Longer ones cost every mutation time.
+# Maximum size of a seed in bytes. Longer seeds slow down every mutation.
 MAX_SEED = 16 * 1024
-# Argument texts that each schema is tried with.
+# Number of argument texts per schema.
 ARGUMENTS_PER_SCHEMA = 6
 
-# A string; or a comment or character, which may hold a quote that begins none.
+# A string, or a comment or character literal, whose quotes must not be taken for the start of a string.
 LITERAL = re.compile(
     r"""//[^\n]*|b?'(?:[^'\\]|\\[^']+|\\')'"""
     r"""|\bb?r(?P<hashes>#*)"(?P<raw>.*?)"(?P=hashes)|"(?P<plain>(?:[^"\\]|\\.)*)\"""",
@@ -29,11 +29,11 @@ CHARACTER = re.compile(r"\\u\{([0-9a-fA-F_]+)\}")
 
 
 def unescaped(text: str) -> bytes:
-    """The value of a Rust string literal between its quotes."""
+    """Returns the value of a Rust string literal, given the text between its quotes."""
     text = CONTINUED.sub("", text).replace("\\0", "\\x00")
     text = CHARACTER.sub(lambda found: "\\U%08x" % int(found[1].replace("_", ""), 16), text)
     value = ast.literal_eval('"""' + text.replace('"', '\\"').replace('\\\\"', '\\"') + '"""')
-    # A byte string with a byte beyond ASCII is not told apart from a string: its seeds have the character instead.
+    # A byte string with a non-ASCII byte is treated as a string, so its seed contains the character instead.
     return value.encode("utf-8", "surrogatepass")
 
 
@@ -42,7 +42,7 @@ def sources(*folders: str) -> list[str]:
 
 
 def macros(*folders: str) -> list[bytes]:
-    """What stands in each `json!(...)` that holds no variable."""
+    """Returns the contents of each `json!(...)` without variables."""
     found: dict[bytes, None] = {}
     for source in sources(*folders):
         for macro in re.finditer(r"\bjson!\(", source):
@@ -87,7 +87,7 @@ def as_json(text: bytes):
 
 
 def schemas_in(value) -> list:
-    """Everything in a JSON value that looks like a schema, as that of an argument object."""
+    """Returns all parts of a JSON value that look like the schema of an argument object."""
     if isinstance(value, list):
         return [schema for item in value for schema in schemas_in(item)]
     if not isinstance(value, dict):
@@ -119,7 +119,7 @@ def rescue_seeds() -> list[bytes]:
     seeds = []
     for text in literals("crates/callwright-judge/src/repair", "tests"):
         if any(mark in text for mark in (b"{", b"[", b"<", b"(", b"`")):
-            # The usual tools, any evidence; and the tools with short names.
+            # The usual tools with any evidence, and the tools with short names.
             seeds += [b"\x01\x00" + text, b"\x02\x00" + text]
     return seeds
 
@@ -135,7 +135,7 @@ def scan_seeds() -> list[bytes]:
         for offset in range(ARGUMENTS_PER_SCHEMA):
             text = arguments[(index * 31 + offset * 97) % len(arguments)]
             seeds.append(schema.encode() + b"\n" + text)
-    # Each text at least once, with the first schema that knows one of its names.
+    # Each text at least once, with the first schema that has one of its names.
     for text in arguments:
         value = as_json(text)
         names = list(value) if isinstance(value, dict) else []
@@ -146,7 +146,7 @@ def scan_seeds() -> list[bytes]:
 
 
 def document_seeds() -> list[bytes]:
-    # Documents, JSON or YAML, and fragments of them; a fragment is a path item, a schema or a component that a mutation may carry over.
+    # Documents, JSON or YAML, and fragments of them: path items, schemas and components that mutations may combine.
     marks = (b"openapi", b"swagger", b"paths", b"parameters", b"$ref", b"schema")
     folders = ("crates/callwright-openapi/src", "crates/callwright-executor/src", "tests")
     found = [text for text in literals(*folders) + macros(*folders) if any(mark in text for mark in marks)]

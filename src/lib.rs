@@ -1,6 +1,6 @@
-//! Callwright: an OpenAI-compatible proxy that makes an agent's tool calls come out right.
+//! Callwright: an OpenAI-compatible proxy that validates, repairs and executes an agent's tool calls.
 //!
-//! Start with `pipeline/turn.rs`, the way of one request; `ARCHITECTURE.md` has the map of the rooms.
+//! Start with `pipeline/turn.rs`, the path of one request. `ARCHITECTURE.md` maps the crates and modules.
 
 pub mod app;
 pub mod cli;

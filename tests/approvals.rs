@@ -1,4 +1,5 @@
-//! Calls that a person has to approve: the turn waits or gives notice, people decide on the operator side, and what is approved runs once.
+//! Calls that require approval: the turn waits or gives notice, operators decide, and an approved call is executed
+//! once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -15,7 +16,7 @@ const OTHER_BOOKING: &str = r#"{"room":"Birch","from":"2026-03-01T09:00:00Z","ho
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 const SESSION: [(&str, &str); 1] = [("x-callwright-session", "s1")];
 
-/// The model is told about approvals in these words.
+/// Parts of the messages about approvals that the model receives.
 const WAITS: &str = "a person has to approve it first";
 const DENIED: &str = "denied";
 const TOO_LATE: &str = "nobody approved it in time";
@@ -26,7 +27,7 @@ fn ask(text: &str) -> Value {
     request
 }
 
-/// A model that calls `bookRoom` with the arguments that its user names, and then says what it was told.
+/// A model that calls `bookRoom` with the arguments in the user's message, then repeats the tool message.
 async fn model() -> Server {
     Server::scripted(|_, received| {
         let last = received.last_message();
@@ -40,7 +41,8 @@ async fn api() -> Server {
     Server::always(Reply::json(201, &json!({"receipt": 7}))).await
 }
 
-/// A proxy whose only policy wants bookings approved; `approval` are the keys of `execute.approval`, `more` further ones of the policy.
+/// Starts a proxy with a single policy that requires approval of bookings. `approval` has the keys of
+/// `execute.approval`, `more` further keys of the policy.
 async fn proxy_with(upstream: &Server, api: &Server, approval: &str, more: &str, pipeline: &str) -> Proxy {
     let rules = format!(
         "execute:\n  rules:\n    - {{methods: [POST], tools: [\"rooms/book*\"], permission: approve}}\n  approval: {{{approval}}}\n{more}"
@@ -67,7 +69,7 @@ async fn pending(proxy: &Proxy) -> Vec<Value> {
     listed(proxy, "?status=pending").await
 }
 
-/// Ids of what is pending once there is as much of it.
+/// Returns the ids of the pending calls once there are `count` of them.
 async fn queued(proxy: &Proxy, count: usize) -> Vec<String> {
     guarded("waiting for questions", async {
         loop {
@@ -231,7 +233,7 @@ async fn all_calls_of_an_answer_are_asked_about_at_once() {
     let request = ask("Book both");
     let (answer, ()) = tokio::join!(proxy.client().chat_with(&request, &SESSION), async {
         let ids = queued(&proxy, 2).await;
-        // Newest first: the last one asked for is decided first.
+        // The list is newest first: the latest call is decided first.
         approve(&proxy, &ids[0]).await;
         decide(&proxy, &ids[1], "deny", &json!({})).await.ok();
     });
@@ -255,7 +257,7 @@ async fn a_notice_goes_out_at_once_and_the_same_call_runs_when_it_is_approved() 
     assert!(api.received().is_empty());
 
     approve(&proxy, &id).await;
-    // In another order of its arguments it is the same call.
+    // Arguments in another order are the same call.
     let reordered = r#"{"hours":2,"from":"2026-03-01T09:00:00Z","room":"Amber"}"#;
     assert!(say(&proxy, reordered).await.contains("receipt"));
     assert_eq!(api.received().len(), 1);
@@ -279,7 +281,7 @@ async fn an_approval_is_for_the_very_call_in_its_session_of_its_client() {
     let mut request = ask(BOOKING);
     for (number, headers) in others.iter().enumerate() {
         request["seed"] = json!(number);
-        // The client of the tests sends an `authorization` of its own, which says whose the session is.
+        // The test client sends its own `authorization`, which identifies the owner of the session.
         let told = if number == 0 {
             content(&proxy.client().chat_with(&request, headers).await)
         } else {
@@ -324,7 +326,7 @@ async fn a_model_that_insists_is_stopped_by_the_limit_of_feedback() {
     let api = api().await;
     let proxy = noticing(&upstream, &api).await;
     assert_eq!(content(&proxy.client().chat_with(&ask("Book"), &SESSION).await), "It waits.");
-    // The first answer, the notice, two rounds of feedback, the closing request.
+    // The first response, the notice, two rounds of feedback, and the closing request.
     assert_eq!(upstream.received().len(), 5);
     assert_eq!(listed(&proxy, "").await.len(), 1);
     assert!(api.received().is_empty());
@@ -431,7 +433,7 @@ async fn without_a_store_nothing_is_asked_and_nothing_runs() {
         let proxy = proxy_with(&upstream, &api, mode, "", "").await;
         break_approvals(&proxy).await;
         let told = say(&proxy, BOOKING).await;
-        assert!(told.contains("could not be asked"), "{told}");
+        assert!(told.contains("the approval request failed"), "{told}");
         assert!(api.received().is_empty());
         assert_eq!(proxy.operator().get("/admin/approvals").await.error(503)["code"], "store_unavailable");
         decide(&proxy, "apr_1", "approve", &json!({})).await.error(503);
@@ -461,7 +463,7 @@ async fn database(proxy: &Proxy) -> sqlx::SqliteConnection {
     sqlx::sqlite::SqliteConnectOptions::new().filename(file).connect().await.unwrap()
 }
 
-/// Damages the file behind the proxy's back.
+/// Damages the database file while the proxy runs.
 async fn break_approvals(proxy: &Proxy) {
     sqlx::query("DROP TABLE approvals").execute(&mut database(proxy).await).await.unwrap();
 }
@@ -540,7 +542,7 @@ async fn a_header_makes_an_allowed_call_one_to_be_approved_and_never_the_other_w
 #[tokio::test]
 async fn the_queue_is_bounded_in_number_and_size() {
     for (setting, reason) in
-        [("max_pending_approvals = 0\n", "wait for that already"), ("max_approval_bytes = 10\n", "too large")]
+        [("max_pending_approvals = 0\n", "already waiting for approval"), ("max_approval_bytes = 10\n", "too large")]
     {
         let (upstream, api) = (model().await, api().await);
         let proxy = proxy_with(&upstream, &api, "mode: notice", "", setting).await;

@@ -1,11 +1,12 @@
-//! The rules that the compiler does not check, read from the source text itself.
+//! Architecture rules that the compiler does not check, verified on the source text.
 //!
-//! Between crates the compiler keeps the borders. Inside the crates of several parts [`PARTS`] says which part may import which, [`LIBRARIES`]
-//! which part may use which library, and [`CYCLES`] how many modules may need one another. Each test lists every line that breaks its rule as
-//! `FILE:LINE: what`. The checker is tested on samples at the end, so that a silent checker is noticed.
+//! The compiler enforces the borders between crates. Inside crates with several parts, [`PARTS`] defines which part may
+//! import which, [`LIBRARIES`] which part may use which library, and [`CYCLES`] the size of module cycles. Each test
+//! lists every violation as `FILE:LINE: what`. Samples test the checker itself, so that a checker without results is
+//! noticed.
 //!
-//! Code under `#[cfg(test)]` (items, inline modules and the files that such a `mod` declares) is free of all of it. It is still code of its
-//! crate, so the size rule counts it.
+//! Code under `#[cfg(test)]` (items, inline modules and the files that such a `mod` declares) is exempt. It still
+//! counts as code of its crate for the size rule.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,10 +25,10 @@ use cycles::ModuleGraph;
 use paths::{Scan, Used};
 use sources::{Source, exists, packages, root_file, sources};
 
-/// The parts (first modules) of a crate, from the lowest to the highest, and the parts that each of them may import.
+/// Parts (top-level modules) of a crate, from the lowest to the highest, with the parts that each of them may import.
 type Parts = &'static [(&'static str, &'static [&'static str])];
 
-/// The crates that have parts.
+/// Crates with parts.
 const PARTS: &[(&str, Parts)] = &[
     ("callwright-judge", &[("scanner", &[]), ("repair", &["scanner"]), ("feedback", &["scanner"])]),
     ("callwright-search", &[("embedding", &[]), ("retrieval", &["embedding"])]),
@@ -42,7 +43,7 @@ const PARTS: &[(&str, Parts)] = &[
             ("pipeline", &["keys"]),
             ("http", &["keys", "pipeline"]),
             ("config", &["http", "keys", "pipeline"]),
-            // The composition root.
+            // Composition root.
             ("app", &["config", "http", "keys", "pipeline"]),
             ("cli", &["app", "config", "keys"]),
         ],
@@ -61,7 +62,7 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright", "x509_cert", &["http"]),
     ("callwright-judge", "jsonschema", &["scanner"]),
     ("callwright-judge", "minijinja", &["feedback"]),
-    // The tables of notations.
+    // Notation tables.
     ("callwright-judge", "toml", &["repair"]),
     ("callwright-knowledge", "csv", &["explain"]),
     ("callwright-knowledge", "html5gum", &["explain"]),
@@ -72,27 +73,27 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright-search", "reqwest", &["embedding"]),
 ];
 
-/// Modules of a crate that may need one another in a circle, at most; two for each crate that is not named.
+/// Maximum size of a module cycle per crate; two for crates without an entry.
 const CYCLES: &[(&str, usize)] = &[];
 
-/// Names of the wire format that only its owner spells, and the scripted model, which is on the other end of the wire.
+/// Names of the wire format, which only its owner and the scripted model at the other end may spell out.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
 const WIRE_PACKAGES: &[&str] = &["callwright-openai", "callwright-demo"];
-/// What models write into their text imitates the wire format, and is no message of it.
+/// Model text that imitates the wire format and is not a message of it.
 const WIRE_IMITATIONS: &[&str] =
     &["crates/callwright-judge/src/repair/rescue/", "crates/callwright-judge/src/repair/wrapper.rs"];
 
-/// Code that prints for a person: a crate, and its part.
+/// Code that prints for people: a crate and its part.
 const PRINTING_PARTS: &[(&str, &str)] = &[("callwright", "cli"), ("callwright-demo", "")];
 const PRINTING_MACROS: &[&str] = &["print", "println", "eprint", "eprintln"];
 
-/// Names that say nothing about what is inside.
+/// Names that do not describe the contents of a module.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "misc"];
 
-/// What configuration needs of other modules besides their settings.
+/// Items that configuration imports from other modules besides their settings.
 const CONFIGURATION_ITEMS: &[&str] = &["Secret"];
 
-/// A file is small below this many lines, and nine in ten files are small.
+/// Maximum number of lines of a small file; nine in ten files are small.
 const SMALL_FILE_LINES: usize = 400;
 
 #[test]
@@ -146,7 +147,7 @@ fn modules_do_not_need_one_another_in_a_circle() {
         let largest = cycles.iter().map(Vec::len).max().unwrap_or(0);
         let large = cycles.into_iter().filter(|cycle| cycle.len() > most);
         found.extend(large.map(|cycle| format!("{package}: {} modules: {}", cycle.len(), cycle.join(", "))));
-        // The ceiling falls with what is mended.
+        // The ceiling must decrease when a cycle shrinks.
         if most > 2 && largest < most {
             found.push(format!("{package}: the largest cycle has {largest} modules; lower the ceiling of {most}"));
         }
@@ -282,7 +283,7 @@ fn the_tests_that_documents_name_exist() {
     assert_none(absent, "tests that documents name and that are not there");
 }
 
-/// The imports of one file that the table does not allow.
+/// Returns the forbidden imports of one file.
 fn import_breaks(source: &Source) -> Vec<String> {
     let Some((_, parts)) = PARTS.iter().find(|(package, _)| *package == source.package) else { return Vec::new() };
     let Some((_, allowed)) = parts.iter().find(|(part, _)| *part == source.part()) else { return Vec::new() };
@@ -298,7 +299,7 @@ fn import_breaks(source: &Source) -> Vec<String> {
     found
 }
 
-/// The `//!` text at the beginning of a file, in lower case and on one line.
+/// Returns the `//!` text at the beginning of a file, in lower case and on one line.
 fn module_head(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(str::trim).collect::<Vec<_>>().join(" ").to_lowercase()

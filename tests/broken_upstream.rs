@@ -1,4 +1,4 @@
-//! Whatever an upstream does wrong, the client gets an answer in OpenAI's form, and the proxy goes on serving.
+//! Misbehaving upstreams: the client gets a response in OpenAI's format, and the proxy continues to serve.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,11 +8,11 @@ use support::answer::{self, call_begin, call_piece, completion, finish, role, te
 use support::request::{plain, streamed, with_tools};
 use support::{Answer, Assembled, Event, Proxy, Reply, Server, config};
 
-/// Short patience and small bounds, so that silence and endless answers end soon.
+/// Short timeouts and small limits, so that silence and endless responses end soon.
 const IMPATIENT: &str = "connect_timeout_seconds = 2\nfirst_byte_timeout_seconds = 1\nidle_timeout_seconds = 1\n\
                          max_answer_bytes = 100000\nmax_event_bytes = 20000\n";
 
-/// The upstream breaks once, as `reply` says, and is sound from then on.
+/// Starts an upstream whose first response is `reply` and whose later responses are valid.
 async fn broken_once(reply: Reply) -> (Server, Proxy) {
     let upstream =
         Server::scripted(move |number, _| if number == 0 { reply.clone() } else { answer::text("sound") }).await;
@@ -20,7 +20,7 @@ async fn broken_once(reply: Reply) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// Sends one request with tools while the upstream breaks, then checks that the next one is served.
+/// Sends one request with tools while the upstream misbehaves, then checks that the next one is served.
 async fn whole(reply: Reply) -> (Answer, Proxy) {
     let (_upstream, proxy) = broken_once(reply).await;
     let answer = proxy.client().chat(&with_tools("Weather?")).await;
@@ -28,7 +28,7 @@ async fn whole(reply: Reply) -> (Answer, Proxy) {
     (answer, proxy)
 }
 
-/// The same for a stream; every event of the answer.
+/// Sends the same request as a stream, and returns all events of the response.
 async fn events(reply: Reply) -> Vec<Event> {
     let (_upstream, proxy) = broken_once(reply).await;
     let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
@@ -43,7 +43,7 @@ async fn check_next_is_served(proxy: &Proxy) {
     assert_eq!(proxy.operator().get("/healthz").await.status, 200);
 }
 
-/// The answer is an error of this status and code, and the attempt was counted as that.
+/// Checks that the response is an error with this status and code, and that the attempt was counted as such.
 async fn check_failure((answer, proxy): (Answer, Proxy), status: u16, code: &str) {
     let error = answer.error(status);
     assert_eq!(error["code"], code, "{error}");
@@ -359,7 +359,7 @@ async fn a_redirect_or_another_protocol_is_a_502_that_names_the_upstream() {
     assert!(elsewhere.received().is_empty(), "no redirect is followed");
 }
 
-/// Expects that chat clients get an error that names the upstream, whole or as a stream.
+/// Checks that chat clients get an error that names the upstream, whole or as a stream.
 async fn check_no_answer(reply: Reply) {
     check_failure(whole(reply.clone()).await, 502, "malformed").await;
     let (_upstream, proxy) = broken_once(reply).await;

@@ -1,4 +1,5 @@
-//! What web pages can make a browser send to the proxy, and what comes of it: nothing, on listeners that require no credential as on others.
+//! Requests that web pages can make a browser send to the proxy. They have no effect, on listeners with and without
+//! required credentials.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -16,12 +17,12 @@ use support::{Client, Proxy, Server, config};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A proxy with these keys of `[server]`.
+/// Starts a proxy with these keys in `[server]`.
 async fn proxy_with(upstream: &Server, server: &str) -> Proxy {
     Proxy::start(config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", server)).await
 }
 
-/// Status and body of a request whose head is written here.
+/// Sends a request with a hand-written head. Returns status and body.
 async fn raw(client: &Client, line: &str, fields: &[&str]) -> (u16, String) {
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     let answer = client.raw(format!("{line}\r\n{fields}connection: close\r\n\r\n").as_bytes()).await;
@@ -102,7 +103,7 @@ async fn requests_of_foreign_pages_have_no_effect() {
         for path in ["/v1/embeddings", "/v1/models", "/v1/files"] {
             assert_eq!(proxy.client().send(Method::GET, path, fields, "").await.status, 403, "{fields:?}");
         }
-        // The client side's own origin is foreign to the operator side, and the other way round.
+        // The client listener's own origin is foreign to the operator listener, and vice versa.
         let fields: Vec<_> =
             fields.iter().map(|&(name, value)| (name, if value == other { own.as_str() } else { value })).collect();
         let fields = [&fields[..], &[JSON]].concat();
@@ -228,7 +229,7 @@ async fn unknown_paths_are_answered_with_what_may_be_meant() {
 
 const NO_EFFECT: (usize, f64, bool) = (0, 0.0, false);
 
-/// The keys that exist, the turns that were run, and whether the kill switch is thrown.
+/// Returns the number of keys, the number of turns, and whether the kill switch is on.
 async fn effects(proxy: &Proxy) -> (usize, f64, bool) {
     let keys = proxy.operator().get("/admin/keys").await.ok()["keys"].as_array().unwrap().len();
     let switch = proxy.operator().get("/admin/switch").await.ok();
@@ -261,7 +262,7 @@ async fn no_page_in_chromium_has_an_effect() {
     }
 }
 
-/// The configuration inside the ConfigMap of a manifest.
+/// Returns the configuration in the ConfigMap of a manifest.
 fn config_of_manifest(manifest: &str) -> String {
     let (_, rest) = manifest.split_once("callwright.toml: |\n").unwrap();
     let lines = rest.lines().take_while(|line| !line.starts_with("---"));

@@ -1,4 +1,4 @@
-//! Providers write calls in many ways that OpenAI does not document; clients get them in the one that it does.
+//! Undocumented call notations of providers: clients receive the documented one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -20,7 +20,8 @@ async fn whole(reply: Reply) -> Answer {
     proxy.client().chat(&with_tools("Weather?")).await
 }
 
-/// Checks that the stream held these calls `(name, arguments)`, each with an id of its own, and ended as a turn of calls.
+/// Checks that the stream contains these calls `(name, arguments)` with distinct ids, and that it ends with
+/// `tool_calls`.
 fn check_calls(events: &[Event], expected: &[(&str, &str)]) -> Vec<String> {
     let assembled = Assembled::of_events(events);
     let choice = assembled.choice();

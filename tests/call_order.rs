@@ -1,4 +1,4 @@
-//! Calls keep the order in which the model first made them, also where some of them went back to it; streamed and whole.
+//! Calls keep the model's original order even if some of them were sent back, streamed and whole.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -29,7 +29,7 @@ fn ids(calls: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_corrected_call_takes_the_place_of_the_one_that_it_replaces() {
-    // The first call is wrong; the model corrects it alone, or makes both again.
+    // The first call is wrong. The model corrects only that call, or makes both again.
     let first = [("a", "get_weather", FAULTY), ("b", "book_room", RITZ)];
     let alone = vec![("c", "get_weather", OSLO)];
     let again = vec![("c", "book_room", RITZ), ("d", "get_weather", OSLO)];
@@ -86,7 +86,7 @@ async fn the_proxys_own_calls_are_handed_to_the_model_in_their_order() {
 
 #[tokio::test]
 async fn streamed_calls_have_the_order_of_the_upstreams_indexes() {
-    // The second call comes first.
+    // The second call arrives first.
     let chunks = [
         chunk(json!({"role": "assistant", "content": null})),
         call_begin(1, "b", "book_room"),

@@ -1,5 +1,6 @@
-//! Secrets stay where they belong: the operator's keys, the client's, a tool's credential, an argument that its document marks as secret and
-//! the collector's token are sent through every path, and looked for in everything that the proxy says, stores and sends.
+//! Secrets do not leak: the operator's keys, the client's key, a tool's credential, an argument marked as secret in its
+//! document and the collector's token are sent through every path, then searched in all output, stored data and
+//! requests of the proxy.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,15 +15,15 @@ use support::request::{plain, streamed};
 use support::verb::Folder;
 use support::{Answer, Client, POLL, Proxy, Received, Reply, Server, config, guarded, policy};
 
-/// The operator's key of the provider.
+/// The operator's key for the provider.
 const UPSTREAM_KEY: &str = "sk-canary-upstream-0123456789";
-/// A further field that the provider gets.
+/// A further header field for the provider.
 const UPSTREAM_FIELD: &str = "canary-upstream-field-0123456789";
-/// The key that the client sends; the provider gets the operator's instead.
+/// The client's key; the provider receives the operator's key instead.
 const CLIENT_KEY: &str = "sk-canary-client-0123456789";
 /// The credential of the tool's API.
 const CREDENTIAL: &str = "canary-credential-0123456789";
-/// What the user wants to have unlocked with: the document marks the argument as secret.
+/// A call argument that the document marks as secret.
 const ARGUMENT: &str = "canary-argument-0123456789";
 /// The token of the collector.
 const TOKEN: &str = "canary-token-0123456789";
@@ -67,13 +68,13 @@ security: [{key: []}]
 const RULES: &str = "mode: guard\nrecord: {bodies: true}\nexecute:\n  rules:\n    - {methods: [POST], permission: allow}\n    \
      - {methods: [DELETE], permission: approve}\n  approval: {mode: notice}";
 
-/// Everything that a request told: what a careless server repeats.
+/// Returns the whole content of a request, which a careless server repeats.
 fn told(received: &Received) -> String {
     let fields: Vec<String> = received.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     format!("{} {} {} {}", received.method, received.target, fields.join(", "), received.text())
 }
 
-/// A careless error of a provider.
+/// Returns a careless error of a provider.
 fn careless(status: u16, received: &Received) -> Reply {
     let key = received.header("authorization").unwrap_or_default().to_owned();
     let field = received.header("x-extra").unwrap_or_default().to_owned();
@@ -83,7 +84,7 @@ fn careless(status: u16, received: &Received) -> Reply {
     Reply::body(status, &fields, body.to_string())
 }
 
-/// What the model does is what the user's words say.
+/// A model whose behaviour the user's message selects.
 fn model(_: usize, received: &Received) -> Reply {
     if received.target != "/v1/chat/completions" {
         return careless(if received.target.contains("models") { 403 } else { 401 }, received);
@@ -100,9 +101,9 @@ fn model(_: usize, received: &Received) -> Reply {
     match rounds {
         0 if wish.contains("jammed") => unlock("jammed"),
         0 if wish.contains("unlock") => unlock("front"),
-        // Misspelt, and of the wrong type: repaired, and noted as such.
+        // Misspelt and of the wrong type: repaired and recorded.
         0 if wish.contains("repair") => calls("unlock_door", &json!({"Door": "front", "code": ARGUMENT})),
-        // Told what is wrong with it.
+        // Faulty: sent back with feedback.
         0 if wish.contains("fault") => calls("unlockDoor", &json!({"code": ARGUMENT, "door": null})),
         1 if wish.contains("fault") => unlock("front"),
         0 if wish.contains("remove") => calls("removeDoor", &json!({"door": "front", "code": ARGUMENT})),
@@ -121,13 +122,13 @@ fn model(_: usize, received: &Received) -> Reply {
     }
 }
 
-/// An API that repeats what it is told, in its errors too.
+/// An API that repeats its input, also in errors.
 fn api(_: usize, received: &Received) -> Reply {
     let status = if received.target.contains("jammed") { 409 } else { 200 };
     Reply::json(status, &json!({"code": 4711, "echo": told(received)}))
 }
 
-/// What was found where.
+/// Findings of the search.
 #[derive(Default)]
 struct Sweep {
     looked_at: usize,
@@ -135,7 +136,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// Looks for all secrets but those that belong there.
+    /// Searches `text` for all secrets except those that belong there.
     fn look(&mut self, place: &str, text: impl AsRef<[u8]>, belong: &[&str]) {
         let text = text.as_ref();
         assert!(!text.is_empty(), "nothing to look at: {place}");
@@ -191,7 +192,7 @@ fn config_of(upstream: &Server, api: &Server, collector: &Collector) -> String {
         + &format!("otlp_headers = {{ authorization = \"Bearer {TOKEN}\" }}\nlog = \"trace\"\nformat = \"json\"\n")
 }
 
-/// Takes every way that a request can take, and looks at what clients get.
+/// Uses every request path, and searches the responses to clients.
 async fn take_every_way(proxy: &Proxy, sweep: &mut Sweep) {
     let client = proxy.client();
     let wishes = [
@@ -208,7 +209,7 @@ async fn take_every_way(proxy: &Proxy, sweep: &mut Sweep) {
         "plain words",
     ];
     for wish in wishes {
-        // What the tool answers is told by the model's own request, and stands in what the client asked to see.
+        // The model's own request contains the tool's response, and it is in the data that the client requested.
         sweep.look_at_answer(wish, &ask(client, "helper", wish).await, &[ARGUMENT]);
     }
     for wish in ["unlock", "jammed: unlock", "fault", "refused", "error event", "broken", "plain words"] {
@@ -224,7 +225,7 @@ async fn take_every_way(proxy: &Proxy, sweep: &mut Sweep) {
         let answer = client.send(Method::POST, "/v1/chat/completions", &all, request.to_string()).await;
         sweep.look_at_answer(&format!("streamed {wish}"), &answer, &[ARGUMENT]);
     }
-    // A tool of the client's own, whose schema marks the argument; and its conversation, which holds the call.
+    // A tool of the client whose schema marks the argument, and a conversation that contains the call.
     let mut request = plain("own tool");
     let pass = json!({"type": "string", "writeOnly": true});
     let parameters = json!({"type": "object", "properties": {"user": {"type": "string"}, "pass": pass}, "required": ["user", "pass"]});
@@ -252,7 +253,7 @@ async fn take_every_way(proxy: &Proxy, sweep: &mut Sweep) {
     sweep.look_at_answer("feedback", &post(client, "/v1/feedback", &verdict).await, &[]);
 }
 
-/// Looks at what operators get.
+/// Searches the responses of the operator listener.
 async fn look_at_the_operator_side(proxy: &Proxy, sweep: &mut Sweep) {
     let operator = proxy.operator();
     let approvals = operator.get("/admin/approvals").await.ok();
@@ -286,7 +287,7 @@ async fn look_at_the_operator_side(proxy: &Proxy, sweep: &mut Sweep) {
     }
 }
 
-/// Looks at what the proxy left on disk: but for its configuration and its document.
+/// Searches the files that the proxy wrote, except its configuration and its document.
 fn look_at_files(folder: &Path, sweep: &mut Sweep) {
     for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
@@ -319,7 +320,7 @@ async fn no_secret_is_anywhere_but_where_it_belongs() {
     .await;
     look_at_the_operator_side(&proxy, &mut sweep).await;
 
-    // What is sent: each secret goes to its own place.
+    // Sent data: each secret reaches only its destination.
     let has = |received: &[Received], secret: &str| received.iter().any(|received| told(received).contains(secret));
     let (models, calls, spans) = (upstream.received(), api.received(), collector.server().received());
     assert!(has(&models, UPSTREAM_KEY) && has(&models, UPSTREAM_FIELD) && has(&models, ARGUMENT));

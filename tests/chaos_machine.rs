@@ -1,4 +1,4 @@
-//! What the machine and the database do to a proxy: a disk that is full, a clock that jumps, a database that is slow or silent.
+//! Faults of the machine and the database: a full disk, clock changes, and a slow or silent database.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -21,13 +21,14 @@ use support::request::with_tools;
 use support::rooms::ask;
 use support::{GUARD, POLL, Proxy, Server, guarded, policy, rooms};
 
-/// Room for a new database, and for some turns.
+/// Space for a new database and a few turns.
 const SMALL_DISK: &str = "1500k";
 
-/// Room for all of them.
+/// Space for all turns.
 const LARGE_DISK: &str = "64m";
 
-/// Runs a command with a small disk of its own at `small`, which nobody else sees. A user's own name space is enough where the system allows it.
+/// Returns a command prefix that mounts a small private file system at `small`. A user namespace is sufficient if the
+/// system allows it.
 fn with_small_disk() -> Option<Vec<String>> {
     let script = format!("mount -t tmpfs -o size={SMALL_DISK} none small && exec \"$@\"");
     let ways: [&[&str]; 2] = [&["unshare", "--mount"], &["unshare", "--user", "--map-root-user", "--mount"]];
@@ -42,7 +43,7 @@ fn with_small_disk() -> Option<Vec<String>> {
     Some([way, &["sh", "-c", &script, "sh"][..]].concat().iter().map(|word| (*word).to_owned()).collect())
 }
 
-/// Gives the small disk of a running proxy more room.
+/// Enlarges the small disk of a running proxy.
 fn grow_disk(proxy: &Proxy) {
     let id = proxy.id().to_string();
     let folder = proxy.directory().join("small");
@@ -91,13 +92,14 @@ async fn a_full_disk_costs_no_answer_and_room_mends_it() {
     let ready = proxy.operator().get("/readyz").await;
     assert_eq!(ready.status, 200, "turns are served");
     assert!(ready.text().contains("store"), "{}", ready.text());
-    // Pages that were freed may have room for an intent: then the order may be placed.
+    // Freed pages may have space for an intent; then the order may be placed.
     proxy.client().chat(&ask("Book")).await.ok();
     turns += 1;
     let placed = api.received().len();
     grow_disk(&proxy);
     proxy.metric_reaches("store_up", &[], 1.0).await;
-    // Another order: where the one before was placed and its outcome found no room, the same order is refused, because it may have been placed.
+    // Another order. If the first order was placed but its outcome could not be stored, the same order is refused,
+    // because it may have been placed.
     proxy.client().chat(&ask("Book longer")).await.ok();
     turns += 1;
     assert_eq!(api.received().len(), placed + 1, "orders are placed again");
@@ -129,7 +131,7 @@ async fn a_clock_that_jumps_costs_no_answer_and_stops_no_learning() {
     };
     let folder = tempfile::tempdir().unwrap();
     let clock = folder.path().join("clock");
-    // Written as an editor would: the proxy must not read half of it.
+    // Written atomically, as an editor would, so that the proxy never reads a partial file.
     let set = |offset: &str| {
         std::fs::write(folder.path().join("next"), offset).unwrap();
         std::fs::rename(folder.path().join("next"), &clock).unwrap();
@@ -141,7 +143,7 @@ async fn a_clock_that_jumps_costs_no_answer_and_stops_no_learning() {
         ("LD_PRELOAD", library),
         ("FAKETIME_TIMESTAMP_FILE", clock.to_str().unwrap()),
         ("FAKETIME_NO_CACHE", "1"),
-        // What a jump of the clock leaves alone (clock_gettime(2), CLOCK_MONOTONIC).
+        // Clock changes do not affect CLOCK_MONOTONIC (clock_gettime(2)).
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
     ];
     let tables = rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n";
@@ -158,7 +160,7 @@ async fn a_clock_that_jumps_costs_no_answer_and_stops_no_learning() {
             proxy.metric_reaches("lessons", &[], 1.0).await;
         }
     }
-    // Learning goes on: what is marked as wrong now is counted.
+    // Learning continues: new verdicts are counted.
     let listed = async {
         while proxy.operator().get("/admin/traces?limit=1000").await.ok()["traces"].as_array().unwrap().len() < 15 {
             tokio::time::sleep(POLL).await;

@@ -1,5 +1,5 @@
-//! Providers that are down, slow, flapping or unreachable, and a proxy that is told to end meanwhile: what clients get, what is asked
-//! again, who is asked instead, and what traces and metrics say of it.
+//! Providers that are unavailable, slow, flapping or unreachable, and shutdown during requests: responses to clients,
+//! retries, failover, and the records in traces and metrics.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -16,13 +16,13 @@ use support::request::{plain, streamed, with_tools};
 use support::tls::TlsFront;
 use support::{Assembled, Client, Event, Gate, POLL, Proxy, Reply, Server, config, guarded, policy};
 
-/// Nothing is asked again and nobody is left alone, so that a test sees one thing at a time.
+/// Disables retries and the circuit breaker, so that a test observes one mechanism at a time.
 const PLAIN: &str = "connect_retries = 0\nretries = 0\ncircuit_failures = 0\n";
 
-/// Short patience.
+/// Short timeouts.
 const IMPATIENT: &str = "connect_timeout_seconds = 1\nfirst_byte_timeout_seconds = 1\nidle_timeout_seconds = 1\n";
 
-/// `keys` of the upstream under test, and another upstream that stands in for it behind the alias `sure`.
+/// Returns a configuration with `keys` for the upstream under test, and a fallback upstream of the alias `sure`.
 fn with_fallback(url: &str, keys: &str, other: &Server) -> String {
     format!(
         "{}{keys}[upstreams.other]\nbase_url = \"{}\"\n[aliases.sure]\nmodel = \"big\"\n\
@@ -47,7 +47,7 @@ fn failing() -> Reply {
     Reply::json(500, &json!({"error": {"message": "broken", "type": "server_error"}}))
 }
 
-/// Upstream and outcome of each attempt of the only turn.
+/// Returns upstream and outcome of each attempt of the only turn.
 async fn attempts(proxy: Proxy) -> Vec<(String, String)> {
     let traces = proxy.traces_after_stop().await;
     assert_eq!(traces.len(), 1, "{traces:#?}");
@@ -385,11 +385,11 @@ async fn an_expired_certificate_is_told_and_nothing_is_sent() {
 #[tokio::test]
 async fn without_files_to_open_there_is_an_error_and_afterwards_an_answer() {
     const OPEN_FILES: u32 = 120;
-    // Client connections that are allowed; with one to the upstream for each there are more than files.
+    // Client connections that are allowed. With one upstream connection for each, there are more than open files.
     const TURNS: usize = 60;
     let gate = Gate::closed();
     let held = gate.clone();
-    // Each request needs a connection of its own.
+    // Each request needs a new connection.
     let upstream = Server::scripted(move |number, _| match number {
         0 => answer::text("hi").then_close(),
         _ => answer::text("hi").then_close().after(&held),
@@ -401,7 +401,7 @@ async fn without_files_to_open_there_is_an_error_and_afterwards_an_answer() {
     let proxy = Proxy::start_with_open_files(file + keys, OPEN_FILES).await;
     assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "hi");
     let request = plain("Hello");
-    // A client whose connection is refused for the same reason gets no answer.
+    // A client whose connection is refused for the same reason gets no response.
     let turns = join_all((0..TURNS).map(|_| proxy.client().try_chat(&request)));
     let (answers, ()) = tokio::join!(turns, async {
         proxy.metric_reaches("upstream_attempts_total", &[("outcome", "connect")], 1.0).await;
@@ -414,7 +414,7 @@ async fn without_files_to_open_there_is_an_error_and_afterwards_an_answer() {
     proxy.stop().await;
 }
 
-/// Asks until the answer's status is as `wanted`.
+/// Sends requests until the status matches `wanted`.
 async fn until(client: &Client, wanted: impl Fn(u16) -> bool) -> support::Answer {
     guarded("waiting for another status", async {
         loop {

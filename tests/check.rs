@@ -1,4 +1,4 @@
-//! `callwright check` as a person or a pipeline calls it: what is found, what is said of it and where, and the exit status.
+//! `callwright check` as called by a person or a pipeline: findings, their texts and positions, and the exit status.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use support::verb::{Folder, Said, json_lines};
 
-/// A document about which there is nothing to say.
+/// Returns a document without findings.
 fn whole() -> Value {
     json!({
         "openapi": "3.0.3",
@@ -26,7 +26,7 @@ fn whole() -> Value {
     })
 }
 
-/// The same, and an operation that cannot become a tool.
+/// Returns the same document with an operation that cannot become a tool.
 fn with_a_skipped_operation() -> Value {
     let mut document = whole();
     document["paths"]["/orders"] = json!({"delete": 3});
@@ -63,7 +63,8 @@ fn a_line_has_exactly_the_documented_members() {
         (&line["file"], &line["operations_loaded"], &line["error"]),
         (&json!("api.json"), &json!(1), &json!(null))
     );
-    let skipped = json!([{"operation": "DELETE /orders", "reason": "api.json:1 #/paths/~1orders/delete is no object"}]);
+    let skipped =
+        json!([{"operation": "DELETE /orders", "reason": "api.json:1 #/paths/~1orders/delete is not an object"}]);
     assert_eq!(line["operations_skipped"], skipped);
     assert_eq!(line["advice"], json!([]));
 }
@@ -97,7 +98,7 @@ fn a_folder_gives_its_documents_in_order_and_other_files_are_passed_over() {
     fs::write(folder.path("parts/a.yaml"), "get: {operationId: a}\n").unwrap();
     let said = check(&folder, &["--format", "json", "."]);
     assert_eq!(said.status, Some(1));
-    assert_eq!(said.stderr, "callwright: 1 of 3 documents could not be loaded; their reports say why\n");
+    assert_eq!(said.stderr, "callwright: 1 of 3 documents could not be loaded; see their reports for the reasons\n");
     let lines = said.lines();
     assert_eq!(files(&lines), ["b.json", "broken.yaml", "z.json"]);
     assert_eq!(lines[0]["operations_loaded"], 1, "{}", lines[0]);
@@ -112,7 +113,7 @@ fn what_is_named_is_reported_whatever_it_is() {
     let lines = said.lines();
     assert_eq!(files(&lines), ["package.json", "notes.txt", "empty.json", "absent.json"]);
     let error = |line: usize| lines[line]["error"].as_str().unwrap();
-    assert!(error(0).contains("no OpenAPI document") && error(1).contains("no OpenAPI document"), "{lines:?}");
+    assert!(error(0).contains("not an OpenAPI document") && error(1).contains("not an OpenAPI document"), "{lines:?}");
     assert!(error(3).starts_with("absent.json: cannot be read"), "{}", error(3));
 }
 
@@ -194,7 +195,10 @@ fn what_is_denied_fails_only_where_it_is_found() {
     assert_eq!(status(&["--deny", "renamed", "bad.json"]), Some(0));
     let said = check(&folder, &["--deny", "renamed,skipped", "good.json", "bad.json"]);
     assert_eq!(said.status, Some(1));
-    assert_eq!(said.stderr, "callwright: 1 operation skipped, which --deny forbids; the reports say where\n");
+    assert_eq!(
+        said.stderr,
+        "callwright: 1 operation skipped, which --deny forbids; see the reports for the locations\n"
+    );
     assert_eq!(status(&["--deny", "everything", "good.json"]), Some(2));
 }
 
@@ -221,8 +225,8 @@ fn advice_names_operation_place_and_what_to_write_and_can_be_chosen() {
     assert_eq!(
         advice(&["--advice", "unexplained-parameter"]),
         [json!({"code": "unexplained-parameter", "operation": "GET /a", "at": "a.yaml:6 #/paths/~1a/get/parameters/0",
-            "message": "nothing says what the query parameter `q` is for",
-            "fix": "give it a `description`: its meaning, its unit or form, what holds without it"})]
+            "message": "the query parameter `q` has no description",
+            "fix": "add a `description`: its meaning, its unit or format, and the default if it is omitted"})]
     );
     assert_eq!(advice(&["--advice", "off"]), Vec::<Value>::new());
     assert_eq!(check(&folder, &["--advice", "unexplained-parameter", "--deny", "advice", "a.yaml"]).status, Some(1));
@@ -234,7 +238,7 @@ fn advice_names_operation_place_and_what_to_write_and_can_be_chosen() {
 #[test]
 fn a_dialect_adds_what_tools_lose_in_it() {
     let mut document = whole();
-    // `strict` knows no members without a name.
+    // `strict` does not support unnamed members.
     document["paths"]["/orders/{id}"]["get"]["parameters"][0]["schema"] =
         json!({"type": "object", "additionalProperties": {"type": "string"}});
     let folder = Folder::with(&[("api.json", &bytes(&document))]);
@@ -262,12 +266,12 @@ fn people_get_a_table_with_a_sum_and_no_colours_where_there_is_no_terminal() {
     assert_eq!(lines[1], "      1        1        0           0       0  a.json");
     assert!(lines[2].starts_with("    skipped     DELETE /orders: "), "{text}");
     assert_eq!(lines[3], "      -        -        -           -       -  b.yaml");
-    assert!(lines[4].starts_with("    error       ./b.yaml: no YAML"), "{text}");
+    assert!(lines[4].starts_with("    error       ./b.yaml: invalid YAML"), "{text}");
     assert_eq!(lines[5], "      1        1        0           0       0  2 documents, 1 could not be loaded");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
-/// A document that tries to write to the terminal by every way that its text has into a report.
+/// Returns a document that tries to write terminal escape sequences through every text in a report.
 fn hostile() -> Value {
     let escape = "\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\r\nloaded";
     let operation = json!({
@@ -287,7 +291,7 @@ fn nothing_of_a_document_acts_on_the_terminal() {
     for format in ["text", "json"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
         command.args(["check", "--dialect", "plain", "--format", format, "."]).current_dir(folder.path(""));
-        // As on a terminal: our own colours are there.
+        // As on a terminal, with the proxy's own colours.
         let output = command.env_clear().env("CLICOLOR_FORCE", "1").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let own: Vec<&str> = text.split('\u{1b}').skip(1).collect();
@@ -322,7 +326,7 @@ fn lines_come_in_the_order_of_the_documents_however_many_read_them() {
     let folder = Folder::with(&[]);
     for number in 0..120 {
         let mut document = whole();
-        // Some take much longer than others.
+        // Some documents take much longer than others.
         for extra in 0..if number % 10 == 0 { 200 } else { 0 } {
             document["paths"][format!("/extra/{extra}")] = json!({"get": {"description": "More."}});
         }
@@ -368,7 +372,7 @@ fn a_full_disk_is_said() {
     assert!(output.status.code() == Some(1) && stderr.contains("reports cannot be written"), "{stderr}");
 }
 
-/// JSON of `depth` arrays or objects around each other.
+/// Returns `depth` nested arrays or objects as JSON.
 fn nested(depth: usize, open: &str, core: &str, close: &str) -> String {
     format!("{}{core}{}", open.repeat(depth), close.repeat(depth))
 }
@@ -440,7 +444,7 @@ mod unix {
     fn names_need_not_be_text() {
         let folder = Folder::with(&[]);
         let name = OsStr::from_bytes(b"caf\xe9.json");
-        // Not every file system takes such a name.
+        // Not every file system accepts such a name.
         if fs::write(folder.path("").join(name), bytes(&whole())).is_err() {
             return;
         }
@@ -509,7 +513,7 @@ fn reports_are_written_as_they_come() {
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    // The second document is not there yet.
+    // The second document does not exist yet.
     stdout.read_line(&mut line).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["file"], "a.json");
     stdin.write_all(&bytes(&whole())).unwrap();

@@ -1,5 +1,5 @@
-//! A model that goes round in circles, each call a success and nothing gained, is held up: where the proxy executes, and across the turns of
-//! a client that executes its own tools.
+//! Loops of a model, with successful calls without progress, are blocked: where the proxy executes calls, and across
+//! the turns of a client that executes its own tools.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -18,7 +18,7 @@ fn ask() -> Value {
     request
 }
 
-/// Whether the last message of a request tells that a circle was found.
+/// Whether the last message of a request reports a loop.
 fn is_told(message: &Value) -> bool {
     message["content"].as_str().is_some_and(|text| text.contains("E5.1 in the whole call"))
 }
@@ -97,7 +97,7 @@ async fn a_model_that_never_leaves_the_circle_is_handed_over() {
     assert_eq!(trace["exhausted"], "static_feedback");
 }
 
-/// The conversation of a client that ran the same call so many times, with these results.
+/// Returns the conversation of a client that executed the same call once per element of `results`.
 fn ran(results: &[&str]) -> Value {
     let mut request = with_tools("What is the weather in Paris?");
     let messages = request["messages"].as_array_mut().unwrap();
@@ -109,7 +109,7 @@ fn ran(results: &[&str]) -> Value {
     request
 }
 
-/// A model that calls once more unless it is told that this is a circle.
+/// A model that repeats its call until it receives the feedback about the loop.
 async fn stubborn() -> Server {
     Server::scripted(|_, received| {
         let (told, stream) = (is_told(&received.last_message()), received.json()["stream"] == true);

@@ -1,4 +1,4 @@
-//! The binary as a person or a script calls it: what it prints, where, and its exit status.
+//! The binary as called by a person or a script: its output and its exit status.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// Runs the binary in `folder`, with no variable of the environment but `variables`.
+/// Runs the binary in `folder` with only `variables` in the environment.
 fn run(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
     command.args(arguments).current_dir(folder).env_clear().envs(variables.iter().copied());

@@ -1,4 +1,5 @@
-//! Connections that are slow, idle or too many, and bodies that fill the memory: each ends within its limit, and others are served meanwhile.
+//! Slow, idle and too many connections, and bodies that exceed the memory limit: each ends within its limit, while
+//! other clients are served.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,10 +11,10 @@ use support::{Client, POLL, Proxy, Server, answer, guarded};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Bytes of the largest body in tests about memory.
+/// Maximum size of a body in bytes in tests of memory.
 const BODY: usize = 1024 * 1024;
 
-/// What an HTTP/2 client sends first: the preface, and SETTINGS without a value (RFC 9113, section 3.4).
+/// First bytes of an HTTP/2 client: the preface and empty SETTINGS (RFC 9113, section 3.4).
 const HTTP2_BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 async fn start(server: &str) -> (Proxy, Server) {
@@ -27,22 +28,22 @@ async fn connect(client: &Client) -> TcpStream {
     TcpStream::connect(address.trim_start_matches("http://")).await.unwrap()
 }
 
-/// The head of a request with a body of so many bytes.
+/// Returns the head of a request with a body of `length` bytes.
 fn head(path: &str, length: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     )
 }
 
-/// Everything until the connection is closed, or reset.
+/// Reads until the connection is closed or reset.
 async fn rest(socket: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    // A reset is an end, too.
+    // A reset also ends the connection.
     let _ = guarded("waiting for the end of a connection", socket.read_to_end(&mut bytes)).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The error object in the body of an HTTP/1.1 response with this status.
+/// Returns the error object in the body of an HTTP/1.1 response with this status.
 fn error_of(response: &str, status: u16) -> Value {
     assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
     let (_, body) = response.split_once("\r\n\r\n").unwrap();
@@ -72,7 +73,7 @@ async fn half_sent_header_sections_are_closed() {
             socket.write_all(beginning).await.unwrap();
             rest(&mut socket).await;
         }
-        // On a connection that was used before, too.
+        // Also on a connection that was used before.
         let mut socket = connect(client).await;
         socket.write_all(b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
         let mut first = [0; 12];
@@ -112,7 +113,7 @@ async fn idle_connections_are_closed_and_those_with_a_request_are_not() {
     let request = plain("Hello");
     let (answer, ()) = tokio::join!(proxy.client().chat(&request), async {
         upstream.arrival_of(1).await;
-        // An operator's connection is idle meanwhile, and closed; the one with the request is not.
+        // An idle operator connection is closed in the meantime; the one with the request is not.
         let mut socket = connect(proxy.operator()).await;
         socket.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
         assert!(rest(&mut socket).await.starts_with("HTTP/1.1 200"));
@@ -145,7 +146,7 @@ async fn beyond_the_limit_of_connections_clients_get_503_and_operators_are_serve
     assert_eq!(error["code"], "too_many_connections");
     assert!(error["message"].as_str().unwrap().contains("server.max_connections"), "{error}");
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
-    // A flood is answered as far as there is room for refusals, and closed beyond; none of them waits.
+    // A flood of connections is refused with a response as capacity allows, and closed beyond it; no connection waits.
     let mut flood = Vec::new();
     for _ in 0..100 {
         flood.push(connect(proxy.client()).await);
@@ -176,7 +177,7 @@ async fn begun_bodies_fill_no_more_than_their_memory() {
     let refused = guarded("waiting for the memory to be full", async {
         loop {
             let mut socket = connect(proxy.client()).await;
-            // The proxy may refuse the body before it was sent.
+            // The proxy may refuse the body before it is sent.
             let _ = socket.write_all((head("/v1/chat/completions", BODY) + &begun).as_bytes()).await;
             sockets.push(socket);
             let held = proxy.metrics_now().await.sum("request_body_bytes", &[]);
@@ -188,7 +189,7 @@ async fn begun_bodies_fill_no_more_than_their_memory() {
         }
     })
     .await;
-    // A small body still finds room.
+    // A small body is still accepted.
     assert_eq!(proxy.client().chat(&plain("Hello")).await.message()["content"], "hi");
     let error = refused.error(503);
     assert_eq!(error["code"], "body_memory_full");
@@ -208,14 +209,14 @@ async fn begun_bodies_fill_no_more_than_their_memory() {
 async fn without_descriptors_connections_are_closed_at_once_and_operators_are_served() {
     const OPEN_FILES: u32 = 64;
     let upstream = Server::always(answer::text("hi")).await;
-    // All that the limit allows: together with the proxy's own files they do not fit.
+    // As many connections as the limit allows; together with the proxy's own files they exceed the descriptors.
     let config = config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", "max_connections = 32");
     let proxy = Proxy::start_with_open_files(config, OPEN_FILES).await;
     let mut idle = Vec::new();
     guarded("waiting for the descriptors to end", async {
         loop {
             idle.push(connect(proxy.client()).await);
-            // Each look is a connection of its own, so that operators are served without descriptors, too.
+            // Each query uses a new connection, which shows that operators are served even without free descriptors.
             let operator = Client::built(proxy.operator().url(""), |builder| builder.pool_max_idle_per_host(0));
             let metrics = support::metrics::Metrics::parse(&operator.get("/metrics").await.text());
             if metrics.sum("connections_refused_total", &[("reason", "descriptors")]) > 0.0 {

@@ -1,6 +1,7 @@
-//! The console, used by an operator in a real browser (Chromium), over the real binary: tests/clients/console.py has the tasks.
+//! The console, used by an operator in a real browser (Chromium) with the real binary: tests/clients/console.py has the
+//! tasks.
 //!
-//! Pictures of every section, wide and narrow, light and dark, are kept in target/console.
+//! Screenshots of every section, wide and narrow, light and dark, are kept in target/console.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -15,10 +16,10 @@ use support::python::{chromium, python_with};
 use support::rooms::ask;
 use support::{Proxy, Received, Reply, Server, guarded, policy, rooms};
 
-/// What somebody writes into an argument.
+/// Markup that a user writes into an argument.
 const MARKUP: &str = "<img src=x onerror=\"document.title='owned'\">";
 
-/// Forgets the floor at first; asks for a room that is gone; books with markup.
+/// A model that omits the floor at first, requests a room that is gone, and books with markup.
 fn model(_: usize, request: &Received) -> Reply {
     let messages = request.messages();
     let user = messages.iter().rposition(|message| message["role"] == "user").unwrap();

@@ -1,4 +1,4 @@
-//! The boards, rules and alerts of `dashboards/`, asked of a real Prometheus that scrapes a real, loaded proxy.
+//! Boards, rules and alerts of `dashboards/`, evaluated by a real Prometheus that scrapes a real proxy under load.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "dashboards/load.rs"]
@@ -16,10 +16,10 @@ use queries::Query;
 use support::prometheus::{Prometheus, program};
 use support::{GUARD, guarded};
 
-/// Between two rounds of questions: Prometheus scrapes once in it.
+/// Pause between two rounds of queries, in which Prometheus scrapes once.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Runs `promtool` on files of `dashboards/prometheus`; `None` where it is not installed.
+/// Runs `promtool` on files of `dashboards/prometheus`. Returns `None` if it is not installed.
 fn promtool(arguments: &[&str]) -> Option<()> {
     let mut command = Command::new(program("promtool")?);
     let told = command.args(arguments).current_dir(queries::path("prometheus")).output().unwrap();
@@ -28,14 +28,14 @@ fn promtool(arguments: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// The rules, with alerts that fire as soon as their condition holds.
+/// Returns the rules, with alerts that fire immediately when their condition holds.
 fn hasty_rules() -> [(&'static str, String); 2] {
     let alerts = queries::text("prometheus/alerts.yml");
     let hasty: Vec<&str> = alerts.lines().filter(|line| !line.trim_start().starts_with("for: ")).collect();
     [("rules.yml", queries::text("prometheus/rules.yml")), ("alerts.yml", hasty.join("\n"))]
 }
 
-/// The queries that give no number.
+/// Returns the queries without a numeric result.
 async fn without_data<'a>(prometheus: &Prometheus, queries: &[&'a Query]) -> Vec<&'a Query> {
     let mut without = Vec::new();
     for query in queries {
@@ -98,7 +98,7 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
     .await;
 }
 
-/// Goes on with the load until these alerts fire.
+/// Continues the load until these alerts fire.
 async fn fires(prometheus: &Prometheus, loaded: &Loaded, alerts: &[&str]) {
     let begun = std::time::Instant::now();
     loop {

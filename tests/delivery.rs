@@ -1,4 +1,5 @@
-//! Whether a model's calls come as `tool_calls` is learned for each model, is never settled for good, and is shown.
+//! Whether a model returns calls as `tool_calls` is learned per model, can change at any time, and is visible to
+//! operators.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,7 +14,7 @@ const PARIS: &str = r#"{"city":"Paris"}"#;
 /// A call between reserved marks.
 const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
 
-/// Calls natively, in text, or not at all, as the user asks.
+/// A model that makes calls natively, in text, or not at all, as the user requests.
 fn obedient(_: usize, request: &Received) -> Reply {
     match request.last_message()["content"].as_str() {
         Some("native") => one_call("get_weather", PARIS),
@@ -30,7 +31,7 @@ async fn ask(proxy: &Proxy, model: &str, wish: &str, times: usize) {
     }
 }
 
-/// What `/admin/upstreams` says of a model.
+/// Returns a model's entry of `/admin/upstreams`.
 async fn model(proxy: &Proxy, name: &str) -> Value {
     let shown = proxy.operator().get("/admin/upstreams").await.ok();
     let models = shown["upstreams"][0]["models"].as_array().unwrap().clone();
@@ -96,7 +97,7 @@ async fn operators_see_which_model_writes_calls_as_text_and_which_tool_fails() {
     assert_eq!((rescued("writer"), rescued("caller")), (3.0, 0.0));
     let judged = |model, verdict| metrics.sum("model_calls_total", &[("model", model), ("verdict", verdict)]);
     assert_eq!((judged("writer", "repaired"), judged("caller", "clean")), (3.0, 2.0));
-    // A client's own tool has its name, because it was offered.
+    // The metric label has the name of the client's own tool, because it was offered.
     assert_eq!(metrics.sum("calls_judged_total", &[("tool", "get_weather")]), 5.0);
 }
 

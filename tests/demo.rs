@@ -1,5 +1,5 @@
-//! The whole demo, with the real proxy; and with a censor between the proxy and the model, who leaves out of the feedback what
-//! the model learns from.
+//! The whole demo with the real proxy, also with a censor between proxy and model that removes parts of the feedback
+//! from which the model learns.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use http::{HeaderName, Method};
@@ -10,10 +10,10 @@ use callwright::config;
 use callwright_demo::server::{Handler, Reply, Request};
 use callwright_demo::{DemoWorld, Played, Server, client, play, start};
 
-/// What is left out of every message to the model.
+/// Function that removes text from every message to the model.
 type Cut = fn(&str) -> String;
 
-/// Stands between the proxy and the model and cuts messages.
+/// An intermediary between the proxy and the model that cuts messages.
 struct Censor {
     model: String,
     cut: Cut,
@@ -34,7 +34,7 @@ impl Handler for Censor {
     }
 }
 
-/// Plays the demo, with a censor between the proxy and the model.
+/// Plays the demo with a censor between the proxy and the model.
 async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
     let parent = tempfile::tempdir().unwrap();
     let world = start(parent.path()).await.unwrap();
@@ -50,7 +50,7 @@ async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
     (world, played, anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string())
 }
 
-/// Titles of the conversations that did not show what they are to show.
+/// Returns the titles of the conversations without the expected result.
 fn broken(played: &[Played]) -> Vec<&'static str> {
     played.iter().filter(|played| !played.as_promised).map(|played| played.title).collect()
 }
@@ -67,7 +67,7 @@ async fn every_conversation_shows_what_it_promises() {
         "GET /route → 400 {\"info_code\":\"20000\"}",
         "(route-planner.yaml#/paths/~1route/get/responses/400/description)",
         "POST /bookings → 201",
-        "is drawn: nobody gave `flight_id` of bookFlight, and searchFlights supplies it",
+        "is drawn: `flight_id` of bookFlight is missing, and searchFlights supplies it",
         "destination = $call2.trips[?].destination$",
         "takes item 2 of 2 of listTrips's answer for searchFlights: the user named it",
         "takes item 2 of 3 of searchFlights's answer for bookFlight: the model chose it",
@@ -99,7 +99,7 @@ async fn without_the_passage_the_error_stays_a_riddle() {
     assert_eq!(broken(&played), explained, "{transcript}");
 }
 
-/// What is planned follows from what the model is asked, and not from the request alone.
+/// Plans depend on the model's query, not only on the request.
 #[tokio::test]
 async fn without_the_tools_that_supply_an_id_no_plan_has_it() {
     let (_, played, transcript) = play_cut(|text| text.replace("/flights/0/id", "/flights/0/price")).await;

@@ -1,4 +1,4 @@
-//! OpenAPI documents that change while the proxy runs: new turns see the new tools, running ones keep theirs.
+//! OpenAPI documents that change while the proxy runs: new turns use the new tools, running turns keep theirs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,7 +14,7 @@ fn ask() -> Value {
     request
 }
 
-/// Sends requests until the newest one offered a tool of this name.
+/// Sends requests until the latest one offers a tool of this name.
 async fn offers(proxy: &Proxy, upstream: &Server, tool: &str) {
     guarded(&format!("waiting for {tool}"), async {
         loop {
@@ -71,7 +71,7 @@ async fn a_broken_document_changes_nothing_and_is_named() {
 async fn a_running_turn_keeps_the_tools_that_it_was_offered() {
     let gate = Gate::closed();
     let held = one_call("listRooms", r#"{"floor":2}"#).after(&gate);
-    // The first request is the running turn's; the same turn asks again with the results once the gate is open.
+    // The first request belongs to the running turn, which sends another one with the results once the gate is open.
     let upstream = Server::scripted(move |index, received| match (index, received.text().contains("tool_call_id")) {
         (0, _) => held.clone(),
         (_, true) => answer::text("Two rooms."),

@@ -1,4 +1,4 @@
-//! Where documents come from besides a file: folders and URLs, at the start and while the proxy runs.
+//! Sources of documents besides files: folders and URLs, at the start and while the proxy runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -19,7 +19,7 @@ fn document(operation: &str) -> String {
     )
 }
 
-/// The names of the tools that a request offers now, in order.
+/// Returns the names of the tools that a request offers now, in order.
 async fn offered(proxy: &Proxy, upstream: &Server) -> Vec<String> {
     let mut request = plain("What can you do?");
     request["model"] = json!("helper");
@@ -56,7 +56,7 @@ async fn the_documents_of_a_folder_are_offered_together_and_come_and_go() {
 
     proxy.write("specs/deep/three.yaml", &document("three"));
     offers(&proxy, &upstream, &["one", "three", "two"]).await;
-    // In a folder that was not there before.
+    // In a folder that did not exist before.
     proxy.write("specs/new/four.yaml", &document("four"));
     offers(&proxy, &upstream, &["four", "one", "three", "two"]).await;
     proxy.write("specs/broken.yaml", &document("mended"));
@@ -84,7 +84,7 @@ async fn a_remote_document_is_fetched_at_the_start_and_again_when_it_has_changed
     assert_eq!(documents.received()[0].target, "/openapi.yaml");
     *text.lock().unwrap() = document("two");
     offers(&proxy, &upstream, &["two"]).await;
-    // What cannot be read any more changes nothing.
+    // A document that becomes unreadable changes nothing.
     *text.lock().unwrap() = "<html>".to_owned();
     proxy.metric_reaches("catalog_reloads_total", &[("result", "failure")], 1.0).await;
     assert_eq!(offered(&proxy, &upstream).await, ["two"]);
@@ -101,7 +101,7 @@ async fn a_remote_document_that_cannot_be_had_keeps_the_proxy_from_starting() {
     let log = start(url.clone(), LOOPBACK).await;
     assert!(log.contains("/openapi.yaml?...: cannot be fetched: its server answers with status 404"), "{log}");
     assert!(!log.contains("secret"), "{log}");
-    // Documents obey the address policy.
+    // The address policy applies to documents.
     documents.take_received();
     let log = start(url, "").await;
     assert!(log.contains("executor.allowed_addresses"), "{log}");

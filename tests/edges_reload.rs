@@ -1,4 +1,4 @@
-//! What an operator confirms and forbids as a source of arguments: read at start, and again when the file changes.
+//! Confirmed and forbidden argument sources of the operator: read at the start, and again when the file changes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -32,7 +32,7 @@ async fn a_bad_file_changes_nothing_and_the_next_good_one_does() {
     proxy.write("edges.yaml", "confirmed:\n- {from: a, to: b}\n");
     proxy.metric_reaches("edges_reloads_total", &[("result", "failure")], 1.0).await;
     guarded("waiting for the log", async {
-        while !proxy.log().contains("there is no `argument`") {
+        while !proxy.log().contains("`argument` is missing") {
             tokio::time::sleep(POLL).await;
         }
     })

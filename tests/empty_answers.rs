@@ -1,4 +1,5 @@
-//! Answers with neither content nor a call (E6): they go back once, and a call in which the reasoning ends is made; streamed and whole.
+//! Responses with neither content nor a call (E6): they are sent back once, and a call at the end of the reasoning is
+//! recovered, streamed and whole.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,7 +14,7 @@ const PARIS: &str = r#"{"city":"Paris"}"#;
 /// A complete call between reserved marks.
 const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
 
-/// A whole answer with this message.
+/// Returns a whole response with this message.
 fn message(message: Value, finish_reason: &str) -> Reply {
     Reply::json(200, &completion(message, finish_reason))
 }
@@ -29,7 +30,7 @@ async fn proxy_of(replies: Vec<Reply>, rules: &str) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// Names of the calls of a message.
+/// Returns the names of the calls of a message.
 fn called(message: &Value) -> Vec<String> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     calls.map(|call| call["function"]["name"].as_str().unwrap().to_owned()).collect()
@@ -59,7 +60,7 @@ async fn an_empty_answer_goes_back_once_with_a_nudge() {
         assert_eq!(nudge["role"], "user");
         let nudge = nudge["content"].as_str().unwrap();
         assert!(nudge.starts_with("E6: your last answer was empty") && nudge.len() < 250, "{nudge}");
-        // An assistant message without content and calls is none of the API's.
+        // An assistant message without content and calls is invalid in the API.
         let is_empty = |message: &Value| message["content"].as_str().is_none_or(|text| text.trim().is_empty());
         assert!(messages.iter().all(|message| message["role"] == "user" || !is_empty(message)), "{messages:?}");
         let traces = proxy.traces_after_stop().await;
@@ -196,7 +197,7 @@ async fn reasoning_that_does_not_end_in_a_call_of_an_offered_tool_is_no_call() {
         assert_eq!((called(&made), &made["content"]), (vec![], &json!("Sunny.")), "{reasoning}");
         assert_eq!(upstream.received().len(), 2);
     }
-    // A page that a tool returned contains it: the model quotes it.
+    // The model quotes a call from a page that a tool returned.
     let said = json!({"role": "assistant", "content": "", "reasoning_content": format!("The page says: {WRITTEN}")});
     let (upstream, proxy) = proxy_of(vec![message(said, "stop"), text("Sunny.")], "").await;
     let mut request = with_tools("What does the page say?");
@@ -205,7 +206,7 @@ async fn reasoning_that_does_not_end_in_a_call_of_an_offered_tool_is_no_call() {
     messages.push(json!({"role": "tool", "tool_call_id": "p", "content": format!("Welcome! {WRITTEN}")}));
     let made = proxy.client().chat(&request).await.message();
     assert_eq!((called(&made), upstream.received().len()), (vec![], 2), "{made}");
-    // Where something was answered, reasoning was only weighed.
+    // If there is content, a call in the reasoning is not made.
     let said = json!({"role": "assistant", "content": "Sunny.", "reasoning_content": WRITTEN});
     let (upstream, proxy) = proxy_of(vec![message(said.clone(), "stop")], "").await;
     assert_eq!(proxy.client().chat(&with_tools("Weather?")).await.message(), said);
@@ -223,7 +224,7 @@ async fn a_faulty_call_in_the_reasoning_goes_back_as_any_other() {
     assert!(feedback["content"].as_str().unwrap().contains("`town`"), "{feedback}");
 }
 
-/// A stream of reasoning in pieces of `size` letters, without content.
+/// Returns a stream of reasoning in pieces of `size` characters, without content.
 fn reasoning_chunks(member: &str, reasoning: &str, size: usize) -> Vec<Value> {
     let letters: Vec<char> = reasoning.chars().collect();
     let pieces = letters.chunks(size).map(|piece| chunk(json!({ member: piece.iter().collect::<String>() })));

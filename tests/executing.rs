@@ -1,4 +1,5 @@
-//! Checked calls of catalog tools run over real HTTP, within the policy; failures come back explained.
+//! Validated calls of catalog tools are executed over real HTTP within the policy, and failures are explained to the
+//! model.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,7 +9,7 @@ use support::answer::{self, call, calls, one_call};
 use support::request::{plain, weather_tool};
 use support::{Proxy, Received, Reply, Server, config, policy, rooms};
 
-/// A request to the alias that offers the rooms.
+/// Returns a request to the alias that offers the rooms.
 fn ask(text: &str) -> Value {
     let mut request = plain(text);
     request["model"] = json!("helper");
@@ -19,7 +20,7 @@ async fn proxy_of(upstream: &Server, api: &Server) -> Proxy {
     Proxy::start_with_files(rooms::config_of(upstream, api), &rooms::FILES).await
 }
 
-/// A proxy whose only policy lets the methods of bookings run.
+/// Starts a proxy with a single policy that allows the methods of bookings.
 async fn booking_proxy(upstream: &Server, api: &Server) -> Proxy {
     let rules = "execute:\n  rules:\n    - {methods: [POST], tools: [\"rooms/book*\"], permission: allow}";
     let ruled = policy::file("booking", rules);
@@ -31,7 +32,7 @@ async fn rooms_api() -> Server {
     Server::always(Reply::json(200, &json!(["Amber", "Birch"]))).await
 }
 
-/// The text of the tool message that answers the call `id`.
+/// Returns the text of the tool message for the call `id`.
 fn result_of(request: &Received, id: &str) -> String {
     let messages = request.messages();
     let message = messages.iter().find(|message| message["tool_call_id"] == id);

@@ -1,4 +1,5 @@
-//! `callwright explain` as a script calls it: failures in, passages out, and what is said of what cannot be used.
+//! `callwright explain` as called by a script: failures as input, passages as output, and messages about unusable
+//! input.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -25,7 +26,7 @@ fn failure(id: impl Into<Value>, body: impl Into<Value>) -> Value {
     json!({"id": id.into(), "api": "weather", "status": 400, "body": body.into()})
 }
 
-/// The passages for one failure.
+/// Returns the passages for one failure.
 fn passages(line: &Value) -> Vec<String> {
     let said = explain(&to_lines(std::slice::from_ref(line)), &[]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
@@ -73,7 +74,7 @@ fn bodies_of_every_kind_are_read() {
         (json!(null), false),
         (json!(4101.5), false),
         (json!({}), false),
-        // Too deep for JSON, so it is read as text.
+        // Nested too deeply for JSON, so it is read as text.
         (deep, true),
     ] {
         assert_eq!(!passages(&failure("a", body.clone())).is_empty(), explained, "{body}");
@@ -114,9 +115,9 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
         "standard input:1: `wether` names no documentation of docs; there is weather",
         "standard input:2: there is no `id`",
         "standard input:3: there is no `api`",
-        "standard input:4: the line is no failure",
+        "standard input:4: the line is not a failure",
         "standard input:5: the line is not UTF-8",
-        "standard input:6: the line is no JSON",
+        "standard input:6: the line is not valid JSON",
         "6 of 7 lines could not be used",
     ];
     for message in told {
@@ -153,6 +154,6 @@ fn compressed_output_and_order_are_kept() {
 fn a_model_that_is_not_there_is_an_error_that_says_what_is_missing() {
     let said = explain(b"", &["--embedding-model", "no-model"]);
     assert_eq!(said.status, Some(1));
-    // Which of the two is looked for first depends on the machine.
+    // The machine determines which of the two is missing first.
     assert!(said.stderr.contains("no-model") || said.stderr.contains("ONNX Runtime"), "{}", said.stderr);
 }

@@ -1,5 +1,5 @@
-//! Every way in which an API fails, and what the model, the operator and the trace are told of it: what can be mended is explained, what
-//! cannot costs no round.
+//! All kinds of API failures, with the messages to model and operator and the trace: correctable failures are
+//! explained, others cost no round.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -18,7 +18,7 @@ fn ask(text: &str) -> Value {
     request
 }
 
-/// A policy that records bodies, and what else it says.
+/// Starts a proxy with a policy that records bodies and has the further rules.
 async fn proxy_with(config: String, rules: &str) -> Proxy {
     let file = policy::file("recorded", &format!("record: {{bodies: true}}\n{rules}"));
     let config = config + &policy::table("recorded");
@@ -29,7 +29,7 @@ async fn proxy_of(upstream: &Server, api: &Server) -> Proxy {
     proxy_with(bookings::config_of(upstream, api), "").await
 }
 
-/// What the model was told by the last tool message of a request.
+/// Returns the last tool message of a request.
 fn told(received: &Received) -> String {
     let messages = received.messages();
     let message = messages.iter().rev().find(|message| message["role"] == "tool");
@@ -90,7 +90,7 @@ async fn a_refused_credential_is_the_operators_to_mend() {
         assert!(!feedback.contains(bookings::KEY) && !feedback.contains("toolsets.bookings"), "{feedback}");
         let log = proxy.log();
         let line =
-            log.lines().find(|line| line.contains("for want of a credential")).unwrap_or_else(|| panic!("{log}"));
+            log.lines().find(|line| line.contains("credential is missing or")).unwrap_or_else(|| panic!("{log}"));
         assert!(
             line.contains("bookings") && line.contains(&status.to_string()) && !log.contains(bookings::KEY),
             "{line}"
@@ -276,7 +276,7 @@ async fn hostile_answers_are_quoted_and_bounded() {
         let proxy = proxy_of(&upstream, &api).await;
         assert_eq!(proxy.client().chat(&ask("Book Q7")).await.message()["content"], "Gone.");
         let feedback = told(&upstream.last_request());
-        // 1,500 tokens by default, and the frame around them.
+        // 1,500 tokens by default, plus the surrounding text.
         assert!(feedback.len() < 8_000, "{} bytes", feedback.len());
         let (opened, closed) = (feedback.matches("<data>").count(), feedback.matches("</data>").count());
         assert!(opened == closed && opened > 0, "{feedback}");

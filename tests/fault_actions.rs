@@ -1,4 +1,4 @@
-//! What is done about a fault is policy: nothing, a note, a repair, or feedback to the model.
+//! The policy determines the action for a fault: none, a note, a repair, or feedback to the model.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{Proxy, Reply, Server, config, policy};
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const DEBUG: [(&str, &str); 1] = [("x-callwright-debug", "true")];
 
-/// A proxy whose only policy says this of faults.
+/// Starts a proxy with a single policy with these fault actions.
 async fn ruled(replies: Vec<Reply>, faults: &str) -> (Server, Proxy) {
     let upstream = Server::replying(replies).await;
     let config = config(&upstream.url("/v1")) + &policy::table("ruled");
@@ -20,7 +20,7 @@ async fn ruled(replies: Vec<Reply>, faults: &str) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// Name and arguments of the answer's only call.
+/// Returns name and arguments of the response's only call.
 fn only_call(answer: &support::Answer) -> (String, String) {
     let calls = answer.message()["tool_calls"].as_array().unwrap().clone();
     assert_eq!(calls.len(), 1);
@@ -28,7 +28,7 @@ fn only_call(answer: &support::Answer) -> (String, String) {
     (text("name"), text("arguments"))
 }
 
-/// The request, with a call of `get_weather` and its result behind it.
+/// Returns the request with an earlier call of `get_weather` and its result.
 fn with_an_earlier_call(arguments: &str, result: &str) -> Value {
     let mut request = with_tools("What is the weather in Paris?");
     let messages = request["messages"].as_array_mut().unwrap();
@@ -132,5 +132,5 @@ async fn a_schema_that_cannot_be_used_is_counted_and_holds_no_call_up() {
         assert_eq!((answer.verdict(), only_call(&answer).1.as_str()), ("clean", arguments));
     }
     assert_eq!(proxy.metrics_now().await.sum("schema_problems_total", &[("judges", "false")]), 1.0);
-    assert_eq!(proxy.log().matches("judges no values").count(), 1, "{}", proxy.log());
+    assert_eq!(proxy.log().matches("not used for validation").count(), 1, "{}", proxy.log());
 }

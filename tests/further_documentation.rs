@@ -1,4 +1,4 @@
-//! Documentation besides the OpenAPI document: failed calls are explained from it, and it is read again when it changes.
+//! Documentation besides the OpenAPI document: it explains failed calls, and is read again when it changes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{POLL, Proxy, Reply, Server, guarded, rooms};
 const CATALOGUE: &str = "# Errors\n\n### 61003: Floor sealed\n\nThe floor is sealed off until its alarm is reset.\n\n#### Solutions\n\n\
     - Choose another floor.\n";
 
-/// The rooms, of which every call fails with a code that only the catalogue explains.
+/// Starts the rooms API, in which every call fails with a code that only the error catalogue explains.
 async fn proxy_with(docs: &str, files: &[(&str, &str)]) -> (Proxy, Server, Server) {
     let upstream = Server::scripted(|_, received| {
         let is_back = received.text().contains("tool_call_id");
@@ -25,7 +25,7 @@ async fn proxy_with(docs: &str, files: &[(&str, &str)]) -> (Proxy, Server, Serve
     (Proxy::start_with_files(config, &files).await, upstream, api)
 }
 
-/// What the model is told about the failure of a call that it made.
+/// Returns the explanation that the model receives for a failed call.
 async fn told(proxy: &Proxy, upstream: &Server) -> String {
     let mut request = plain("Which rooms?");
     request["model"] = json!("helper");

@@ -1,4 +1,5 @@
-//! When a limit is reached, a person takes over: the answer says what was tried, and the trace has the record of the loop, as JSON and as text.
+//! Handover to a person at a limit: the response lists the attempts, and the trace contains the record of the loop as
+//! JSON and as text.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -9,7 +10,7 @@ use support::answer::{self, call, completion};
 use support::request::plain;
 use support::{Answer, Proxy, Reply, Server, policy, rooms};
 
-/// A model that says something with each call.
+/// A model response with text and a call.
 fn says(text: &str, floor: u32) -> Reply {
     let calls = [call(&format!("c{floor}"), "listRooms", &json!({ "floor": floor }).to_string())];
     Reply::json(200, &completion(json!({"role": "assistant", "content": text, "tool_calls": calls}), "tool_calls"))
@@ -27,7 +28,7 @@ async fn recorded(upstream: &Server, api: &Server) -> Proxy {
     Proxy::start_with_files(config, &[rooms::FILES[0], ("policies/recorded.yaml", &file)]).await
 }
 
-/// A turn that ends at a limit, with a proxy that has its trace in its store.
+/// Returns a turn that ends at a limit, and a proxy with its trace in the store.
 async fn handed_over() -> (Proxy, Answer) {
     let upstream = Server::replying([
         says("I look on floor 5.", 5),
@@ -82,7 +83,7 @@ async fn a_person_reads_the_trace_as_text() {
     let text = text.text();
     for expected in [
         "LIMIT REACHED: dynamic_feedback",
-        "the user said last:\n  | Which rooms are free?",
+        "last user message:\n  | Which rooms are free?",
         "4. closing → success 200",
         "GET /rooms of rooms → client_error 400",
         "explained by rooms.yaml#",

@@ -1,4 +1,4 @@
-//! SIGHUP reads again what can be read again, and ends neither the process nor a stream.
+//! SIGHUP reloads all reloadable files, and interrupts neither the process nor a stream.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;

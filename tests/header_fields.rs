@@ -1,4 +1,4 @@
-//! Which header fields travel and which do not, and by which way requests leave.
+//! Header fields that are forwarded or removed, and the network route of requests.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -28,7 +28,7 @@ const CREDENTIALS: [(&str, &str); 4] = [
     ("openai-project", "proj-client"),
 ];
 
-/// The fields of a JSON request with all of them.
+/// Returns the fields of a JSON request with all credentials.
 fn with_credentials() -> Vec<(&'static str, &'static str)> {
     CREDENTIALS.into_iter().chain([("content-type", "application/json")]).collect()
 }

@@ -1,4 +1,4 @@
-//! Whatever a client, a model or a schema holds, the proxy answers, and goes on answering.
+//! The proxy responds to arbitrary content of clients, models and schemas, and continues to serve.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -9,19 +9,19 @@ use support::answer::{self, call, completion, one_call};
 use support::request::{plain, streamed, with_tools};
 use support::{Proxy, Reply, Server, config};
 
-/// More levels than any recursion without a bound survives.
+/// More levels than any unbounded recursion survives.
 const LEVELS: usize = 100_000;
 
 fn nested_arrays() -> String {
     "[".repeat(LEVELS) + &"]".repeat(LEVELS)
 }
 
-/// `{"items":{"items": ... }}`, a schema that describes nested arrays.
+/// Returns `{"items":{"items": ... }}`, a schema of nested arrays.
 fn nested_schema() -> String {
     "{\"type\":\"array\",\"items\":".repeat(LEVELS) + "{}" + &"}".repeat(LEVELS)
 }
 
-/// Sends the body and checks that the proxy still serves afterwards; the answer may be anything that is an answer.
+/// Sends the body and checks that the proxy still serves afterwards. Any valid response is accepted.
 async fn survive(proxy: &Proxy, body: String) {
     let fields = [("content-type", "application/json")];
     let answer = proxy.client().send(Method::POST, "/v1/chat/completions", &fields, body).await;
@@ -116,7 +116,7 @@ async fn schemas_that_are_broken_or_cruel() {
     }
 }
 
-/// The arguments that the client gets for these, and the verdict on them.
+/// Returns the arguments that the client receives for these, and the verdict.
 async fn judged(parameters: Value, arguments: &str) -> (String, String) {
     let upstream = Server::always(one_call("f", arguments)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
@@ -137,7 +137,7 @@ async fn enormous_schemas_judge_what_they_can() {
         assert_eq!(judged(parameters.clone(), right).await, (right.to_owned(), "clean".to_owned()));
         assert_eq!(judged(parameters, wrong).await, (wrong.to_owned(), "faulty".to_owned()));
     }
-    // What is nested more deeply than JSON readers go is no schema to us, and holds nothing up.
+    // A schema nested beyond the limit of JSON parsers is ignored, and does not block calls.
     let arguments = r#"{"a":1}"#;
     assert_eq!(judged(nested(500), arguments).await, (arguments.to_owned(), "clean".to_owned()));
 }
@@ -213,7 +213,7 @@ async fn more_of_everything_than_is_sensible() {
     survive(&proxy, request.to_string()).await;
 }
 
-/// Beginnings of calls, marks and fences, which never come to an end.
+/// Unfinished beginnings of calls, marks and fences.
 const BEGINNINGS: [&str; 12] = [
     "[",
     "{\"name\": \"get_weather\", \"arguments\": {\n",
@@ -229,7 +229,7 @@ const BEGINNINGS: [&str; 12] = [
     "<think>",
 ];
 
-/// Bytes of a text: enough that more than linear time is felt.
+/// Size of a text in bytes, sufficient to make superlinear time noticeable.
 const TEXT_BYTES: usize = 200_000;
 
 #[tokio::test]
@@ -287,7 +287,7 @@ async fn requests_that_are_no_http() {
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ] {
         let socket = proxy.client().raw(bytes);
-        // Some of these wait for more: what matters is the next request.
+        // Some of these wait for more input. Only the next request matters.
         let _ = tokio::time::timeout(std::time::Duration::from_millis(200), socket).await;
         proxy.client().chat(&plain("Still there?")).await.ok();
     }

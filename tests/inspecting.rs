@@ -1,4 +1,5 @@
-//! What operators see of toolsets, tools, policies and shadow turns, and how they edit what models are shown: over HTTP, as the console asks.
+//! Operator views of toolsets, tools, policies and shadow turns, and edits of representations, over HTTP as the console
+//! uses it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;

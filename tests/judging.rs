@@ -1,4 +1,5 @@
-//! Calls are repaired where nothing is lost, sent back with feedback where a model is needed, and given up within limits.
+//! Calls are repaired if the repair is lossless, sent back with feedback if they require the model, and given up at the
+//! limits.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -16,7 +17,7 @@ async fn guarding(replies: Vec<Reply>) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// A proxy whose only policy has these rules.
+/// Starts a proxy with a single policy with these rules.
 async fn ruled(replies: Vec<Reply>, rules: &str) -> (Server, Proxy) {
     let upstream = Server::replying(replies).await;
     let config = config(&upstream.url("/v1")) + &policy::table("ruled");
@@ -24,7 +25,7 @@ async fn ruled(replies: Vec<Reply>, rules: &str) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// Name and arguments of every call of the answer.
+/// Returns name and arguments of all calls of the response.
 fn calls_of(answer: &Answer) -> Vec<(String, String)> {
     let message = answer.message();
     let calls = message["tool_calls"].as_array().into_iter().flatten();
@@ -199,7 +200,7 @@ async fn on_exhausted_error_is_a_502() {
 #[tokio::test]
 async fn an_upstream_that_fails_when_asked_again_leaves_the_first_answer() {
     let refused = Reply::json(500, &json!({"error": {"message": "no", "type": "t", "param": null, "code": null}}));
-    // A reset of a connection that had served a request before may be its idle end: that request is sent once more.
+    // A reset of a reused connection may be its idle timeout, so that request is retried once.
     for (failure, requests) in [(refused, 2), (Reply::reset(), 3), (Reply::body(200, &[], "half"), 2)] {
         let (upstream, proxy) = guarding(vec![one_call("get_weather", "{}"), failure]).await;
         let answer = proxy.client().chat(&with_tools("Weather?")).await;

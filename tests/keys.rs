@@ -1,4 +1,4 @@
-//! Virtual keys over real HTTP: who comes in, what each may use, and where their secrets are not.
+//! Virtual keys over real HTTP: authentication, quotas, and the absence of secrets in output.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "keys/entry.rs"]
@@ -21,12 +21,12 @@ use support::config::config_with_store_keys;
 use support::request::plain;
 use support::{Answer, Proxy, Server};
 
-/// The provider's key, which no client must see.
+/// The provider's key, which must not be visible to clients.
 const UPSTREAM_KEY: &str = "sk-upstream-canary";
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A configuration in which keys are required; `keys` are further keys of that table, `tables` further tables.
+/// Returns a configuration that requires keys; `keys` has further keys of that table, `tables` further tables.
 fn configuration(upstream: &Server, keys: &str, tables: &str) -> String {
     configuration_with_store(upstream, "sqlite:traces.sqlite3", keys, tables)
 }
@@ -38,7 +38,7 @@ fn configuration_with_store(upstream: &Server, store: &str, keys: &str, tables: 
     )
 }
 
-/// A key that was made.
+/// A created key.
 struct Key {
     id: String,
     secret: String,
@@ -50,14 +50,14 @@ impl Key {
         Self { id: text(&answer["key"]["id"]), secret: text(&answer["secret"]) }
     }
 
-    /// Makes one over HTTP.
+    /// Creates a key over HTTP.
     async fn create(proxy: &Proxy, draft: Value) -> Self {
         let answer = proxy.operator().send(Method::POST, "/admin/keys", &[JSON], draft.to_string()).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
         Self::of(&answer.json())
     }
 
-    /// The header field with which it is sent.
+    /// Returns the header field with the key.
     fn field(&self) -> (&str, &str) {
         ("api-key", &self.secret)
     }
@@ -67,12 +67,12 @@ impl Key {
     }
 }
 
-/// Posts to the operator side.
+/// Sends a POST request to the operator listener.
 async fn post(proxy: &Proxy, path: &str, body: Value) -> Answer {
     proxy.operator().send(Method::POST, path, &[JSON], body.to_string()).await
 }
 
-/// Runs a verb in the proxy's folder; its standard output.
+/// Runs a verb in the proxy's folder and returns its standard output.
 fn verb(directory: &std::path::Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
     let output = command.args(arguments).current_dir(directory).env_clear().output().unwrap();
@@ -80,12 +80,12 @@ fn verb(directory: &std::path::Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a key used, as operators are told.
+/// Returns the usage of a key from the operator API.
 async fn usage(proxy: &Proxy, key: &str) -> Value {
     proxy.operator().get(&format!("/admin/keys/{key}")).await.ok()["usage"].clone()
 }
 
-/// A draft with this name and these members.
+/// Returns a draft with this name and these members.
 fn draft(name: &str, members: Value) -> Value {
     let mut draft = json!({"name": name});
     draft.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

@@ -1,5 +1,6 @@
-//! The process is killed at any moment while it executes calls that change something, and started again on the same store; the same sessions
-//! go on with the same calls. Nothing is sent twice, nothing is sent that no policy allows.
+//! The process is killed at random moments while it executes calls with side effects, and restarted with the same
+//! store. The same sessions continue with the same calls. No call is sent twice, and none is sent that the policy
+//! forbids.
 //!
 //! `CALLWRIGHT_KILLS` sets the number of kills of the long test.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -22,28 +23,28 @@ use support::config::config_with_store;
 use support::request::plain;
 use support::{Gate, Proxy, Received, Reply, Server, guarded, policy};
 
-/// Kills of the long test, unless the environment says otherwise.
+/// Default number of kills of the long test.
 const KILLS: usize = 200;
 
-/// Sessions in flight at each kill.
+/// Number of sessions in flight at each kill.
 const SESSIONS: usize = 6;
 
-/// The store, which outlives the process.
+/// Store that outlives the process.
 const ON_DISK: &str = "sqlite:traces.sqlite3";
 
-/// Requests after whose arrival at a server the process is killed at the latest: each session has an answer meanwhile, or more than one.
+/// Maximum number of arrivals at a server before the kill; each session gets at least one response in that time.
 const MOST_ARRIVALS: usize = 4 * SESSIONS;
 
-/// Microseconds after an arrival within which the process is killed: now at once, now within what follows.
+/// Maximum delays of the kill after an arrival, in microseconds: immediately, or during the following steps.
 const PAUSES: [u64; 3] = [200, 1_000, 4_000];
 
-/// The moments of the kills are drawn from this.
+/// Random seed of the moments of the kills.
 const SEED: u64 = 20_260;
 
-/// A call is told as unknown in these words.
+/// Part of the message about a call with an unknown outcome.
 const UNKNOWN: &str = "it is not known whether it took effect";
 
-/// An API that counts orders; `key` is a parameter that its operation has besides.
+/// Document of an API that counts orders; `key` is an additional parameter of its operation.
 fn document(key: &str) -> String {
     format!(
         r#"
@@ -65,7 +66,7 @@ paths:
     )
 }
 
-/// A model that places the order that its user names, and then says what it was told.
+/// A model that places the order in the user's message, then repeats the tool message.
 async fn model() -> Server {
     Server::scripted(|_, received| {
         let last = received.last_message();
@@ -79,14 +80,14 @@ async fn model() -> Server {
     .await
 }
 
-/// The API, and which orders it has answered.
+/// The API, and the orders that it has answered.
 struct Api {
     server: Server,
     answered: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Api {
-    /// Takes orders, each after a little while that differs.
+    /// Accepts orders, each after a short delay that varies.
     async fn start() -> Self {
         let answered = Arc::new(Mutex::new(BTreeSet::new()));
         let known = Arc::clone(&answered);
@@ -105,7 +106,7 @@ impl Api {
         Self { server, answered }
     }
 
-    /// How often each order arrived.
+    /// Returns the number of arrivals of each order.
     fn arrivals(&self) -> BTreeMap<String, usize> {
         let mut arrivals = BTreeMap::new();
         for received in self.server.received() {
@@ -139,13 +140,13 @@ async fn proxy_on(store: &str, model: &Server, api: &Server, document: &str, rul
 
 const ALLOWED: &str = "execute:\n  rules:\n    - {methods: [POST], tools: [\"orders/*\"], permission: allow}";
 
-/// One conversation after the other about one order after the other, always on the same session.
+/// A sequence of conversations, each with one order, in the same session.
 struct Session {
     name: String,
     placed: usize,
-    /// What the client was told of each order.
+    /// Response to the client for each order.
     told: BTreeMap<String, String>,
-    /// The order whose intent was on disk at the last kill.
+    /// Order whose intent was stored at the last kill.
     interrupted: Option<String>,
 }
 
@@ -154,14 +155,14 @@ impl Session {
         format!("{}-{}", self.name, self.placed)
     }
 
-    /// Asks for the present order, again where it was asked for before; goes on to the next when it is answered. Ends when the proxy does,
-    /// or after `most` answers.
+    /// Requests the current order, repeats it if it was interrupted, and continues with the next one after a response.
+    /// Ends with the proxy, or after `most` responses.
     async fn go_on(mut self, base: String, most: usize) -> Self {
         let client = reqwest::Client::builder().no_proxy().timeout(support::GUARD).build().unwrap();
         for number in 0..most {
             let mut request = plain(&self.order());
             request["model"] = json!("helper");
-            // Both forms of an answer end in their own way.
+            // Streamed and whole responses end differently.
             request["stream"] = json!(number % 2 == 1);
             let sent = client.post(format!("{base}/v1/chat/completions")).header("x-callwright-session", &self.name);
             let answer = async { sent.json(&request).send().await?.error_for_status()?.text().await };
@@ -176,7 +177,7 @@ impl Session {
     }
 }
 
-/// Sessions that go on, whatever happens to the proxy.
+/// Sessions that continue across restarts of the proxy.
 struct Run {
     model: Server,
     api: Api,
@@ -184,7 +185,7 @@ struct Run {
     sessions: Vec<Session>,
     moments: Rng,
     tally: Tally,
-    /// Does the API get anything? One that gets nothing gives no moments.
+    /// Whether the API receives requests. Otherwise there are no arrivals to wait for.
     reaches_api: bool,
 }
 
@@ -204,14 +205,14 @@ impl Run {
         }
     }
 
-    /// Goes on with all sessions until the proxy is killed at a random moment, and starts it again.
+    /// Continues all sessions until the proxy is killed at a random moment, then restarts it.
     async fn kill_once(mut self) -> Self {
         let base = self.proxy.client().url("");
         let going = |session: Session| tokio::spawn(session.go_on(base.clone(), usize::MAX));
         let tasks: Vec<_> = std::mem::take(&mut self.sessions).into_iter().map(going).collect();
         self.moment().await;
         self.proxy.kill();
-        // What the API says from now on reaches nobody.
+        // Later responses of the API reach no client.
         let answered = self.api.answered.lock().unwrap().clone();
         let stopped = self.proxy.ended().await;
         let sessions = guarded("the sessions of a killed proxy", futures_util::future::join_all(tasks)).await;
@@ -222,7 +223,7 @@ impl Run {
         self
     }
 
-    /// Now after some time, now just when something has arrived at a server.
+    /// Waits for a random time, or for an arrival at a server.
     async fn moment(&mut self) {
         let mut servers = vec![&self.model];
         servers.extend(self.reaches_api.then_some(&self.api.server));
@@ -237,7 +238,7 @@ impl Run {
         tokio::time::sleep(Duration::from_micros(pause)).await;
     }
 
-    /// Counts how far each session's order had come.
+    /// Counts the progress of each session's order.
     fn tally(&mut self, intents: &[(String, Option<String>)], answered: &BTreeSet<String>) {
         let arrived = self.api.arrivals();
         for session in &mut self.sessions {
@@ -255,7 +256,7 @@ impl Run {
         }
     }
 
-    /// Kills `times` times, then lets every session have an answer to its last order.
+    /// Kills the proxy `times` times, then lets every session get a response to its last order.
     async fn killed(mut self, times: usize) -> Self {
         for _ in 0..times {
             self = self.kill_once().await;
@@ -266,7 +267,7 @@ impl Run {
         self
     }
 
-    /// Every order, and what the client was told of it.
+    /// Returns all orders with the responses to the client.
     fn told(&self) -> impl Iterator<Item = (&String, &String)> {
         self.sessions.iter().flat_map(|session| &session.told)
     }
@@ -297,7 +298,7 @@ async fn no_order_is_placed_twice_however_often_the_process_is_killed() {
         run.tally
     );
     assert!(placed > 0, "the kills prove nothing");
-    // The moments on either side of an arrival cannot be told apart for certain.
+    // The moments just before and after an arrival cannot be distinguished reliably.
     use Moment::{BeforeAnswer, BeforeIntent, BeforeOutcome, BeforeRequest, BeforeTold};
     for moments in [&[BeforeIntent, BeforeRequest][..], &[BeforeAnswer, BeforeOutcome], &[BeforeTold]] {
         let hits: usize = moments.iter().map(|moment| run.tally.of(*moment)).sum();
@@ -305,7 +306,7 @@ async fn no_order_is_placed_twice_however_often_the_process_is_killed() {
     }
 }
 
-/// What the test above counts does happen where nothing outlives the process.
+/// Control test: the duplicates do occur without a persistent store.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_store_that_outlives_the_process_an_order_is_soon_placed_twice() {
     let mut run = Run::start("sqlite::memory:", &document(""), ALLOWED).await;
@@ -366,7 +367,7 @@ async fn intents(proxy: &Proxy) -> Vec<(String, Option<String>)> {
     intents_in(proxy.directory()).await
 }
 
-/// Session and label of every intent that another process sees, in the order in which they were begun last.
+/// Returns session and label of every intent that another process sees, ordered by their last start.
 async fn intents_in(directory: &Path) -> Vec<(String, Option<String>)> {
     let file = directory.join("traces.sqlite3");
     if !file.exists() {
@@ -397,7 +398,7 @@ async fn an_answer_that_the_client_never_had_is_given_again() {
     request["model"] = json!("helper");
     let session = [("x-callwright-session", "s1")];
     let chat = async |proxy: &Proxy| -> Value { proxy.client().chat_with(&request, &session).await.message() };
-    // The order is placed and answered, and the process dies while the model is asked what to say.
+    // The order is placed and answered, and the process is killed during the next model request.
     let first = proxy.client().begin_chat_with(&request, &session).await;
     upstream.arrival_of(2).await;
     proxy.signal("KILL");
@@ -406,7 +407,7 @@ async fn an_answer_that_the_client_never_had_is_given_again() {
     gate.open();
     assert!(chat(&proxy).await["content"].as_str().unwrap().contains(r#""receipt":0"#));
     assert_eq!(api.received().len(), 1, "the outcome is known: it is told, and nothing is sent");
-    // The client has its answer now: it wants another one like it.
+    // The client has its response. Now it requests another identical order.
     guarded("a new order", async {
         while !chat(&proxy).await["content"].as_str().unwrap().contains(r#""receipt":1"#) {}
     })

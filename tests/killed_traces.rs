@@ -1,5 +1,5 @@
-//! The process is killed at any moment while it answers, and started again on the same store: the traces of all turns that were answered a
-//! while before are there, and none twice.
+//! The process is killed at random moments while it responds, and restarted with the same store. The traces of all
+//! turns that ended some time before the kill are stored exactly once.
 //!
 //! `CALLWRIGHT_KILLS` sets the number of kills.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -19,33 +19,33 @@ use support::postgres::Postgres;
 use support::request::plain;
 use support::{Proxy, Received, Reply, Server, guarded, rooms};
 
-/// Kills, unless the environment says otherwise.
+/// Default number of kills.
 const KILLS: usize = 6;
 
-/// Clients that ask side by side.
+/// Number of concurrent clients.
 const CLIENTS: usize = 4;
 
-/// What was answered this long before the kill must be stored.
+/// Turns that ended this long before the kill must be stored.
 const PROMISED: Duration = Duration::from_secs(1);
 
-/// A process lives so long at the most, in milliseconds beyond [`PROMISED`].
+/// Maximum lifetime of a process in milliseconds, in addition to [`PROMISED`].
 const LIFE: u64 = 1_500;
 
-/// The moments of the kills are drawn from this.
+/// Random seed of the moments of the kills.
 const SEED: u64 = 20_261;
 
 fn kills() -> usize {
     std::env::var("CALLWRIGHT_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 
-/// What a client asks, one after the other.
+/// Sequence of a client's requests.
 type Requests = fn(usize) -> Value;
 
 fn hello(_: usize) -> Value {
     plain("Hello")
 }
 
-/// Asks one thing after the other until the proxy is gone; gives the ids of the turns and when they were answered.
+/// Sends requests until the proxy is gone. Returns the ids of the turns and the times of their responses.
 async fn ask_on(base: String, requests: Requests) -> Vec<(String, Instant)> {
     let client = reqwest::Client::builder().no_proxy().timeout(support::GUARD).build().unwrap();
     let mut answered = Vec::new();
@@ -62,7 +62,7 @@ async fn ask_on(base: String, requests: Requests) -> Vec<(String, Instant)> {
     answered
 }
 
-/// Kills the proxy at a random moment under load; gives what must be stored, and what is left of the proxy.
+/// Kills the proxy at a random moment under load. Returns the traces that must be stored, and the stopped proxy.
 async fn kill(mut proxy: Proxy, requests: Requests, moments: &mut Rng) -> (Vec<String>, support::proxy::Stopped) {
     let base = proxy.client().url("");
     let clients: Vec<_> = (0..CLIENTS).map(|_| tokio::spawn(ask_on(base.clone(), requests))).collect();
@@ -108,7 +108,7 @@ async fn traces_outlive_the_process_in_a_file() {
     anstream::println!("{} kills: {} traces promised, {} stored", kills(), promised.len(), stored.len());
 }
 
-/// The database goes away and comes back too, so that traces wait on disk when the process is killed, or are just being written back.
+/// The database is also stopped and restarted, so that at the kill traces wait on disk or are being written back.
 #[tokio::test(flavor = "multi_thread")]
 async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
     let Some(mut server) = Postgres::start() else { return };
@@ -150,12 +150,12 @@ async fn traces_outlive_the_process_while_the_database_comes_and_goes() {
     anstream::println!("{} kills: {} traces promised, {} stored", kills(), promised.len(), stored.len());
 }
 
-/// What the clients of a model that forgets something ask: of every second turn the mended call fails too.
+/// Returns requests for a model that omits an argument. In every second turn the corrected call fails too.
 fn rooms_or_room(number: usize) -> Value {
     rooms::ask(if number.is_multiple_of(2) { "All rooms of a floor" } else { "The room that is gone" })
 }
 
-/// Forgets what it is told to give first, gives it then, and says something at the end.
+/// A model that omits an argument, adds it after the feedback, and then answers with text.
 fn forgetful(_: usize, request: &Received) -> Reply {
     let messages = request.messages();
     let user = messages.iter().rposition(|message| message["role"] == "user").unwrap();
@@ -170,7 +170,8 @@ fn forgetful(_: usize, request: &Received) -> Reply {
     }
 }
 
-/// The process is killed while it learns: nothing is learned of turns that nothing verified, and every lesson rests on turns that are stored.
+/// The process is killed while it learns: nothing is learned from unverified turns, and every lesson is based on stored
+/// turns.
 #[tokio::test(flavor = "multi_thread")]
 async fn lessons_outlive_the_process_and_rest_on_verified_turns_alone() {
     let upstream = Server::scripted(forgetful).await;

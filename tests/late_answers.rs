@@ -1,4 +1,4 @@
-//! Streams whose upstream takes its time: how long a status can still say what went wrong, and what says it afterwards.
+//! Streams with a slow upstream: the time limit for reporting failures by status, and later reports as events.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;

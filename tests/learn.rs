@@ -1,4 +1,4 @@
-//! `callwright learn` as a person or a script calls it.
+//! `callwright learn` as called by a person or a script.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -36,7 +36,7 @@ fn a_report_that_is_not_there_is_told_with_what_makes_one() {
     }
 }
 
-/// What people want of a small bank. Names and descriptions say nothing of it, so that they alone find little.
+/// Requests to a small bank. Names and descriptions do not mention them, so they alone yield few matches.
 const WISHES: [(&str, &str, [&str; 3], [&str; 5]); 3] = [
     (
         "lookup_alpha",
@@ -144,7 +144,7 @@ fn what_people_wrote_or_edited_survives_learning_again() {
     let written = "- tool: lookup_alpha\n  patterns:\n  - description: Holidays abroad.\n- tool: gone\n  patterns:\n  - description: Mine.\n";
     let first = learned.lines().find_map(|line| line.trim().strip_prefix("- description: ")).unwrap().to_owned();
     let edited = learned.replacen(&first, "What a person made of it.", 1);
-    // The tool's own patterns of people come under its own head.
+    // The user's own patterns of the tool are below its own heading.
     let edited = edited.replacen(
         "- tool: lookup_alpha\n  patterns:\n",
         &written.replacen("- tool: gone\n  patterns:\n  - description: Mine.\n", "", 1),
@@ -184,7 +184,7 @@ fn lines_that_cannot_be_used_are_named_and_the_others_are_learned_from() {
         "train.jsonl:46: there is no tool `lookup_alhpa` among --tools; did you mean `lookup_alpha`?",
         "train.jsonl:47: there is no `query`",
         "train.jsonl:48: there are no `tools`",
-        "tools.jsonl:4: the tool `lookup_alpha` stands in line 1 already",
+        "tools.jsonl:4: the tool `lookup_alpha` is already defined in line 1",
         "tools.jsonl:5: there is no `name`",
         "5 of 53 lines",
     ] {
@@ -220,7 +220,7 @@ fn bad_input_gets_a_clear_message_and_no_panic() {
     let cases = [
         (tools(), one(), [].as_slice(), "1 samples are too few"),
         (tools(), Vec::new(), &[], "0 samples are too few"),
-        (Vec::new(), one(), &[], "there is no tool in it"),
+        (Vec::new(), one(), &[], "the file contains no tool"),
         (tools(), samples(), &["--proposer", "llm"], "--model"),
         (tools(), samples(), &["--threshold", "NaN"], "--threshold"),
     ];
@@ -291,13 +291,13 @@ fn traces_of_calls_that_worked_are_samples_too() {
     let traced = ["learn", "representations", "--tools", "tools.jsonl", "--traces", "traces.jsonl", "--out", "traced"];
     let said = folder.run(&[&traced[..], &["--toolset", "bank"]].concat(), b"");
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(said.stderr.contains("1 traces say nothing sure"), "{}", said.stderr);
+    assert!(said.stderr.contains("1 traces have no verified outcome"), "{}", said.stderr);
     let report: Value = serde_json::from_slice(&folder.read("traced/report.json")).unwrap();
     assert_eq!((&report["samples"], &report["toolset"]), (&json!(44), &json!("bank")));
     assert!(text(&folder, "traced/bank.yaml").contains("source: learned extractive"));
 }
 
-/// Proposes, for whatever tool, the first three words of its first requests.
+/// Proposes for every tool the first three words of its first requests.
 fn proposal(request: &Received) -> Reply {
     let data: Value = serde_json::from_str(request.messages()[1]["content"].as_str().unwrap()).unwrap();
     let tool = data["tool"].as_str().unwrap();
@@ -401,7 +401,7 @@ async fn an_interrupted_run_goes_on_to_the_same_bytes() {
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let all = upstream.received().len();
 
-    // The first iteration asks about all tools once or twice; what comes after it is not answered any more.
+    // The first iteration queries all tools once or twice; later queries get no response.
     let interrupted = folder(&tools(), &samples());
     let state = interrupted.path("learned/.learning.json");
     let upstream = {

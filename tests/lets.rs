@@ -1,8 +1,8 @@
-//! The paper's training and test stage over LETS (ExpNote, appendix A), with the real binary and a scripted model: it cannot spell a fifth of the
-//! words, and spells one only where a note that it is shown does.
+//! The paper's training and test stages on LETS (ExpNote, appendix A), with the real binary and a scripted model. The
+//! model cannot spell a fifth of the words, except those in a note that it receives.
 //!
-//! The data are in data/experience of `CALLWRIGHT_SHARED_DATA` (../shared); without them the tests pass by. The figures stand in BENCHMARKS.md; with
-//! `--nocapture` they are printed.
+//! The data is in data/experience of `CALLWRIGHT_SHARED_DATA` (../shared); without it the tests are skipped. The
+//! results are in BENCHMARKS.md; `--nocapture` prints them.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,10 +20,10 @@ use serde_json::Value;
 use support::verb::{Folder, Said, json_lines, to_lines};
 use support::{Received, Reply, Server, answer};
 
-/// Lessons that are about something else, as many of which stand around the right ones.
+/// Number of unrelated lessons that are added to the relevant ones.
 const DISTRACTORS: usize = 10_000;
 
-/// The folder of the data; `None` where it is absent.
+/// Returns the data folder, or `None` if it is absent.
 fn data() -> Option<PathBuf> {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"));
@@ -38,7 +38,7 @@ fn data() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The words that a question asks about, and which letter of each: `("hook", "3th")`.
+/// Returns the words of a question with the ordinal of the letter: `("hook", "3th")`.
 fn asked(question: &str) -> Vec<(String, String)> {
     let parts = question.split(" of \"").collect::<Vec<_>>();
     let pairs = parts.windows(2).filter_map(|pair| {
@@ -48,7 +48,7 @@ fn asked(question: &str) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// A word that the model cannot spell by itself.
+/// Whether the model cannot spell the word without a note.
 fn is_hard(word: &str) -> bool {
     word.bytes().map(u32::from).sum::<u32>() % 5 == 0
 }
@@ -58,7 +58,7 @@ fn spelling(word: &str) -> String {
     format!("The letters of \"{word}\" are {}.", letters.join(" "))
 }
 
-/// What the model makes of a question with these notes: it needs the spelling of hard words, and nothing tells it that but a note.
+/// Returns the model's answer to a question with these notes. It needs the spelling of hard words from a note.
 fn solved(question: &str, notes: &[Value]) -> String {
     let letters = asked(question).into_iter().map(|(word, ordinal)| {
         let spelled = notes
@@ -84,14 +84,14 @@ fn solved(question: &str, notes: &[Value]) -> String {
     format!("THINK[I take the letters one by one.]\nANSWER: {letters}")
 }
 
-/// What the model notes once it knows the truth: the words that it could not spell, or those that it could.
+/// Returns the model's notes after it has the truth: the words that it could not spell, or all words if it was right.
 fn noted(question: &str, was_right: bool) -> String {
     let words = asked(question).into_iter().map(|(word, _)| word).filter(|word| was_right || is_hard(word));
     let notes = words.map(|word| format!("NOTE[{word}]: {}\n", spelling(&word)));
     format!("THINK[What will I need the next time?]\n{}DONE", notes.collect::<String>())
 }
 
-/// What the model was shown for each question of the test stage.
+/// Notes that the model received for each question of the test stage.
 type ShownNotes = Arc<Mutex<Vec<(String, Vec<Value>)>>>;
 
 fn play(request: &Received, shown: &ShownNotes) -> Reply {
@@ -99,7 +99,7 @@ fn play(request: &Received, shown: &ShownNotes) -> Reply {
     let data = |at: usize| -> Value { serde_json::from_str(messages[at]["content"].as_str().unwrap()).unwrap() };
     let question = data(1)["question"].as_str().unwrap().to_owned();
     let Some(notes) = data(1).get("notes").cloned() else {
-        // The training stage: first without the truth.
+        // Training stage, first without the truth.
         return answer::text(&match messages.len() {
             2 => solved(&question, &[]),
             4 => "THINK[The truth tells what I did not know.]".to_owned(),
@@ -128,7 +128,7 @@ async fn run(folder: Folder, upstream: &Server, arguments: Vec<String>) -> (Fold
     .unwrap()
 }
 
-/// A word that no question asks about.
+/// Returns a word that no question contains.
 fn other_word(random: &mut fastrand::Rng, taken: &BTreeSet<String>) -> String {
     loop {
         let word: String = (0..random.usize(4..11)).map(|_| random.lowercase()).collect();
@@ -138,8 +138,8 @@ fn other_word(random: &mut fastrand::Rng, taken: &BTreeSet<String>) -> String {
     }
 }
 
-/// Lessons about other things: a third about anything, a third with the words in which every question is asked, a third with the rules of other
-/// words' letters.
+/// Returns unrelated lessons: one third about arbitrary words, one third with the wording of the questions, and one
+/// third with rules about letters of other words.
 fn distractors(like: &Value, questions: &[Value]) -> Vec<Value> {
     let mut random = fastrand::Rng::with_seed(8);
     let pairs = questions.iter().flat_map(|case| asked(case["question"].as_str().unwrap()));
@@ -166,7 +166,8 @@ fn distractors(like: &Value, questions: &[Value]) -> Vec<Value> {
     (0..DISTRACTORS).map(distractor).collect()
 }
 
-/// Is a note one whose key names a word that the question asks about, and no distractor? Those name rules of its letters, of other words.
+/// Whether the key of a note is a word of the question, and the note is no distractor. Distractors have rules about
+/// letters of other words.
 fn is_right(note: &Value, asked: &[(String, String)]) -> bool {
     let key = note["key"].as_str().unwrap();
     let is_distractor = note["value"].as_str().unwrap().starts_with("A distractor");

@@ -1,4 +1,4 @@
-//! JSON logs: what stands in a line is what docs/logs.md says, with the types that it says, and every line of a turn names it.
+//! JSON logs: the fields of a line and their types match docs/logs.md, and every line of a turn identifies it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,11 +14,11 @@ use support::rooms::{self, ask};
 use support::tls::Authority;
 use support::{Proxy, Reply, Server, answer, guarded, policy};
 
-/// What every line has.
+/// Fields of every line.
 const HEAD: [&str; 4] = ["timestamp", "level", "target", "message"];
 const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
-/// The documented fields and their types.
+/// Returns the documented fields and their types.
 fn table() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(root().join("docs/logs.md")).unwrap();
     let rows = text.lines().filter_map(|line| {
@@ -32,7 +32,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every `.rs` file below a folder.
+/// Returns all `.rs` files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
@@ -41,13 +41,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The fields of every line that the source text logs, outside of tests.
+/// Collects the fields of all log calls in the source text, except in tests.
 fn logged_fields(tokens: TokenStream, fields: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut place = 0;
     while place < tokens.len() {
         if is_test(&tokens[place..]) {
-            // The attribute, and whatever it stands before.
+            // Skips the attribute and its item.
             while !matches!(&tokens[place], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
                 && !matches!(&tokens[place], TokenTree::Punct(end) if end.as_char() == ';')
             {
@@ -62,13 +62,13 @@ fn logged_fields(tokens: TokenStream, fields: &mut BTreeSet<String>) {
     }
 }
 
-/// Is this `#[cfg(test)]`?
+/// Whether the tokens begin with `#[cfg(test)]`.
 fn is_test(tokens: &[TokenTree]) -> bool {
     let [TokenTree::Punct(hash), TokenTree::Group(group), ..] = tokens else { return false };
     hash.as_char() == '#' && group.stream().to_string().replace(' ', "") == "cfg(test)"
 }
 
-/// The fields of `tracing::LEVEL!(...)` or of `tracing::LEVEL_span!(...)`, where that is what the tokens begin with.
+/// Returns the fields of `tracing::LEVEL!(...)` or `tracing::LEVEL_span!(...)`, if the tokens begin with one.
 fn log_call(tokens: &[TokenTree]) -> Option<Vec<String>> {
     let [TokenTree::Ident(tracing), _, _, TokenTree::Ident(level), TokenTree::Punct(bang), TokenTree::Group(group), ..] =
         tokens
@@ -88,7 +88,7 @@ fn log_call(tokens: &[TokenTree]) -> Option<Vec<String>> {
         }
     }
     let is_text = |argument: &Vec<String>| argument.first().is_some_and(|token| token.starts_with('"'));
-    // The name of a span is no field; what stands behind a message fills it in.
+    // The name of a span is not a field; the arguments after a message are its format arguments.
     let fields: Vec<Vec<String>> = match level.ends_with("_span") {
         true => arguments.into_iter().skip(1).collect(),
         false => arguments.into_iter().take_while(|argument| !is_text(argument)).collect(),
@@ -124,7 +124,7 @@ fn the_reader_of_sources_sees_fields() {
     assert_eq!(fields.into_iter().collect::<Vec<_>>(), ["error", "n", "tool", "trace"]);
 }
 
-/// The lines of a log, each checked against the table.
+/// Returns the lines of a log, each checked against the table.
 fn checked(log: &str) -> Vec<Map<String, Value>> {
     let table = table();
     let mut lines = Vec::new();
@@ -231,11 +231,11 @@ async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
         "listening",
         "document loaded",
         "tools are chosen",
-        "for want of a credential",
+        "credential is missing or was not accepted",
         "switched off",
         "not reloaded",
         "handshake failed",
-        "ending",
+        "shutting down",
     ] {
         assert!(said(message) > 0, "nothing was provoked that says: {message}\n{lines:#?}");
     }

@@ -1,5 +1,6 @@
-//! What one client's request says of its own tools reaches no other session: not by lessons and procedures, in a group neither, and not the
-//! store's memory nor the operator. Lessons about such tools help all the same, in the words of the request that is shown them.
+//! A client's own tool texts reach no other session: not by lessons and procedures, not within a group, and neither the
+//! store's memory nor the operator. Lessons about such tools are useful nevertheless, because they are shown with the
+//! texts of the current request.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,12 +15,12 @@ use sqlx::sqlite::SqliteConnectOptions;
 use support::request::plain;
 use support::{Answer, POLL, Proxy, Received, Reply, Server, answer, config, guarded, policy};
 
-/// What every canary begins with: in no name, template or document.
+/// Prefix of every canary, which occurs in no name, template or document.
 const CANARY: &str = "zqx";
 
 const RULES: &str = "mode: guard\nrecall: {group: office}\nprocedures: always\nplan: off\nexplain: {client_tools: on}";
 
-/// Texts that no two places share.
+/// Generator of texts that are unique to their place.
 struct Canaries(fastrand::Rng);
 
 impl Canaries {
@@ -32,7 +33,7 @@ impl Canaries {
         }
     }
 
-    /// A schema with a canary in each place that can hold a text.
+    /// Returns a schema with a canary in each place that can contain a text.
     fn schema(&mut self, rest: &Value) -> Value {
         let mut schema = json!({"title": self.next(), "description": self.next(), "examples": [self.next()], "$comment": self.next()});
         let members = schema.as_object_mut().unwrap();
@@ -48,7 +49,7 @@ impl Canaries {
         json!({"type": "function", "function": {"name": name, "description": self.next(), "parameters": parameters}})
     }
 
-    /// The tools of a client that has one's own in each of its texts, and the wards that it lists.
+    /// Returns a client's tools with a canary in each text, and the wards that they list.
     fn tools(&mut self) -> (Value, Vec<String>) {
         let wards = vec![self.next(), self.next()];
         let text = |canaries: &mut Self, rest: Value| canaries.schema(&rest);
@@ -71,7 +72,7 @@ impl Canaries {
     }
 }
 
-/// The same tools of a client that has nothing to hide.
+/// Returns the same tools without canaries.
 fn plain_tools() -> Value {
     let booking = json!({"person_id": {"type": "string"}, "ward": {"enum": ["north", "south"]}, "mode": {}, "kind": {}, "count": {"type": "integer"},
         "note": {}, "guest": {}});
@@ -82,7 +83,7 @@ fn plain_tools() -> Value {
     json!([tool("book_slot", "Books a slot.", booking), tool("find_person", "Finds a person.", json!({"name": {}}))])
 }
 
-/// What the model answers next; a text where nothing is left.
+/// Queue of the model's calls; after the last one it answers with text.
 #[derive(Clone, Default)]
 struct Script(Arc<Mutex<VecDeque<(String, Value)>>>);
 
@@ -93,7 +94,7 @@ impl Script {
 
     fn reply(&self, number: usize, received: &Received) -> Reply {
         let system = received.messages()[0]["content"].as_str().unwrap_or_default().to_owned();
-        // Steps of an outline, and the model that puts lessons into words.
+        // Steps of an outline, and the model that rewords lessons.
         for (begin, said) in [
             ("Say how to do", r#"{"steps": ["find_person, then book_slot"]}"#),
             ("Find out what", r#"{"outline": [], "questions": ["How is a slot booked for a person?"]}"#),
@@ -125,7 +126,7 @@ async fn send(proxy: &Proxy, (key, session): (&str, &str), body: &Value) -> Answ
     proxy.client().send(Method::POST, "/v1/chat/completions", &headers, body.to_string()).await
 }
 
-/// Has the client answer the call that it was given, with this text.
+/// Appends the model's call and the client's result `result` to the request.
 fn answered(request: &mut Value, answer: &Answer, result: &str) {
     let message = answer.message();
     let messages = request["messages"].as_array_mut().unwrap();
@@ -135,7 +136,7 @@ fn answered(request: &mut Value, answer: &Answer, result: &str) {
     messages.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
 }
 
-/// A client makes each mistake, and mends it; it comes back from each call.
+/// A client makes each mistake and corrects it, and returns the result of each call.
 async fn teach(proxy: &Proxy, script: &Script, canaries: &mut Canaries) {
     for round in 0..9 {
         let (tools, wards) = canaries.tools();
@@ -175,7 +176,7 @@ async fn teach(proxy: &Proxy, script: &Script, canaries: &mut Canaries) {
     }
 }
 
-/// A client's call fails, its next one works, and two calls lead to what was wanted; it says that this was right.
+/// A call of a client fails, the next one succeeds, and two calls reach the goal; the client sends a positive verdict.
 async fn teach_the_way(proxy: &Proxy, script: &Script, canaries: &mut Canaries) {
     let (tools, wards) = canaries.tools();
     let (who, id) = (canaries.next(), canaries.next());
@@ -225,7 +226,7 @@ fn look(place: &str, text: &str) {
     }
 }
 
-/// All that tables of memory have, as text.
+/// Returns the whole content of the memory tables as text.
 async fn stored(proxy: &Proxy) -> Vec<(&'static str, String)> {
     let file = SqliteConnectOptions::new().filename(proxy.directory().join("traces.sqlite3")).read_only(true);
     let mut store = file.connect().await.unwrap();
@@ -259,7 +260,7 @@ async fn nothing_that_a_client_s_request_says_reaches_another_session() {
     teach_the_way(&proxy, &script, &mut canaries).await;
     let lessons = learned(&proxy, "lessons", 8).await;
     let procedures = learned(&proxy, "procedures", 1).await;
-    // Names are there, so that what is looked at is what was taught.
+    // The names exist, so the inspected entries are the learned ones.
     assert!(lessons.iter().all(|lesson| lesson["tools"].to_string().contains('_')), "{lessons:#?}");
     assert!(lessons.iter().any(|lesson| lesson["key"].as_str().unwrap().contains("ward")), "{lessons:#?}");
     assert!(procedures[0]["steps"].to_string().contains("find_person"), "{procedures:#?}");
@@ -274,7 +275,8 @@ async fn nothing_that_a_client_s_request_says_reaches_another_session() {
         look(table, row);
     }
 
-    // A client has the tools that taught, says nothing else, and is shown what was learned; whoever says the same without them is not.
+    // A client with the same tools receives the lessons without further text; other clients with the same text but
+    // without the tools do not.
     let asked = "Book a slot for the person in the ward: book_slot, find_person, count, guest, mode, kind, note";
     let mut own = plain(asked);
     let mut same = Canaries(fastrand::Rng::with_seed(22));
@@ -307,7 +309,7 @@ async fn nothing_that_a_client_s_request_says_reaches_another_session() {
     }
 }
 
-/// A request that offers the weather, in these units.
+/// Returns a request that offers the weather tool with these units.
 fn weather(text: &str, description: &str) -> Value {
     let unit = json!({"type": "string", "enum": ["metric", "imperial"], "description": description});
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}, "unit": unit}, "required": ["city", "unit"]});
@@ -346,7 +348,7 @@ async fn a_lesson_about_a_client_s_tool_is_told_in_the_words_of_the_request_that
         let received = upstream.take_received();
         received.last().unwrap().messages()[0]["content"].as_str().unwrap().to_owned()
     };
-    // By the tool's description, which the lesson does not have.
+    // By the tool's description, which is not part of the lesson.
     for (key, text) in [("one", "A forecast, please"), ("two", "The weather in Bonn?")] {
         let told = told(key, weather(text, "Unit.")).await;
         assert!(told.contains(r#"one of `\"metric\"`, `\"imperial\"` (Unit)"#), "{told}");

@@ -1,5 +1,5 @@
-//! Answers that call tools of both sides: the proxy runs its own calls, the client gets its own, and when it returns with their results
-//! the model sees the whole conversation.
+//! Responses that call tools of both sides: the proxy executes its own calls, and the client gets its own. When the
+//! client returns with their results, the model receives the whole conversation.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,7 +13,7 @@ const PARIS: &str = r#"{"city":"Paris"}"#;
 const FLOOR: &str = r#"{"floor":2}"#;
 const BOOKING: &str = r#"{"room":"Amber","from":"2026-03-01T09:00:00Z","hours":2}"#;
 
-/// A request to the alias that offers the rooms, from a client with a tool of its own.
+/// Returns a request to the alias that offers the rooms, from a client with its own tool.
 fn ask(text: &str) -> Value {
     let mut request = plain(text);
     request["model"] = json!("helper");
@@ -21,7 +21,7 @@ fn ask(text: &str) -> Value {
     request
 }
 
-/// The next request of a client that was answered with `message`: its own calls are answered.
+/// Returns the client's next request after `message`, with results for its own calls.
 fn returned(request: &Value, message: &Value) -> Value {
     let mut next = request.clone();
     let messages = next["messages"].as_array_mut().unwrap();
@@ -38,7 +38,7 @@ fn said(request: &Value, text: &str) -> Value {
     next
 }
 
-/// An answer with a call of the proxy's before and behind one of the client's.
+/// Returns a response with calls of the proxy's tools before and after one of the client's.
 fn three_calls() -> Reply {
     let mut first = call("ours_1", "listRooms", FLOOR);
     first["extra_content"] = json!({"signature": "s1"});
@@ -54,7 +54,7 @@ async fn proxy_of(upstream: &Server, api: &Server) -> Proxy {
     Proxy::start_with_files(rooms::config_of(upstream, api), &rooms::FILES).await
 }
 
-/// A proxy whose only policy has these rules.
+/// Starts a proxy with a single policy with these rules.
 async fn ruled(upstream: &Server, api: &Server, rules: &str) -> Proxy {
     let file = policy::file("ruled", rules);
     let config = rooms::config_of(upstream, api) + &policy::table("ruled");
@@ -63,12 +63,12 @@ async fn ruled(upstream: &Server, api: &Server, rules: &str) -> Proxy {
 
 const BOOKS: &str = "execute:\n  rules:\n    - {methods: [POST], tools: [\"rooms/book*\"], permission: allow}";
 
-/// Ids of a message's calls.
+/// Returns the ids of a message's calls.
 fn ids(message: &Value) -> Vec<&str> {
     message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["id"].as_str()).collect()
 }
 
-/// The messages of a request in short: roles, ids of calls, ids answered.
+/// Returns a summary of a request's messages: roles, ids of calls, ids of results.
 fn outline(received: &Received) -> Vec<String> {
     let line = |message: &Value| {
         let role = message["role"].as_str().unwrap();

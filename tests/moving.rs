@@ -1,4 +1,4 @@
-//! What is stored moves between databases, is deleted and restored, by the verbs and commands that docs/store.md names.
+//! Stored data is moved between databases, deleted and restored with the verbs and commands of docs/store.md.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -16,21 +16,21 @@ use support::rooms::ask;
 use support::verb::{Folder, Said, json_lines, to_lines};
 use support::{POLL, Proxy, Received, Reply, Server, guarded, policy, rooms};
 
-/// Where nobody answers: verbs of the store ask no model.
+/// Address without a server, because store verbs send no model requests.
 const NOBODY: &str = "http://127.0.0.1:9/v1";
 
 async fn servers() -> (Server, Server) {
     (Server::scripted(rooms::forgetful).await, Server::always(Reply::json(200, &json!({"rooms": ["blue"]}))).await)
 }
 
-/// A proxy that shows every lesson that it finds; in its own file, or in this store.
+/// Starts a proxy that always uses matching lessons, with its own file or this store.
 async fn proxy((upstream, api): (&Server, &Server), store: Option<&str>) -> Proxy {
     let config = rooms::config_of(upstream, api) + "[experience]\nwithhold = 0.0\n";
     let config = store.map_or(config.clone(), |url| config.replace("sqlite:traces.sqlite3", url));
     Proxy::start_with_files(config, &rooms::FILES).await
 }
 
-/// A turn that makes the mistake, and so teaches.
+/// Runs a turn with the mistake, from which a lesson is learned.
 async fn taught(proxy: &Proxy) -> String {
     let answer = proxy.client().chat(&ask("Which rooms are free?")).await;
     assert_eq!(answer.header("x-callwright-attempts"), Some("3"), "wrong, mended, told");
@@ -38,13 +38,13 @@ async fn taught(proxy: &Proxy) -> String {
     answer.header("x-callwright-trace").unwrap().to_owned()
 }
 
-/// A turn that does not make the mistake again.
+/// Runs a turn without the mistake.
 async fn recalls(proxy: &Proxy) {
     let answer = proxy.client().chat(&ask("Are there any rooms on floor 5?")).await;
     assert_eq!(answer.header("x-callwright-attempts"), Some("2"), "right at once, told");
 }
 
-/// `callwright store` with this configuration.
+/// Runs `callwright store` with this configuration.
 fn store(folder: &Folder, config: &Path, arguments: &[&str]) -> Said {
     let config = config.to_str().unwrap();
     let said = folder.run(&[&["store"], arguments, &["--config", config]].concat(), b"");
@@ -52,7 +52,7 @@ fn store(folder: &Folder, config: &Path, arguments: &[&str]) -> Said {
     said
 }
 
-/// What one turn does not leave behind.
+/// Returns records of the kinds that a single turn does not create.
 fn more() -> [Value; 3] {
     let at = "2026-01-01T00:00:00Z";
     let row = json!({"tenant": "a", "key": "k", "turn": "t", "expires_at": 4_000_000_000_000_i64, "document": "{}"});
@@ -93,14 +93,10 @@ async fn what_moves_to_postgres_and_back_is_what_it_was() {
         assert!(first.iter().any(|line| line.get(kind).is_some()), "{kind} in {first:?}");
     }
     let again = store(&folder, &postgres, &["import", "--in", "third.jsonl"]);
-    assert!(
-        again.stderr.contains(&format!("0 things imported, {} were there already", first.len())),
-        "{}",
-        again.stderr
-    );
+    assert!(again.stderr.contains(&format!("0 items imported, {} existed already", first.len())), "{}", again.stderr);
 }
 
-/// A model that takes a note on every question, and knows no answer.
+/// A model that takes a note on every question and has no answers.
 fn student(request: &Received) -> Reply {
     answer::text(match request.messages().len() {
         4 => "NOTE[free rooms, floor]: listRooms cannot be called without `floor`, which is 5.\nDONE",
@@ -125,7 +121,7 @@ async fn notes_that_a_model_took_are_imported_and_recalled() {
         let said = folder.run(&[&learn[..], &["--out", "notes.jsonl", "--group", "office"]].concat(), b"");
         assert_eq!(said.status, Some(0), "{}", said.stderr);
         let said = store(&folder, &config, &["import", "--in", "notes.jsonl"]);
-        assert!(said.stderr.contains("1 things imported"), "{}", said.stderr);
+        assert!(said.stderr.contains("1 items imported"), "{}", said.stderr);
     })
     .await
     .unwrap();
@@ -195,7 +191,7 @@ async fn what_waits_on_disk_is_deleted_too() {
     server.start_again();
     let folder = Folder::with(&[]);
     let said = store(&folder, &stopped.directory().join("callwright.toml"), &["delete", "--session", "theirs"]);
-    assert!(said.stderr.contains("3 traces waited on disk"), "{}", said.stderr);
+    assert!(said.stderr.contains("3 traces spilled on disk"), "{}", said.stderr);
     assert!(String::from_utf8(said.stdout).unwrap().starts_with("2 traces"));
     let proxy = stopped.start_again().await;
     assert_eq!(proxy.metrics().await.sum("traces_on_disk_bytes", &[]), 0.0);

@@ -1,4 +1,4 @@
-//! An operator's notations take effect while the proxy runs: a good file at once, a bad one never.
+//! Notations of the operator take effect while the proxy runs: a valid file immediately, an invalid one never.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! `callwright learn notes` as a person or a script calls it.
+//! `callwright learn notes` as called by a person or a script.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use support::verb::{Folder, Said, gunzip, gzip, json_lines, to_lines};
 use support::{Received, Reply, Server, answer};
 
-/// Questions of one kind: the model knows no capital but those that a note tells.
+/// Questions of one kind: the model only has capitals that are in a note.
 fn cases() -> Vec<Value> {
     let capitals = [("Norway", "Oslo"), ("Peru", "Lima"), ("Kenya", "Nairobi")];
     let case = |(country, capital)| json!({"question": format!("What is the capital of {country}?"), "answer": capital, "more": 1});
     capitals.into_iter().map(case).collect()
 }
 
-/// The scripted model: answers what a note says, and notes the truth.
+/// The scripted model: it answers from a note, and writes the truth into notes.
 fn play(request: &Received) -> Reply {
     let messages = request.messages();
     let data = |at: usize| -> Value { serde_json::from_str(messages[at]["content"].as_str().unwrap()).unwrap() };
@@ -92,7 +92,7 @@ async fn notes_are_learned_tried_in_all_variants_and_written() {
         "{}",
         said.stderr
     );
-    // What was learned before is recalled, and confirmed by the same questions no second time.
+    // Earlier lessons are recalled, and the same questions do not confirm them a second time.
     std::fs::write(folder.path("old.jsonl"), gunzip(&folder.read("notes.jsonl.gz"))).unwrap();
     let again = &["--train", "-", "--notes", "old.jsonl", "--out", "new.jsonl", "--group", "geo"];
     let (folder, said) = run(folder, &upstream, again, to_lines(&cases())).await;
@@ -130,7 +130,7 @@ async fn an_interrupted_run_asks_nothing_twice() {
     let arguments = &["--train", "train.jsonl", "--out", "notes.jsonl", "--jobs", "1"];
     let (folder, said) = run(folder(), &upstream, arguments, Vec::new()).await;
     assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("--resume goes on with it") && said.stderr.contains("api_key"), "{}", said.stderr);
+    assert!(said.stderr.contains("continue with --resume") && said.stderr.contains("api_key"), "{}", said.stderr);
     assert!(!folder.path("notes.jsonl").exists());
 
     let upstream = Server::scripted(|_, request| play(request)).await;

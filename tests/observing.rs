@@ -1,4 +1,4 @@
-//! Failures of tools that the client executes are recognised and explained before the model sees them, as policy says.
+//! Failures of tools that the client executes are recognised and explained before the model receives them, by policy.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,10 +10,10 @@ use support::{POLL, Proxy, Reply, Server, guarded, policy, rooms};
 
 const FAILURE: &str = r#"{"error":{"code":4711,"message":"Bad request"}}"#;
 
-/// What the documentation of the rooms says about code 4711.
+/// Documentation of the rooms for code 4711.
 const SENTENCE: &str = "closed for renovation";
 
-/// A client with a tool of its own that is made from the same operation as one of the alias's toolset.
+/// A client's own tool from the same operation as a tool of the alias's toolset.
 fn tool() -> Value {
     json!({"type": "function", "function": {"name": "listRooms", "description": "Lists the rooms of a floor.", "parameters": {
         "type": "object", "required": ["floor"], "properties": {"floor": {"type": "integer", "minimum": 1, "maximum": 9}}}}})
@@ -26,7 +26,7 @@ fn ask() -> Value {
     request
 }
 
-/// The request with one more call of the client's, and what came of it.
+/// Returns the request with one more call of the client and its result.
 fn returned(mut request: Value, id: &str, floor: u32, content: Value) -> Value {
     let messages = request["messages"].as_array_mut().unwrap();
     let calls = [call(id, "listRooms", &json!({ "floor": floor }).to_string())];
@@ -39,7 +39,7 @@ fn failed() -> Value {
     returned(ask(), "c1", 5, json!(FAILURE))
 }
 
-/// A proxy whose only policy has these rules.
+/// Starts a proxy with a single policy with these rules.
 async fn ruled(upstream: &Server, rules: &str) -> Proxy {
     let api = Server::always(Reply::json(500, &json!({}))).await;
     let config = rooms::config_of(upstream, &api) + &policy::table("ruled");
@@ -48,7 +48,7 @@ async fn ruled(upstream: &Server, rules: &str) -> Proxy {
 
 const ON: &str = "explain: {client_tools: on}\nrecord: {bodies: true}";
 
-/// What the proxy sent upstream for this request, and the trace of it.
+/// Returns the upstream messages for this request, and its trace.
 async fn sent(rules: &str, request: &Value) -> (Vec<Value>, Value) {
     let upstream = Server::always(answer::text("Floor 5 is closed.")).await;
     let proxy = ruled(&upstream, rules).await;

@@ -1,4 +1,5 @@
-//! Which of many tools the model is offered over the turns of a session: those that serve it, in a list that grows by appending.
+//! Selection among many tools over the turns of a session: relevant tools are offered, in a list that grows only by
+//! appending.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,13 +12,13 @@ use support::answer::{self, one_call};
 use support::request::{plain, weather_tool};
 use support::{Proxy, Received, Reply, Server, thousand};
 
-/// The tools of a request, to the byte.
+/// Returns the tools of a request as exact bytes.
 fn tools_text(request: &Received) -> String {
     let body: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(&request.body).unwrap();
     body.get("tools").map_or("[]", |tools| tools.get()).to_owned()
 }
 
-/// Does a request's list of tools begin with the very bytes of another's?
+/// Whether a request's tool list begins with the exact bytes of an earlier list.
 fn begins_with(later: &str, earlier: &str) -> bool {
     later.starts_with(earlier.strip_suffix(']').unwrap())
 }
@@ -34,7 +35,7 @@ async fn api() -> Server {
     Server::always(Reply::json(200, &json!({"done": true}))).await
 }
 
-/// Twenty turns about invoices, rooms and the weather, and the tool that each needs.
+/// Twenty turns about invoices, rooms and the weather, with the tool that each requires.
 const TURNS: [(&str, &str, &str); 20] = [
     ("Which invoices are still open?", "list", "invoice"),
     ("Find the invoice of Miller.", "find", "invoice"),
@@ -58,7 +59,7 @@ const TURNS: [(&str, &str, &str); 20] = [
     ("And restore invoice 3.", "restore", "invoice"),
 ];
 
-/// A model that calls what a turn needs, where it is offered.
+/// A model that calls the tool that a turn requires, if it is offered.
 fn model(number: usize, received: &Received) -> Reply {
     let messages = received.messages();
     let asked = messages.last().filter(|message| message["role"] == "user");
@@ -72,7 +73,7 @@ fn model(number: usize, received: &Received) -> Reply {
     }
 }
 
-/// Takes a session through all turns; the tools of the first request of each, to the byte.
+/// Runs a session through all turns. Returns the exact bytes of the tools in the first request of each.
 async fn session(proxy: &Proxy, upstream: &Server, name: &str) -> Vec<String> {
     let (mut messages, mut sent) = (Vec::new(), Vec::new());
     for (text, ..) in TURNS {
@@ -267,7 +268,7 @@ async fn a_clients_tools_are_narrowed_where_policy_says_so_and_keep_their_bytes_
     assert!(offered.contains(&"printInvoices".to_owned()) && offered.len() <= 4, "{offered:?}");
     assert_eq!(first.json()["tools"][0], json!({"type": "function"}), "what cannot be read is the upstream's to judge");
 
-    // A tool that was left out is called: it is the client's, and it gets the call.
+    // The model calls an omitted tool: it belongs to the client, which receives the call.
     request["messages"]
         .as_array_mut()
         .unwrap()

@@ -1,5 +1,5 @@
-//! An offer that grows while a turn runs: tools that the model calls without having been offered them, and tools that it searches for.
-//! And what was learned about tools, in what is offered and in how it is described.
+//! Tools added during a turn: tools that the model calls without an offer, and tools that it searches for. Also the use
+//! of learned representations in selection and descriptions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -139,7 +139,7 @@ async fn searches_are_bounded_and_a_clients_tool_keeps_its_name() {
     assert_eq!(received[1].tool_names().len() - received[0].tool_names().len(), 2);
 }
 
-/// A file of what was learned: tunnels are audited under another name.
+/// A representation file: tunnels are audited under another term.
 const LEARNED: &str = "toolset: everything
 tools:
 - tool: auditTunnels
@@ -159,7 +159,7 @@ async fn learning_proxy(upstream: &Server, api: &Server, rules: &str) -> Proxy {
     proxy
 }
 
-/// The description of a tool as the request shows it.
+/// Returns the description of a tool in the request.
 fn description(request: &Received, name: &str) -> Option<String> {
     let body = request.json();
     let found = body["tools"].as_array()?.iter().find(|tool| tool["function"]["name"] == name)?;
@@ -207,14 +207,14 @@ async fn policy_may_have_descriptions_shown_as_the_document_has_them() {
     assert_eq!(description(&upstream.last_request(), "auditTunnels").as_deref(), Some("Audits tunnels."));
 }
 
-/// Vectors that are all alike.
+/// Returns identical vectors.
 fn vectors(received: &Received) -> Reply {
     let inputs = received.json()["input"].as_array().unwrap().len();
     let vector = |index: usize| json!({"object": "embedding", "index": index, "embedding": [1.0, 0.5]});
     Reply::json(200, &json!({"object": "list", "data": (0..inputs).map(vector).collect::<Vec<_>>()}))
 }
 
-/// A proxy of a few tools, whose vectors come from an endpoint.
+/// Starts a proxy with a few tools and vectors from an endpoint.
 async fn embedding_proxy(upstream: &Server, api: &Server, embeddings: &Server) -> Proxy {
     let config = thousand::config_of(upstream, api, "")
         + "[embedding]\nkind = \"endpoint\"\ncache = false\n[embedding.endpoint]\n"
@@ -243,7 +243,7 @@ async fn vectors_that_could_not_be_made_are_asked_for_again() {
 #[tokio::test]
 async fn an_embedder_that_does_not_answer_leaves_the_choice_to_words() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
-    // The tools get their vectors, and then nothing comes any more.
+    // The tools get their vectors; later requests get no response.
     let embeddings = Server::scripted(|_, received| {
         let inputs = received.json()["input"].as_array().unwrap().clone();
         if inputs.iter().any(|text| text.as_str().unwrap().contains("tractor?")) {

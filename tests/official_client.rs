@@ -1,4 +1,4 @@
-//! OpenAI's own Python client drives the binary and does not notice that there is a proxy.
+//! OpenAI's official Python client works with the binary as with the provider.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -19,7 +19,7 @@ use support::{Proxy, Received, Reply, Server, config, policy};
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
 
-/// The script of the upstream: the model's name says what it does.
+/// The upstream's script: the model name selects the response.
 fn reply(received: &Received) -> Reply {
     if received.method == "GET" {
         let model = json!({"id": "gpt-test", "object": "model", "created": 1, "owned_by": "vendor"});
@@ -81,7 +81,7 @@ async fn the_official_python_client_does_not_notice_the_proxy() {
     drive(python, "openai_client.py", &proxy).await;
 }
 
-/// Two retries of the client and two of the proxy are two, not eight.
+/// Two retries of the client and two of the proxy result in two retries, not eight.
 #[tokio::test]
 async fn the_official_client_and_the_proxy_do_not_multiply_their_retries() {
     let Some(python) = python_with("openai", "openai") else { return };
@@ -95,7 +95,7 @@ async fn the_official_client_and_the_proxy_do_not_multiply_their_retries() {
     assert_eq!(upstream.received().len(), 3);
 }
 
-/// Runs a script of `tests/clients` with the proxy's URL; fails with what it said where it fails.
+/// Runs a script of `tests/clients` with the proxy's URL. Fails with its output if it fails.
 async fn drive(python: PathBuf, script: &str, proxy: &Proxy) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let url = proxy.client().url("");
@@ -109,7 +109,8 @@ async fn drive(python: PathBuf, script: &str, proxy: &Proxy) {
     println!("{}", said.trim());
 }
 
-/// A model that passes points on as the user wrote them, and turns them round once the failed call's message says how.
+/// A model that passes points on as the user wrote them, and swaps the coordinates after the message about the failed
+/// call explains it.
 fn planner(received: &Received) -> Reply {
     let request = received.json();
     let last = received.last_message();

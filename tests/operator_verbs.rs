@@ -1,4 +1,4 @@
-//! The verbs with which an operator looks at an installation: `doctor`, `health`, `policy explain`, `completions`, `man`.
+//! Verbs with which an operator inspects an installation: `doctor`, `health`, `policy explain`, `completions`, `man`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,7 +13,7 @@ fn stdout(said: &Said) -> &str {
     std::str::from_utf8(&said.stdout).unwrap()
 }
 
-/// Runs a verb while servers of this runtime answer it.
+/// Runs a verb while servers of this runtime can respond to it.
 async fn run(folder: Folder, arguments: &'static [&'static str]) -> (Folder, Said) {
     let ran = move || {
         let said = folder.run(arguments, b"");
@@ -22,7 +22,7 @@ async fn run(folder: Folder, arguments: &'static [&'static str]) -> (Folder, Sai
     tokio::task::spawn_blocking(ran).await.unwrap()
 }
 
-/// What `doctor --format json` finds with this configuration: each check and its status.
+/// Returns the findings of `doctor --format json` with this configuration: each check and its status.
 async fn examined(configuration: &str) -> (Vec<Value>, Said) {
     let folder = Folder::with(&[("callwright.toml", configuration.as_bytes())]);
     let (_, said) = run(folder, &["doctor", "--format", "json"]).await;
@@ -93,7 +93,7 @@ async fn people_read_one_line_and_a_fix() {
     let (_, said) = run(folder, &["doctor"]).await;
     let text = stdout(&said);
     assert!(text.contains("ok    configuration: ") && text.contains("fail  upstream scripted: "), "{text}");
-    assert!(text.contains("\n      to mend it: check `base_url`"), "{text}");
+    assert!(text.contains("\n      fix: check `base_url`"), "{text}");
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ const POLICIES: [(&str, &str); 3] = [
     ("team.yaml", "description: t\npriority: 5\nselectable: true\nmatch: {headers: {x-team: search}}\n"),
 ];
 
-/// What `policy explain` says of a request for this model.
+/// Runs `policy explain` for a request for this model.
 fn explained(model: &str, more: &[&str]) -> Said {
     let configuration =
         "[policies]\ndirectory = \"policies\"\n[aliases.fast]\nmodel = \"gpt-mini\"\npolicy = \"gpt\"\n";
@@ -170,7 +170,7 @@ fn policy_explain_says_which_policy_a_request_gets_and_why() {
 #[test]
 fn policy_explain_names_what_is_no_request() {
     let folder = Folder::with(&[("empty.json", b"{}"), ("broken.json", b"{")]);
-    for (file, word) in [("empty.json", "`model`"), ("broken.json", "no JSON"), ("absent.json", "absent.json")] {
+    for (file, word) in [("empty.json", "`model`"), ("broken.json", "not JSON"), ("absent.json", "absent.json")] {
         let said = folder.run(&["policy", "explain", "--request", file], b"");
         assert_eq!(said.status, Some(1));
         assert!(said.stderr.contains(word), "{}", said.stderr);

@@ -1,5 +1,5 @@
-//! OpenTelemetry spans of turns, as a collector gets them: names, parents and attributes by the conventions for generative AI, nothing that
-//! anybody wrote, and no harm by a collector that is away.
+//! OpenTelemetry spans of turns at a collector: names, parents and attributes follow the GenAI semantic conventions,
+//! user content is absent, and an unavailable collector does no harm.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -17,7 +17,7 @@ const CLIENT: i32 = 3;
 
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/// Marks of what must not be in a span: words of the user, of the model, of an API, secrets.
+/// Mark in all texts that must not be in a span: texts of the user, the model and an API, and secrets.
 const CANARY: &str = "canary";
 
 fn named<'s>(spans: &'s [Span], name: &str) -> Vec<&'s Span> {
@@ -33,7 +33,7 @@ fn attributes<'s>(span: &'s Span, keys: &[&str]) -> Vec<&'s Value> {
     keys.iter().map(|key| &span.attributes[*key]).collect()
 }
 
-/// What every turn's spans must be: one tree, within the time of the turn.
+/// Checks that the spans of a turn form one tree within the time of the turn.
 fn check_tree(spans: &[Span]) {
     let turn = spans.iter().find(|span| span.kind == SERVER).unwrap();
     for span in spans {
@@ -71,7 +71,7 @@ async fn a_turn_that_is_corrected_and_executed_is_a_tree_of_spans_in_the_clients
     assert_eq!(answer.header("x-callwright-attempts"), Some("3"), "wrong, mended, told");
     let spans = collector.of_turn(&trace_of(&answer)).await;
     check_tree(&{
-        // The turn's parent is the client's.
+        // The parent of the turn's span is the client's span.
         let mut own = spans.clone();
         own.iter_mut().filter(|span| span.kind == SERVER).for_each(|span| span.parent.clear());
         own
@@ -112,7 +112,7 @@ async fn a_turn_that_is_corrected_and_executed_is_a_tree_of_spans_in_the_clients
     assert_eq!(only(&spans, "retrieval").attributes["callwright.found"], 2);
     assert!(api.received().iter().all(|request| request.header("traceparent").is_none()));
 
-    // What was learned is looked for, and found, in the next turn.
+    // The next turn searches for the lesson and finds it.
     proxy.metric_reaches("lessons", &[], 1.0).await;
     let answer = proxy.client().chat(&ask("Are there any rooms on floor 5?")).await;
     let spans = collector.of_turn(&trace_of(&answer)).await;
@@ -163,7 +163,7 @@ async fn streams_failures_and_clients_that_leave_are_told() {
     let upstream = Server::scripted(|number, _| match number {
         0 => Reply::events(&answer::text_chunks("It rains.")),
         1 => Reply::json(400, &json!({"error": {"message": CANARY, "type": "invalid_request_error"}})),
-        // Once more on a connection that had served a request before.
+        // The second reset is for the retry on a reused connection.
         2 | 3 => Reply::reset(),
         _ => Reply::silence(),
     })
@@ -274,7 +274,10 @@ async fn spans_are_sent_again_where_the_collector_asks_for_it_and_what_it_reject
     proxy.client().chat(&plain("three")).await.ok();
     counted("exported", 3.0).await;
     let log = proxy.log();
-    assert!(log.contains("too old") && log.contains("takes no spans") && log.contains("takes spans again"), "{log}");
+    assert!(
+        log.contains("too old") && log.contains("accepts no spans") && log.contains("accepts spans again"),
+        "{log}"
+    );
     proxy.stop().await;
 }
 

@@ -1,4 +1,5 @@
-//! Outlines of what to do, made of procedures where a request lacks what no tool evidently finds out (policy `procedures: auto`).
+//! Outlines of the steps, based on procedures, for requests that lack values that no tool evidently supplies (policy
+//! `procedures: auto`).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use support::config::config;
 use support::{Proxy, Received, Reply, Server, answer, learned, office, policy};
 
-/// Nothing in it says what answers hold: no tool evidently finds a badge or a lock.
+/// Document without response schemas, so that no tool evidently supplies a badge or a lock.
 const DOCUMENT: &str = r#"
 openapi: 3.1.0
 info: {title: Access, version: "1"}
@@ -43,10 +44,10 @@ paths:
 const RULES: &str =
     "recall: {group: office}\nexecute:\n  rules:\n    - {methods: [POST], tools: [\"office/*\"], permission: allow}\n";
 
-/// A request that lacks a badge and a lock.
+/// A request without badge and lock.
 const REQUEST: &str = "Grant Jill access to the laboratory";
 
-/// The kinds of requests of the workflow, by how their prompts begin.
+/// Kinds of requests of the workflow, by the beginning of their prompts.
 const KINDS: [(&str, &str); 6] = [
     ("draft", "Say how to do"),
     ("questions", "Find out what"),
@@ -56,13 +57,13 @@ const KINDS: [(&str, &str); 6] = [
     ("edit", "Edit `steps`"),
 ];
 
-/// What a request is for: a kind of the workflow, or `turn`.
+/// Returns the purpose of a request: a kind of the workflow, or `turn`.
 fn kind(received: &Received) -> &'static str {
     let system = received.messages()[0]["content"].as_str().unwrap_or_default().to_owned();
     KINDS.iter().find(|(_, begin)| system.starts_with(begin)).map_or("turn", |(kind, _)| *kind)
 }
 
-/// A model that outlines, and calls one tool after the other; where it is `away`, requests of that kind fail.
+/// A model that writes outlines and calls one tool after the other. Requests of the kind `away` fail.
 async fn upstream(away: &'static str) -> Server {
     let steps = |step: &str| answer::text(&json!({"steps": [step]}).to_string());
     Server::scripted(move |_, received| match kind(received) {
@@ -81,7 +82,7 @@ async fn upstream(away: &'static str) -> Server {
     .await
 }
 
-/// The model's next call in a conversation, or its last word.
+/// Returns the model's next call in a conversation, or its final text.
 fn called(received: &Received) -> Reply {
     let messages = received.messages();
     let name = if received.text().contains("Jill") { "Jill" } else { "Jack" };
@@ -107,7 +108,8 @@ async fn api() -> Server {
     .await
 }
 
-/// A proxy that knows how access is granted: somebody vouched for a turn that did it. It goes on with this upstream, these tables and rules.
+/// Starts a proxy with a learned procedure for granting access, from a turn with a positive verdict, then continues
+/// with this upstream, these tables and rules.
 async fn experienced(upstream: &Server, api: &Server, tables: &str, rules: &str) -> Proxy {
     let teacher = self::upstream("nobody").await;
     let file = |rules: &str| policy::file("ruled", &format!("{RULES}{rules}"));
@@ -131,12 +133,12 @@ fn ask(text: &str) -> Value {
     request
 }
 
-/// The kinds of all requests that the upstream got.
+/// Returns the kinds of all requests to the upstream.
 fn kinds(upstream: &Server) -> Vec<&'static str> {
     upstream.received().iter().map(kind).collect()
 }
 
-/// The outline behind the user's message as the model got it last.
+/// Returns the outline behind the user's message in the latest request to the model.
 fn shown(upstream: &Server) -> Option<String> {
     let text = upstream.last_request().messages()[0]["content"].as_str().unwrap().to_owned();
     assert!(text.starts_with(REQUEST), "{text}");
@@ -158,7 +160,7 @@ async fn a_request_that_lacks_what_no_tool_evidently_finds_out_is_outlined_in_th
     assert!(asked[0].text().contains("badge_id from step"), "the procedure's steps: {}", asked[0].text());
     assert!(!asked[0].text().contains("Jack") && !asked[0].text().contains("0815"), "nothing that was said stays");
 
-    // It is charged to the turn, and told.
+    // The cost is charged to the turn and reported.
     let metrics = proxy.metrics().await;
     assert_eq!(metrics.sum("tokens_total", &[("purpose", "procedure"), ("kind", "prompt")]), 7.0 * 20.0);
     let id = answer.header("x-callwright-trace").unwrap().to_owned();

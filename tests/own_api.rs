@@ -1,5 +1,5 @@
-//! The proxy's own API is what openapi/callwright.json says: every route is in it, and Schemathesis, which makes thousands of requests of it, finds
-//! no answer that it does not describe and no status from 500 on, on both listeners.
+//! The proxy's own API conforms to openapi/callwright.json on both listeners: every route is described, and
+//! Schemathesis, which sends thousands of requests, finds no undescribed response and no status of 500 or more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -22,7 +22,7 @@ fn document() -> Value {
     serde_json::from_str(&std::fs::read_to_string(repository("openapi/callwright.json")).unwrap()).unwrap()
 }
 
-/// Path and methods of each described route.
+/// Returns path and methods of each described route.
 fn described() -> Vec<(String, BTreeSet<String>)> {
     let methods = |item: &Value| {
         let keys = item.as_object().unwrap().keys().filter(|key| *key != "servers" && *key != "parameters");
@@ -49,7 +49,7 @@ async fn every_description_has_a_route_and_no_route_takes_more() {
     for (path, methods) in described() {
         let is_client = item["paths"][&path]["servers"][0]["url"].as_str().unwrap().ends_with("8787");
         let side = if is_client { proxy.client() } else { proxy.operator() };
-        // What is passed through takes every path and method.
+        // The pass-through route accepts every path and method.
         if path == "/v1/{path}" {
             continue;
         }
@@ -58,7 +58,7 @@ async fn every_description_has_a_route_and_no_route_takes_more() {
             let answer = side.send(Method::from_bytes(method.as_bytes()).unwrap(), &probe, &[], String::new()).await;
             let told = answer.text();
             let is_taken = answer.status != 405 && !told.contains("unknown_url");
-            // Below /v1 other methods are the provider's business.
+            // Below /v1 other methods are passed through to the provider.
             let is_passed = path.starts_with("/v1/") && path != "/v1/feedback";
             assert!(is_taken == methods.contains(method) || is_passed, "{method} {path}: {} {told}", answer.status);
         }
@@ -76,7 +76,7 @@ fn the_proxy_makes_a_tool_of_every_operation_of_its_own() {
     assert_eq!(report["operations_loaded"], operations, "{report}");
 }
 
-/// A provider that answers everything well.
+/// A provider that responds to every request with success.
 fn provider(_: usize, request: &Received) -> Reply {
     match request.target.as_str() {
         "/v1/models" => Reply::json(200, &json!({"object": "list", "data": [{"id": "gpt-test", "object": "model"}]})),
@@ -113,7 +113,7 @@ async fn fuzz(url: String, tag: &'static str, checks: &'static [&'static str]) {
 async fn no_request_to_the_client_side_gives_an_answer_that_is_not_described() {
     let upstream = Server::scripted(provider).await;
     let proxy = Proxy::start(support::config::config(&upstream.url("/v1"))).await;
-    // What is no request of the OpenAI API may be one that its provider takes, and is passed on.
+    // A request that is not part of the OpenAI API may be valid at the provider, so it is passed on.
     const CHECKS: &[&str] =
         &["--exclude-checks", "positive_data_acceptance,negative_data_rejection,unsupported_method"];
     fuzz(proxy.client().url(""), "client", CHECKS).await;
@@ -126,7 +126,7 @@ async fn no_request_to_the_operator_side_gives_an_answer_that_is_not_described()
     let api = Server::always(text("{}")).await;
     let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;
     proxy.client().chat(&rooms::ask("Hello")).await.ok();
-    // A schema cannot say of every text and number whether it makes sense: some that fit are refused, with a reason.
+    // A schema cannot express all semantic constraints, so some matching texts and numbers are refused with a reason.
     const CHECKS: &[&str] = &["--exclude-checks", "positive_data_acceptance"];
     fuzz(proxy.operator().url(""), "operator", CHECKS).await;
     assert!(!proxy.stop().await.log().contains("panicked"));

@@ -1,4 +1,5 @@
-//! A request that needs nothing is passed on byte for byte, and so is its answer; what is not ours to judge is not touched.
+//! A request that requires no change is passed on byte for byte, as is its response. Content outside the proxy's scope
+//! is not changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -9,11 +10,12 @@ use support::answer::{self, completion, one_call, text_chunks};
 use support::request::{plain, streamed, with_tools};
 use support::{Event, Gate, Proxy, Reply, Server, config};
 
-/// A request that no serialiser would write so: odd spaces, a number that no double holds, escapes, unknown members.
+/// A request that no serialiser would write in this form: unusual white space, a number beyond double precision,
+/// escapes, unknown members.
 const ODD_REQUEST: &str = "{ \"model\" : \"gpt-test\",\n \"seed\": 123456789012345678901234567890, \"temperature\":1.10,\
     \"messages\":[{\"role\":\"user\",\"content\":\"caf\\u00e9 \\/ ☕\",\"x_unknown\":null,\"name\":\"\"}],\"x_vendor\":{\"b\":1,\"a\":[ ]}}";
 
-/// The same for an answer.
+/// A response in such a form.
 const ODD_ANSWER: &str = "{\"x_first\":1.50, \"id\":\"chatcmpl-1\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\n\
     \"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"\\u00e9\",\"reasoning_content\":\"r\",\"x\":[1e2]},\
     \"finish_reason\":\"stop\",\"logprobs\":null,\"x_more\":{ }}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\

@@ -1,4 +1,4 @@
-//! Values that stand for a value are told from values: no right call of a real model is taken to hold one.
+//! Placeholders are distinguished from values: no correct call of a real model is reported to contain one.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,10 +14,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// Of the records each so many-th is judged; models have an odd number of them, so that every question is met.
+/// Every nth record is judged. Models have an odd number of records, so that every question is covered.
 const EVERY: usize = 4;
 
-/// The advice of `callwright scan` on each answer, by the answer's id.
+/// Returns the advice of `callwright scan` for each response, by the response's id.
 fn advice(answers: &str) -> HashMap<String, Vec<Value>> {
     let folder = tempfile::tempdir().unwrap();
     let [input, output] = ["in.jsonl", "out.jsonl"].map(|name| folder.path().join(name));
@@ -67,7 +67,7 @@ fn a_scan_notes_placeholders_that_the_conversation_does_not_have() {
     assert!(codes("said").is_empty() && codes("unknown").is_empty());
 }
 
-/// The folder of recorded calls; `None`, with a message, where it is not on this machine.
+/// Returns the folder of recorded calls, or `None` with a message if it is not on this machine.
 fn calls() -> Option<PathBuf> {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));

@@ -1,4 +1,5 @@
-//! `callwright plan` as a script calls it: toolsets and requests in, candidates or plans out, and what is said of what cannot be used.
+//! `callwright plan` as called by a script: toolsets and requests as input, candidates or plans as output, and messages
+//! about unusable input.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -70,7 +71,7 @@ fn calls_that_are_known_narrow_what_is_told_and_unknown_ones_are_counted() {
     let candidates = line["candidates"].as_object().unwrap();
     assert_eq!(candidates.keys().collect::<Vec<_>>(), ["find_person.name"]);
     assert!(candidates["find_person.name"].as_array().unwrap().len() <= 1);
-    assert!(said.stderr.contains("1 calls name a tool that the toolset has not"), "{}", said.stderr);
+    assert!(said.stderr.contains("1 calls skipped: their toolset has no tool of that name"), "{}", said.stderr);
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn an_operator_s_file_confirms_and_forbids_and_its_mistakes_are_told() {
     }
     let said = run("confirmed:\n- {from: bare, to: book_room}\n");
     assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("edges.yaml:2:") && said.stderr.contains("there is no `argument`"), "{}", said.stderr);
+    assert!(said.stderr.contains("edges.yaml:2:") && said.stderr.contains("`argument` is missing"), "{}", said.stderr);
 }
 
 #[test]
@@ -133,18 +134,18 @@ fn lines_and_tools_that_cannot_be_used_are_named_and_left_out() {
     assert!(lines[1]["candidates"].as_object().unwrap().contains_key("good.a"), "{}", lines[1]);
     for message in [
         "tools.jsonl:2: /tools/0: there is no `name`",
-        "tools.jsonl:2: /tools/1: it is no tool",
-        "tools.jsonl:3: the toolset `rooms` stands in an earlier line already",
+        "tools.jsonl:2: /tools/1: this is not a tool",
+        "tools.jsonl:3: the toolset `rooms` is already defined in an earlier line",
         "tools.jsonl:4: there is no `id`",
         "tools.jsonl:5: there are no `tools`",
-        "tools.jsonl:6: the line is no toolset",
-        "tools.jsonl:7: the line is no toolset",
+        "tools.jsonl:6: the line is not a toolset",
+        "tools.jsonl:7: the line is not a toolset",
         "standard input:3: there is no `id`",
         "standard input:4: there is no `query`",
         "standard input:5: there is no `toolset`",
         "standard input:6: there is no toolset `none`",
-        "standard input:7: the line is no record",
-        "standard input:8: the line is no JSON",
+        "standard input:7: the line is not a record",
+        "standard input:8: the line is not valid JSON",
         "standard input:9: the line is not UTF-8",
         "lines could not be used",
     ] {
@@ -157,7 +158,7 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
     let folder = folder();
     std::fs::write(folder.path("none.jsonl"), "\n").unwrap();
     for (arguments, status, told) in [
-        (&["--candidates", "--tools", "none.jsonl"] as &[&str], 1, "there is no toolset in it"),
+        (&["--candidates", "--tools", "none.jsonl"] as &[&str], 1, "the file contains no toolset"),
         (&["--candidates", "--tools", "missing.jsonl"], 1, "missing.jsonl"),
         (&["--candidates", "--tools", "-"], 1, "standard input cannot be both"),
         (&["--candidates", "--tools", "tools.jsonl", "-k", "0"], 2, "0"),
@@ -194,7 +195,7 @@ fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
     assert_eq!(ids, (0..300).map(|at| at.to_string()).collect::<Vec<_>>());
 }
 
-/// The published recall is measured by bench/plans/run; this notices when it is lost.
+/// bench/plans/run measures the published recall; this test detects regressions.
 #[test]
 fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
@@ -236,14 +237,14 @@ fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
     assert!(all > 20 && first * 100 >= all * 60 && among * 100 >= all * 85, "{first} and {among} of {all}");
 }
 
-/// Does a value take something from the call with this label, as in `$var1.id$`?
+/// Whether a value refers to the call with this label, as in `$var1.id$`.
 fn refers_to(value: &Value, label: &Value) -> bool {
     let label = label.as_str().unwrap_or_default();
     let text = value.to_string();
     !label.is_empty() && [".", "[", "$"].iter().any(|end| text.contains(&format!("${label}{end}")))
 }
 
-/// Books the room of whoever is named, where that is known; a provider without structured outputs.
+/// A model that books a room for a known person, at a provider without structured outputs.
 fn planner(request: &Received) -> Reply {
     if request.json().get("response_format").is_some() {
         return Reply::json(400, &json!({"error": {"message": "response_format is not supported"}}));
@@ -312,7 +313,7 @@ async fn tries_count_among_the_requests_of_a_plan() {
     });
     let said = said.await.unwrap();
     assert_eq!((said.status, upstream.received().len()), (Some(1), 2), "{}", said.stderr);
-    assert!(said.stderr.contains("no answer within the 2 requests that were left"), "{}", said.stderr);
+    assert!(said.stderr.contains("no answer within the remaining 2 requests"), "{}", said.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

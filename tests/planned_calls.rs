@@ -1,4 +1,5 @@
-//! Plans whose calls the client makes: they leave as ordinary `tool_calls`, and a client that goes another way is followed.
+//! Plans whose calls the client makes: they are sent as ordinary `tool_calls`, and the proxy follows a client that
+//! deviates from them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -56,7 +57,7 @@ async fn proxy_of(upstream: &Server, rules: &str) -> Proxy {
     Proxy::start_with_files(config, &[("policies/ruled.yaml", &file)]).await
 }
 
-/// The tools that a message calls, with their arguments.
+/// Returns the called tools of a message, with their arguments.
 fn called(message: &Value) -> Vec<(String, Value)> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     calls
@@ -72,7 +73,7 @@ fn names(message: &Value) -> Vec<String> {
     called(message).into_iter().map(|(name, _)| name).collect()
 }
 
-/// What the client's tools answer.
+/// Returns the result of a client's tool.
 fn result(name: &str, arguments: &Value) -> &'static str {
     match (name, arguments["name"].as_str()) {
         ("find_person", Some("Jill")) => r#"{"id": "P-Jill"}"#,
@@ -82,7 +83,7 @@ fn result(name: &str, arguments: &Value) -> &'static str {
     }
 }
 
-/// The request after the client made the calls of a message.
+/// Returns the request after the client made the calls of a message.
 fn returned(request: &Value, message: &Value) -> Value {
     let mut next = request.clone();
     let messages = next["messages"].as_array_mut().unwrap();
@@ -121,7 +122,7 @@ async fn ready_calls_leave_together_and_the_state_is_found_again_by_their_ids_on
     assert!(ids.iter().all(|id| id.len() == 9 && id[..6] == ids[0][..6]), "{ids:?}");
     request = returned(&request, &first);
     for _ in 0..2 {
-        // Another process, with the same store; and a client that asks again gets the same calls.
+        // Another process with the same store: a client that repeats its request gets the same calls.
         proxy = proxy.stop().await.start_again().await;
         booked(&proxy.client().chat(&request).await.message());
     }
@@ -133,7 +134,7 @@ async fn ready_calls_leave_together_and_the_state_is_found_again_by_their_ids_on
     let (questions, others) = planning::split(&upstream);
     assert_eq!((questions.len(), others.len()), (4, 1));
     assert_eq!(others[0].messages().len(), 6, "the model sees the conversation as the client has it");
-    // A later turn does not take the plan up again.
+    // A later turn does not resume the plan.
     push(&mut request, json!({"role": "assistant", "content": "Room R-7 is booked."}));
     push(&mut request, json!({"role": "user", "content": "Thank you!"}));
     proxy.client().chat(&request).await.ok();
@@ -159,7 +160,7 @@ async fn a_stream_gets_the_calls_as_well_formed_deltas_and_one_at_a_time_where_t
     assert_eq!(proxy.client().chat(&request).await.message()["content"], "Done.");
 }
 
-/// What a client does in the place of what the plan wants, and what comes of it.
+/// Deviations of a client from the plan, and the proxy's reaction.
 #[tokio::test]
 async fn the_six_deviations_are_followed() {
     for (deviation, told) in [
@@ -220,7 +221,7 @@ async fn the_six_deviations_are_followed() {
             }
             _ => assert_eq!(answer["content"], "The model goes on.", "{deviation}: {answer}"),
         }
-        // A later turn of the conversation does not come back to a plan that has ended.
+        // A later turn of the conversation does not resume a completed plan.
         if answer["content"] == "The model goes on." && deviation != "answers itself" {
             push(&mut next, answer);
             push(&mut next, json!({"role": "user", "content": "Thank you!"}));
@@ -267,7 +268,7 @@ async fn the_same_calls_of_another_client_find_no_plan() {
 
 #[tokio::test]
 async fn an_id_that_the_model_made_up_is_told_where_it_comes_from() {
-    // The room tool answers without an id, nothing else is known, and the model goes on by itself.
+    // The room tool returns no id, no other source exists, and the model continues by itself.
     let script = |number: usize, _: &support::Received| match number {
         0 => answer::one_call(
             "book_room",

@@ -1,4 +1,4 @@
-//! Plans drawn backward from what is asked for, and followed: calls that the proxy executes.
+//! Plans drawn backward from the goal of the request, and followed with calls that the proxy executes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -22,7 +22,7 @@ fn targets(api: &Server) -> Vec<String> {
     targets
 }
 
-/// The operator reads the plan of a trace, and sees it drawn.
+/// Checks that the operator can read the plan of a trace, and its drawing.
 async fn told(proxy: &Proxy, trace: &str) {
     proxy.metric_reaches("plans_total", &[("result", "complete")], 1.0).await;
     let path = format!("/admin/traces/{trace}?format=");
@@ -57,7 +57,7 @@ async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_las
         assert_eq!(booked, json!({"person_id": "P18", "room_id": "R72", "start": "09:00", "end": "10:00"}));
 
         let (questions, others) = planning::split(&upstream);
-        // The selection, three completions, and the choice of a room: that of the person is made by its name.
+        // The selection, three completions, and the choice of a room. The person is chosen by name, without a query.
         assert_eq!(questions.len(), 5, "{questions:#?}");
         assert_eq!(others.len(), 1);
         let roles: Vec<String> =
@@ -122,7 +122,7 @@ async fn what_nobody_gave_is_asked_for_once_and_the_plan_goes_on_with_the_answer
     let question = first["content"].as_str().unwrap().to_owned();
     assert_eq!(question, "Which end?", "the question is asked once, though two calls need it");
     assert!(api.received().is_empty(), "nothing is done for a plan that may come to nothing");
-    // The answer goes to another process with the same store.
+    // Another process with the same store receives the answer.
     let proxy = proxy.stop().await.start_again().await;
     request["messages"].as_array_mut().unwrap().extend([first, json!({"role": "user", "content": "until ten"})]);
     let answer = proxy.client().chat_with(&request, &[("x-callwright-debug", "true")]).await.ok();
@@ -156,7 +156,7 @@ async fn an_answer_that_says_nothing_new_gives_the_turn_back_to_the_model() {
 async fn a_call_that_fails_is_drawn_again_with_what_depends_on_it_and_nothing_else_is_made_twice() {
     let task = |asked: &Value| {
         let mut task = meeting();
-        // What the failed call answered stands in the conversation.
+        // The conversation contains the response to the failed call.
         if asked["conversation"].to_string().contains("closed for maintenance") {
             for (tool, name, value, words) in &mut task.values {
                 if (*tool, *name) == ("findRooms", "start") {
@@ -372,7 +372,7 @@ async fn what_the_client_wants_of_the_next_answer_is_kept() {
         ("tool_choice", json!("none"), false),
         ("tool_choice", named, false),
         ("n", json!(2), false),
-        // A question would be no call, and no JSON.
+        // A question would be neither a call nor JSON.
         ("tool_choice", json!("required"), true),
         ("response_format", json!({"type": "json_object"}), true),
     ] {

@@ -1,4 +1,5 @@
-//! Which policy holds for a turn, and how changed files take effect: a good one at once, a bad one never.
+//! Selection of a turn's policy, and reload of changed files: a valid file takes effect immediately, an invalid one
+//! never.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +11,7 @@ use support::{Answer, POLL, Proxy, Server, config, guarded, policy};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 
-/// An upstream whose calls need a repair, so that the verdict shows the mode: `repaired` or `unguarded`.
+/// An upstream whose calls require a repair, so that the verdict shows the mode: `repaired` or `unguarded`.
 async fn upstream() -> Server {
     Server::always(one_call("getWeather", PARIS)).await
 }
@@ -22,7 +23,7 @@ async fn ask(proxy: &Proxy, fields: &[(&str, &str)]) -> Answer {
     proxy.client().chat_with(&with_tools("Weather?"), fields).await
 }
 
-/// Asks until the verdict is this one: a change takes effect a moment after the file was written.
+/// Sends requests until the verdict is `verdict`, because a change takes effect shortly after the file is written.
 async fn becomes(proxy: &Proxy, verdict: &str) {
     guarded(verdict, async {
         while ask(proxy, &[]).await.verdict() != verdict {
@@ -71,7 +72,7 @@ async fn a_bad_file_keeps_the_old_rules_and_says_why() {
     }
 }
 
-/// Reloads that were no success.
+/// Returns the number of failed reloads.
 async fn failures(proxy: &Proxy) -> f64 {
     let metrics = proxy.metrics().await;
     metrics.sum("policy_reloads_total", &[]) - metrics.sum("policy_reloads_total", &[("result", "success")])

@@ -1,4 +1,4 @@
-//! A tool that needs a key which nobody gave is offered with the tool that answers with it.
+//! A tool that requires a key absent from the conversation is offered together with the tool that returns it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,7 +8,7 @@ use support::{POLL, Proxy, Server, answer, config, guarded, policy};
 
 const REQUEST: &str = "Show me the calendar of my colleague Jack";
 
-/// People, their calendars, and other things that a company has.
+/// People, their calendars, and other resources of a company.
 fn document() -> String {
     let text = json!({"type": "string"});
     let answers =
@@ -27,7 +27,7 @@ fn document() -> String {
     .to_string()
 }
 
-/// A proxy whose policy offers one tool by what is said, and has these keys besides.
+/// Starts a proxy with a policy that offers one tool by relevance, and has these further keys.
 async fn proxy(upstream: &Server, offer: &str, rules: &str) -> Proxy {
     let config = config(&upstream.url("/v1"))
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"company\"]\n"
@@ -40,7 +40,7 @@ async fn proxy(upstream: &Server, offer: &str, rules: &str) -> Proxy {
     Proxy::start_with_files(config, &files).await
 }
 
-/// What is offered for a request, with the reasons.
+/// Returns the tools offered for a request, with the reasons.
 async fn offered(proxy: &Proxy, request: &str) -> Vec<[String; 2]> {
     let body = json!({"model": "helper", "messages": [{"role": "user", "content": request}]});
     let answer = proxy.client().chat_with(&body, &[("x-callwright-debug", "true")]).await;

@@ -1,4 +1,5 @@
-//! Procedures as templates of plans: a workflow that was learned saves requests to the model, unless it is withheld to see what it does.
+//! Procedures as plan templates: a learned workflow saves requests to the model, unless it is withheld to measure its
+//! effect.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,10 +12,10 @@ use support::config::config;
 use support::planning::{self, Task};
 use support::{Proxy, Reply, Server, answer, learned, office, policy};
 
-/// The memory of a group, so that whoever asks learns for all.
+/// A memory group, so that all clients share what is learned.
 const GROUP: &str = "recall: {group: office}\n";
 
-/// A chance of nothing: every procedure is used.
+/// Probability 0 of withholding: every procedure is used.
 const ALWAYS: &str = "[experience]\nwithhold = 0.0\n";
 
 async fn upstream() -> Server {
@@ -27,13 +28,13 @@ async fn upstream() -> Server {
     planning::upstream(task, |_, _| answer::text("It is booked.")).await
 }
 
-/// A proxy whose experience settings are these.
+/// Starts a proxy with these experience settings.
 async fn proxy(upstream: &Server, api: &Server, experience: &str) -> Proxy {
     let config = config(&upstream.url("/v1")) + &office::tables(api) + experience;
     office::configured(config, &format!("{GROUP}{}", office::RULES)).await
 }
 
-/// Has a meeting with Jack booked, and a fresh process know how that is done, under these further rules.
+/// Books a meeting with Jack, and starts a new process that has learned the procedure, with these further rules.
 async fn experienced(proxy: Proxy, rules: &str) -> Proxy {
     proxy.client().chat(&office::ask("Book a room for Jack from 9 to 10")).await.ok();
     proxy.metric_reaches("plans_total", &[("result", "complete")], 1.0).await;
@@ -77,7 +78,7 @@ async fn a_procedure_that_is_withheld_is_told_and_the_turn_goes_as_if_there_were
     upstream.take_received();
     proxy.client().chat(&office::ask("Please book a room for Jill from 11 to 12")).await.ok();
     assert_eq!(planning::split(&upstream).0.len(), 5, "a plan is drawn as ever");
-    // What became of the turn is counted.
+    // The result of the turn is counted.
     let stopped = proxy.stop().await;
     let proxy = stopped.start_again().await;
     let traces = proxy.traces().await;
@@ -97,7 +98,7 @@ async fn policy_may_want_no_procedure() {
 
 #[tokio::test]
 async fn a_procedure_that_does_harm_is_retired_and_that_is_seen() {
-    // The API refuses bookings of plans that were filled in from the procedure, and those alone.
+    // The API refuses exactly those bookings whose plan was filled in from the procedure.
     let is_followed = Arc::new(AtomicBool::new(false));
     let (asked, refused) = (Arc::clone(&is_followed), Arc::clone(&is_followed));
     let task = move |question: &Value| {
@@ -115,7 +116,7 @@ async fn a_procedure_that_does_harm_is_retired_and_that_is_seen() {
     let proxy = proxy(&upstream, &api, "[experience]\nwithhold = 0.5\nerror_rate = 0.9\n").await;
     let proxy = experienced(proxy, "").await;
     let ask = async || proxy.client().chat(&office::ask("Book a room for Jack from 9 to 10")).await.ok();
-    // Enough for the test's least numbers of turns, whatever the draws.
+    // Sufficient for the test's minimum numbers of turns with any random choices.
     for _ in 0..40 {
         is_followed.store(false, Ordering::SeqCst);
         ask().await;

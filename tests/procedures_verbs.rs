@@ -1,4 +1,5 @@
-//! `callwright learn procedures` and `callwright procedures`: what recorded turns teach, kept in the configured store.
+//! `callwright learn procedures` and `callwright procedures`: learning from recorded turns, kept in the configured
+//! store.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,7 +9,7 @@ use support::verb::{Folder, Said};
 
 const CONFIG: &[u8] = b"[store]\nurl = 'sqlite:memory.sqlite3'\n";
 
-/// A turn that did `tool` for a person; `backing` is what verifies it.
+/// Returns a turn that called `tool` for a person; `backing` is its verification.
 fn turn(id: &str, tool: &str, backing: &Value, returned: &Value) -> String {
     let argument = |name: &str, source: Value| json!({"name": name, "source": source});
     let output = json!({"output": {"node": "step1", "output": "/id", "item": "whole"}});
@@ -51,12 +52,8 @@ fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
     ]);
     let said = learn(&folder, &[]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(
-        said.stderr.contains("4 turns, 4 with several calls that fed one another, 1 of them not verified"),
-        "{}",
-        said.stderr
-    );
-    assert!(said.stderr.contains("2 new procedures, 0 that were known"), "{}", said.stderr);
+    assert!(said.stderr.contains("4 turns, 4 with several connected calls, 1 of them not verified"), "{}", said.stderr);
+    assert!(said.stderr.contains("2 new procedures, 0 known procedures changed"), "{}", said.stderr);
 
     let all = listed(&folder, &[]);
     assert_eq!(all.len(), 2);
@@ -85,7 +82,7 @@ fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
     let gone = folder.run(&["procedures", "show", id], b"");
     assert!(gone.status == Some(1) && gone.stderr.contains("there is no procedure"), "{}", gone.stderr);
     let again = folder.run(&["procedures", "rm", id], b"");
-    assert!(again.status == Some(1) && again.stderr.contains("1 of 1 procedures are not there"), "{}", again.stderr);
+    assert!(again.status == Some(1) && again.stderr.contains("1 of 1 procedures do not exist"), "{}", again.stderr);
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn what_is_learned_again_is_known_and_a_dry_run_keeps_nothing() {
     assert!(listed(&folder, &[]).is_empty());
     learn(&folder, &[]);
     let again = learn(&folder, &[]);
-    assert!(again.stderr.contains("0 new procedures, 0 that were known"), "{}", again.stderr);
+    assert!(again.stderr.contains("0 new procedures, 0 known procedures changed"), "{}", again.stderr);
     assert_eq!(listed(&folder, &[]).len(), 1);
 }
 
@@ -109,7 +106,7 @@ fn whoever_vouches_for_turns_verifies_them() {
     assert_eq!(listed(&folder, &[])[0]["evidence"][0]["kind"], "operator");
 }
 
-/// A draft of an earlier version does not tell which tools are a client's own, and quotes what they say.
+/// A draft of an earlier version does not record which tools are a client's own, and quotes their texts.
 #[test]
 fn a_draft_of_an_earlier_version_is_learned_where_the_proxy_ran_each_of_its_tools() {
     let execution = |tool: &str| {

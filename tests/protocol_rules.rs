@@ -1,4 +1,4 @@
-//! The rules of the protocol that clients and providers rely on, one test for each.
+//! Protocol rules that clients and providers rely on, one test for each.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,7 +14,7 @@ async fn proxy_of(upstream: &Server) -> Proxy {
     Proxy::start(config(&upstream.url("/v1"))).await
 }
 
-/// A faulty call first, then the right one.
+/// An upstream that makes a faulty call first, then the correct one.
 async fn corrected_once() -> Server {
     Server::replying([one_call("get_weather", "{}"), one_call("get_weather", PARIS)]).await
 }

@@ -1,4 +1,4 @@
-//! What README.md shows must be true: its files are read, its commands exist.
+//! README.md must be correct: its configuration files are valid, and its commands exist.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ fn readme() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The fenced blocks of a language; the language of blocks without one is empty.
+/// Returns the fenced blocks of a language; blocks without one have an empty language.
 fn blocks(language: &str) -> Vec<String> {
     let text = readme();
     let mut blocks = Vec::new();
@@ -83,7 +83,7 @@ fn is_representation(block: &str) -> bool {
     block.starts_with("tools:")
 }
 
-/// Every `callwright VERB` that stands in a block exists and takes the options that it is shown with.
+/// Checks that every `callwright VERB` in a block exists and accepts the options shown with it.
 #[test]
 fn commands_exist() {
     let mut commands = 0;

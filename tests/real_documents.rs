@@ -1,5 +1,5 @@
-//! Documents of real APIs load, their operations are offered, and calls of them reach a server made from the same document as
-//! requests that it finds nothing wrong with.
+//! Documents of real APIs load, their operations are offered, and their calls reach a server that is generated from the
+//! same document and finds no fault in the requests.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -16,13 +16,13 @@ use support::documented::{Documented, operation_count};
 use support::request::plain;
 use support::{Proxy, Received, Server, answer, config, policy, sample};
 
-/// Operations called of each document: enough to meet every kind of parameter, few enough for every build.
+/// Number of operations called per document: enough to cover every kind of parameter, few enough for every build.
 const CALLS: usize = 25;
 
-/// Where the server made from the document lives: a base path must survive.
+/// Base path of the generated server, which must be preserved.
 const BASE: &str = "/base/v9";
 
-/// The folder of the documents; `None`, with a message, where they are not on this machine.
+/// Returns the folder of the documents, or `None` with a message if they are not on this machine.
 fn documents() -> Option<PathBuf> {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
@@ -37,7 +37,7 @@ fn documents() -> Option<PathBuf> {
     Some(specs)
 }
 
-/// A model that calls the tool that the user names, with the least arguments that its schema accepts.
+/// A model that calls the tool that the user names, with the minimal arguments that its schema accepts.
 async fn obedient_model() -> Server {
     Server::scripted(|_, received| {
         let last = received.last_message();
@@ -65,7 +65,7 @@ struct Walk {
     without_arguments: usize,
 }
 
-/// Loads the document, offers it, has the model call up to [`CALLS`] of its operations, and checks every request.
+/// Loads and offers the document, lets the model call up to [`CALLS`] of its operations, and checks every request.
 async fn walk(path: &Path) -> Walk {
     let text = std::fs::read_to_string(path).unwrap();
     let document: Value = serde_saphyr::from_str(&text).unwrap();
@@ -120,7 +120,7 @@ async fn walk(path: &Path) -> Walk {
     walk
 }
 
-/// The names of all tools that the alias offers.
+/// Returns the names of all tools that the alias offers.
 async fn names_of(proxy: &Proxy, model: &Server) -> Vec<String> {
     ask(proxy, "What can you do?").await;
     model.last_request().tool_names()
@@ -132,7 +132,7 @@ async fn ask(proxy: &Proxy, text: &str) -> String {
     proxy.client().chat(&request).await.message()["content"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Every text and number that the model gave as an argument of its last call is somewhere in the request.
+/// Checks that the request contains every string and number of the arguments of the model's last call.
 fn check_arguments_arrived(model: &Server, request: &Received) {
     let asked = model.last_request();
     let messages = asked.messages();

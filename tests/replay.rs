@@ -1,4 +1,4 @@
-//! `callwright replay` on the traces of a real proxy: what a policy would have done with turns that nobody touched.
+//! `callwright replay` on the traces of a real proxy: the effects that a policy would have had on unguarded turns.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -9,7 +9,7 @@ use support::request::{plain, streamed, with_tools};
 use support::verb::{Folder, Said, gzip, to_lines};
 use support::{Proxy, Reply, Server, config, policy};
 
-/// Answers of a model: a right call, one to be repaired in three ways, one of two that cannot be repaired, a text.
+/// Responses of a model: a valid call, one with three repairs, two calls of which one cannot be repaired, a text.
 fn answers() -> [Reply; 4] {
     [
         answer::one_call("get_weather", r#"{"city":"Paris"}"#),
@@ -19,7 +19,7 @@ fn answers() -> [Reply; 4] {
     ]
 }
 
-/// The traces of a proxy under a policy with these rules, for one turn per answer.
+/// Returns the traces of a proxy under a policy with these rules, one turn per response.
 async fn traces(rules: &str, requests: &[Value], answers: impl IntoIterator<Item = Reply>) -> Vec<Value> {
     let upstream = Server::replying(answers).await;
     let file = policy::file("recorded", rules);
@@ -53,7 +53,7 @@ fn replay_with(traces: &[u8], rules: &str, options: &[&str]) -> Said {
     folder.run(&[&["replay", "--policy", "candidate.yaml"], options].concat(), traces)
 }
 
-/// What `--format json` gives, for traces of which all can be used.
+/// Returns the output of `--format json` for traces that are all usable.
 fn report(traces: &[Value], rules: &str) -> Value {
     let said = replay_with(&to_lines(traces), rules, &["--format", "json"]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
@@ -146,7 +146,7 @@ async fn what_nobody_judged_is_said_to_be_unknown() {
     let requests = [with_tools("Weather?"), plain("Hello")];
     let report = report(&traces("mode: off", &requests, replies).await, "");
     assert_eq!((&report["turns"]["unknown"], &report["judged"]["not"]), (&json!(2), &json!(2)));
-    assert!(report["notes"].to_string().contains("2 turns cannot be told about"), "{}", report["notes"]);
+    assert!(report["notes"].to_string().contains("2 turns have an unknown outcome"), "{}", report["notes"]);
 }
 
 #[tokio::test]
@@ -222,14 +222,14 @@ async fn lines_that_cannot_be_used_are_named_and_the_rest_is_counted() {
     assert_eq!((&report["calls"], &report["problems"]), (&calls(3, 2, 2, 0), &json!(8)), "{report}");
     for expected in [
         "standard input:5: the line is not valid JSON: see column 2",
-        "standard input:6: it is no trace as `GET /admin/traces/{id}` gives it: it has no `mode`",
-        "standard input:7: it is no trace",
+        "standard input:6: this is not a trace from `GET /admin/traces/{id}`: it has no `mode`",
+        "standard input:7: this is not a trace",
         "standard input:8: the line ends in the middle",
         "standard input:9: the line is not UTF-8",
-        "standard input:10: it is no trace",
-        "standard input:11: it is no trace as `GET /admin/traces/{id}` gives it: it has no `usage`",
-        "standard input:12: it is no trace",
-        "callwright: 8 of 12 lines could not be used, or not wholly",
+        "standard input:10: this is not a trace",
+        "standard input:11: this is not a trace from `GET /admin/traces/{id}`: it has no `usage`",
+        "standard input:12: this is not a trace",
+        "callwright: 8 of 12 lines could not be used, or only in part",
     ] {
         assert!(said.stderr.contains(expected), "{expected}: {}", said.stderr);
     }

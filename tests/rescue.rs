@@ -1,4 +1,4 @@
-//! A call that a model wrote into its text reaches the client as a call, and a text stays a text.
+//! A call that a model writes into its text reaches the client as a call, and other text stays text.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +10,7 @@ use support::{Answer, Proxy, Reply, Server, config, policy, rooms};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 
-/// A call in the notation of Hermes and its kin.
+/// Returns a call in the notation of Hermes and related models.
 fn written(name: &str, arguments: &str) -> String {
     format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
 }
@@ -19,7 +19,7 @@ async fn guarding(replies: Vec<Reply>) -> (Server, Proxy) {
     guarding_with(replies, "").await
 }
 
-/// With more keys of the upstream, or tables behind it.
+/// Starts a proxy with further keys of the upstream, or tables after it.
 async fn guarding_with(replies: Vec<Reply>, keys: &str) -> (Server, Proxy) {
     let upstream = Server::replying(replies).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + keys).await;
@@ -33,7 +33,7 @@ async fn ruled(replies: Vec<Reply>, rules: &str) -> (Server, Proxy) {
     (upstream, proxy)
 }
 
-/// Name and arguments of every call of a message.
+/// Returns name and arguments of all calls of a message.
 fn calls_of(message: &Value) -> Vec<(String, Value)> {
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     calls
@@ -127,7 +127,7 @@ async fn a_forced_call_may_be_written_too() {
     }
 }
 
-/// Checks that the answer is passed on byte by byte.
+/// Checks that the response is passed on byte by byte.
 async fn stays_text(request: Value, text: &str, reason: &str) {
     let body = completion(json!({"role": "assistant", "content": text}), reason);
     let (upstream, proxy) = guarding(vec![Reply::json(200, &body)]).await;
@@ -294,7 +294,7 @@ async fn a_written_call_of_a_catalogs_tool_is_executed() {
     assert_eq!(messages[2]["tool_call_id"], messages[1]["tool_calls"][0]["id"]);
 }
 
-/// A call amid prose: taken for one where the upstream is not known to deliver native calls.
+/// A call amid prose, which counts as a call if the upstream is not known to deliver native calls.
 fn amid_prose() -> String {
     "I will look up the weather for you now, and then we shall see what to pack.\n\nget_weather(city='Paris')\n\nOne moment, please, it takes a little while.".to_owned()
 }
@@ -303,7 +303,7 @@ fn amid_prose() -> String {
 async fn an_upstream_that_delivers_native_calls_needs_stronger_evidence() {
     let native = || one_call("get_weather", PARIS);
     let prose = || answer::text(&amid_prose());
-    // A text, then one native call and a text, then as many as it takes and a text.
+    // A text, then one native call and a text, then as many calls as necessary and a text.
     let replies = || {
         let mut replies = vec![prose(), native(), prose()];
         replies.extend(std::iter::repeat_with(native).take(8));

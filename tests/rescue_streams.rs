@@ -1,4 +1,4 @@
-//! Streams whose text may be a call: what flows, what is held, and what comes of it.
+//! Streams whose text may be a call: text that is sent immediately, text that is held back, and the result.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -14,7 +14,7 @@ fn written(name: &str, arguments: &str) -> String {
     format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
 }
 
-/// The chunks of a text in pieces of `size` letters.
+/// Returns the chunks of a text in pieces of `size` characters.
 fn pieces(text: &str, size: usize) -> Vec<Value> {
     let letters: Vec<char> = text.chars().collect();
     let texts = letters.chunks(size).map(|piece| text_chunk(&piece.iter().collect::<String>()));
@@ -154,7 +154,7 @@ async fn a_hold_is_bounded_in_bytes_and_in_time() {
         let assembled = Assembled::of_events(&stream.rest().await);
         assert_eq!((content + &assembled.choice().content, assembled.choice().calls.len()), (text, 0), "{table}");
         assert_eq!(assembled.choice().finish_reason.as_deref(), Some("stop"));
-        // What comes after a hold that ran out may begin another one.
+        // Text after an expired hold may begin another one.
         assert!(proxy.metrics().await.sum("stream_holds_total", &[("outcome", outcome)]) >= 1.0, "{table}");
     }
 }

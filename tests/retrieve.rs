@@ -1,4 +1,5 @@
-//! `callwright retrieve` as a script calls it: tools and requests in, rankings out, and what is said of what cannot be used.
+//! `callwright retrieve` as called by a script: tools and requests as input, rankings as output, and messages about
+//! unusable input.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -97,11 +98,11 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
     assert_eq!(said.status, Some(1));
     assert_eq!(said.lines().len(), 1);
     let told = [
-        "tools.jsonl:5: the tool `empty` stands in line 4 already",
+        "tools.jsonl:5: the tool `empty` is already defined in line 4",
         "tools.jsonl:6: there is no `name`",
-        "tools.jsonl:7: the line is no tool",
-        "tools.jsonl:8: the line is no tool",
-        "standard input:2: the line is no query",
+        "tools.jsonl:7: the line is not a tool",
+        "tools.jsonl:8: the line is not a tool",
+        "standard input:2: the line is not a query",
         "standard input:3: there is no `query`",
         "standard input:4: the line is not UTF-8",
         "7 of 12 lines could not be used",
@@ -116,7 +117,7 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
     let folder = folder();
     std::fs::write(folder.path("none.jsonl"), "\n").unwrap();
     for (arguments, status, told) in [
-        (&["--tools", "none.jsonl"] as &[&str], 1, "there is no tool in it"),
+        (&["--tools", "none.jsonl"] as &[&str], 1, "the file contains no tool"),
         (&["--tools", "missing.jsonl"], 1, "missing.jsonl"),
         (&["--tools", "-"], 1, "standard input cannot be both"),
         (&["--tools", "tools.jsonl", "-k", "0"], 2, "zero"),

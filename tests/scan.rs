@@ -1,4 +1,4 @@
-//! `callwright scan` as a script calls it: lines in, verdicts out, and what is said of lines that cannot be used.
+//! `callwright scan` as called by a script: lines as input, verdicts as output, and messages about unusable lines.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -27,7 +27,7 @@ fn answer(id: impl Into<Value>, calls: &[Value]) -> Value {
     json!({"id": id.into(), "question": "weather", "message": message})
 }
 
-/// Scans these lines, given at standard input, for the questions of [`tools`].
+/// Scans these lines from standard input for the questions of [`tools`].
 fn scan(lines: &[u8]) -> Said {
     scan_with(lines, &[])
 }
@@ -37,7 +37,7 @@ fn scan_with(lines: &[u8], options: &[&str]) -> Said {
     folder.run(&[&["scan", "--tools", "tools.jsonl"], options].concat(), lines)
 }
 
-/// The one verdict on this line.
+/// Returns the only verdict for this line.
 fn verdict(line: &Value) -> Value {
     let said = scan(&to_lines(std::slice::from_ref(line)));
     assert_eq!(said.status, Some(0), "{}", said.stderr);
@@ -104,7 +104,7 @@ fn lines_may_bring_their_own_tools() {
 #[test]
 fn files_and_streams_may_be_compressed() {
     let lines = to_lines(&[answer("a", &[call("get_weather", r#"{"city":"Oslo"}"#)]), answer("b", &[])]);
-    // Two members behind each other are one file (RFC 1952, 2.2).
+    // Two concatenated members form one file (RFC 1952, section 2.2).
     let (first, second) = lines.split_at(lines.len() / 2);
     let members = [gzip(first), gzip(second)].concat();
     let folder = Folder::with(&[
@@ -174,7 +174,7 @@ fn lines_that_cannot_be_used_are_named_and_the_run_goes_on() {
     };
     let cases: [(&[u8], &str); 12] = [
         (b"no json\n", "not valid JSON: see column 2"),
-        (b"{\"id\":\n", "the line ends in the middle of its JSON; a record must stand on one line"),
+        (b"{\"id\":\n", "the line ends in the middle of its JSON; a record must be on one line"),
         (b"[]\n", "not a JSON object"),
         (b"{\"id\":\"\xff\"}\n", "not UTF-8 from byte 8 on; convert the file"),
         (&with("id", Value::Null), "no `id`; give each line"),
@@ -211,7 +211,7 @@ fn lines_of_the_tools_that_cannot_be_used_are_named_too() {
         "t.jsonl:1: there are no `tools`; give",
         "t.jsonl:2: there is no `id`; give",
         "t.jsonl:4: the line is not valid JSON",
-        "t.jsonl:5: the id `weather` stands on line 3 already",
+        "t.jsonl:5: the id `weather` is already used on line 3",
         "4 of 5 lines",
     ] {
         assert!(said.stderr.contains(expected), "{expected}: {}", said.stderr);
@@ -249,7 +249,7 @@ fn files_that_cannot_be_used_end_the_run_with_a_way_out() {
         (&["--tools", "tools.jsonl", "--in", "cut.gz"], "its compression is damaged or was cut off"),
         (
             &["--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "in.jsonl"],
-            "in.jsonl is read and would be overwritten",
+            "in.jsonl is an input and would be overwritten",
         ),
         (&["--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "./tools.jsonl"], "would be overwritten; give"),
         (&["--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "absent/out"], "cannot write absent/out: "),

@@ -1,4 +1,4 @@
-//! Tools of the catalog are sent as the upstream takes them: in its dialect of JSON Schema, and no more than it takes.
+//! Catalog tools are sent in the upstream's dialect of JSON Schema, within its maximum number of tools.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,14 +8,14 @@ use support::answer::{self, one_call};
 use support::request::{plain, weather_tool};
 use support::{Proxy, Reply, Server, config, rooms};
 
-/// A request to the alias that offers the rooms.
+/// Returns a request to the alias that offers the rooms.
 fn ask(text: &str) -> Value {
     let mut request = plain(text);
     request["model"] = json!("helper");
     request
 }
 
-/// The rooms behind an upstream with more keys.
+/// Starts the rooms with further keys of the upstream.
 async fn proxy_with(upstream: &Server, api: &Server, keys: &str) -> Proxy {
     let config = rooms::config_of(upstream, api).replacen("[executor]", &format!("{keys}\n[executor]"), 1);
     Proxy::start_with_files(config, &rooms::FILES).await
@@ -25,7 +25,7 @@ async fn rooms_api() -> Server {
     Server::always(Reply::json(200, &json!(["Amber", "Birch"]))).await
 }
 
-/// A proxy whose alias `helper` offers the API that `document` describes.
+/// Starts a proxy whose alias `helper` offers the API of `document`.
 async fn proxy_of(document: &Value, upstream: &Server, api: &Server, keys: &str) -> Proxy {
     let config = format!("{}{keys}\n", config::config(&upstream.url("/v1")))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
@@ -34,7 +34,7 @@ async fn proxy_of(document: &Value, upstream: &Server, api: &Server, keys: &str)
     Proxy::start_with_files(config, &[("api.json", &document.to_string())]).await
 }
 
-/// As [`proxy_of`], under a policy with these rules of the offer.
+/// Works like [`proxy_of`], with a policy with these rules for the offer.
 async fn proxy_offering(rules: &str, document: &Value, upstream: &Server, api: &Server, keys: &str) -> Proxy {
     let config = format!("{}{keys}\n", config::config(&upstream.url("/v1")))
         + "[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"api\"]\n"
@@ -69,7 +69,7 @@ async fn null_that_strict_asks_for_never_reaches_the_api() {
     assert_eq!(upstream.received().len(), 2, "nothing went back to the model as a fault");
 }
 
-/// An API with a body in which null may stand at every level.
+/// An API with a body that accepts null at every level.
 fn orders() -> Value {
     let line = json!({"type": "object", "required": ["sku"], "properties": {
         "sku": {"type": "string"}, "count": {"type": "integer"}, "note": {"type": "object", "properties": {"text": {"type": "string"}}}}});
@@ -133,7 +133,7 @@ async fn a_plain_upstream_gets_no_references() {
     assert!(sent.contains("any content is accepted"), "{sent}");
 }
 
-/// An API of `count` operations, each about a thing of its own.
+/// An API of `count` operations, each about a different thing.
 fn things(count: usize) -> Value {
     let paths: serde_json::Map<String, Value> = (0..count)
         .map(|n| {

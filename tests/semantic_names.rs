@@ -1,4 +1,5 @@
-//! Names that mean an offered tool or parameter and are spelled unlike it: suggested by their vectors, which no clean call costs anything.
+//! Unknown names that mean an offered tool or parameter with another spelling: suggested by their vectors, without cost
+//! for valid calls.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -8,7 +9,7 @@ use support::answer::{self, one_call};
 use support::request::plain;
 use support::{Proxy, Received, Reply, Server, config, guarded};
 
-/// One component for each of these groups of words, and one more for all others.
+/// One component for each of these groups of words, and one for all others.
 const GROUPS: [&[&str]; 2] = [&["delete", "remove", "erase"], &["account", "user"]];
 
 fn vector(text: &str) -> Value {
@@ -20,7 +21,7 @@ fn vector(text: &str) -> Value {
     json!(components)
 }
 
-/// An endpoint of embeddings that knows which words are synonyms.
+/// An embeddings endpoint that treats the words of a group as synonyms.
 async fn embeddings() -> Server {
     Server::scripted(|_, received| {
         let body = received.json();
@@ -43,7 +44,7 @@ fn request() -> Value {
     request
 }
 
-/// What the model was told of its last call.
+/// Returns the feedback that the model received about its last call.
 fn feedback(received: &Received) -> String {
     received.last_message()["content"].as_str().unwrap().to_owned()
 }
@@ -78,7 +79,7 @@ async fn a_clean_call_requests_no_vector_and_an_unknown_name_waits_for_none() {
         }
     })
     .await;
-    // The answer of the endpoint is on its way.
+    // The endpoint's response is still in transit.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let requests = embeddings.received().len();
     assert_eq!(client.chat(&request).await.verdict(), "corrected");

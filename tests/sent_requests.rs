@@ -1,5 +1,6 @@
-//! What the executor would send for generated arguments, judged by openapi-core: every style and kind of body of the documents in
-//! `tests/fixtures/requests` and of those in `openapi`. `bench/requests/run` does the same with hundreds of real documents.
+//! Requests of the executor for generated arguments, validated by openapi-core: every parameter style and kind of body
+//! in the documents of `tests/fixtures/requests` and `openapi`. `bench/requests/run` does the same with hundreds of
+//! real documents.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -29,10 +30,10 @@ use std::process::Command;
 use serde_json::Value;
 use support::python::python_with;
 
-/// Seeds of the arguments for each document.
+/// Number of argument seeds per document.
 const SEEDS: u64 = 4;
 
-/// The documents, in a fixed order.
+/// Returns the documents in a fixed order.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = |folder: &str| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
@@ -42,7 +43,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Writes the requests of every document and seed, as `bench/requests/run` does; how many there are.
+/// Writes the requests of every document and seed, as `bench/requests/run` does. Returns their number.
 fn write_requests(out: &Path) -> usize {
     let mut summary = Vec::new();
     for document in documents() {

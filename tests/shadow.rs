@@ -1,4 +1,5 @@
-//! In shadow mode every answer is what a direct connection gives, value by value, and what would have been done is counted.
+//! In shadow mode every response equals that of a direct connection, value by value, and the actions of guard mode are
+//! counted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +11,7 @@ use support::{Client, Proxy, Reply, Server, config};
 
 const SHADOW: &str = "[policies]\ndefault = \"shadow\"\n";
 
-/// One of everything that guard mode would change, and some things that it would not.
+/// Responses of each kind that guard mode would change, and some that it would not.
 fn whole_answers() -> Vec<Reply> {
     let message = |calls: Value| json!({"role": "assistant", "content": "", "x": 1, "tool_calls": calls});
     let cases = [
@@ -47,7 +48,7 @@ fn streams() -> Vec<Reply> {
     ]
 }
 
-/// An upstream that answers every request with the one of `replies` that the request names in its `seed`.
+/// An upstream whose response to a request is the one of `replies` that the request's `seed` selects.
 async fn upstream_of(replies: Vec<Reply>) -> Server {
     Server::scripted(move |_, received| {
         let number = received.json()["seed"].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! Several proxies share one PostgreSQL database, which goes away and comes back while they work.
+//! Several proxies share one PostgreSQL database, which becomes unavailable and recovers while they work.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,17 +13,17 @@ use support::postgres::{self, PASSWORD, Postgres};
 use support::request::plain;
 use support::{POLL, Proxy, Server, guarded};
 
-/// Clients of each proxy.
+/// Number of clients per proxy.
 const CLIENTS: usize = 4;
 
-/// What the store is told besides its URL: a test does not wait as long as an operator does.
+/// Store keys besides the URL, with shorter waits than in production.
 const KEYS: &str = "retry_seconds = 1";
 
 async fn proxy(upstream: &Server, url: &str) -> Proxy {
     Proxy::start(config_with_store_keys(&upstream.url("/v1"), url, KEYS)).await
 }
 
-/// Asks one thing after the other until it is told to end; gives the ids of the turns.
+/// Sends requests until `ends` is set. Returns the ids of the turns.
 async fn ask_on(proxy: &Proxy, ends: &AtomicBool) -> Vec<String> {
     let mut traces = Vec::new();
     while !ends.load(Ordering::Relaxed) {

@@ -1,4 +1,5 @@
-//! Tokens of toolsets in the store: one request for several proxies and for the next start, and nothing readable in the database.
+//! Stored tokens of toolsets: one token request for several proxies and for the next start, and no readable token in
+//! the database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -16,7 +17,7 @@ use support::{POLL, Proxy, Reply, Server, guarded, rooms};
 /// 32 bytes in base64: `seal-canary-seal-canary-seal-can`.
 const SEAL_KEY: &str = "c2VhbC1jYW5hcnktc2VhbC1jYW5hcnktc2VhbC1jYW4=";
 
-/// Others: 32 times the letter `b`.
+/// Another key: 32 times the letter `b`.
 const OTHER_KEY: &str = "YmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmJiYmI=";
 
 /// Model, API and token endpoint.
@@ -43,7 +44,7 @@ impl World {
         Self { model, api: Server::always(Reply::json(200, &json!(["Amber"]))).await, tokens }
     }
 
-    /// A proxy on this store with these keys of `[store]`.
+    /// Starts a proxy on this store with these keys of `[store]`.
     async fn proxy(&self, store: &str, keys: &str) -> Proxy {
         Proxy::start_with_files(self.config(store, keys), &[("rooms.yaml", &self.document())]).await
     }
@@ -82,7 +83,7 @@ async fn stored_in_file(directory: &Path) -> i64 {
     sqlx::query_scalar("SELECT COUNT(*) FROM tokens").fetch_one(&mut connection).await.unwrap()
 }
 
-/// Waits until a token is stored: no turn does.
+/// Waits until a token is stored; turns do not wait for it.
 async fn stored(proxy: &Proxy) {
     guarded("a token is stored", async {
         while stored_in_file(proxy.directory()).await == 0 {
@@ -156,7 +157,7 @@ async fn replicas_share_one_token() {
     let dump = server.client("pg_dump").args(["--inserts", database]).output().unwrap();
     assert!(dump.status.success());
     let dump = String::from_utf8_lossy(&dump.stdout);
-    // PostgreSQL shows bytes as hexadecimal digits.
+    // PostgreSQL prints bytes as hexadecimal digits.
     assert!(dump.contains("INSERT INTO public.tokens") && !dump.contains("canary") && !dump.contains("63616e617279"));
 }
 

@@ -1,4 +1,5 @@
-//! What is known of when tools are wanted, in the store: samples from verdicts, and representations that all proxies use.
+//! Shared knowledge about the use of tools in the store: samples from verdicts, and representations that all proxies
+//! use.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,10 +11,10 @@ use support::request::plain;
 use support::verb::{Folder, Said, json_lines, to_lines};
 use support::{POLL, Proxy, Reply, Server, answer, guarded, policy, postgres, rooms};
 
-/// Where nobody answers: these verbs ask no model.
+/// Address without a server, because these verbs send no model requests.
 const NOBODY: &str = "http://127.0.0.1:9/v1";
 
-/// What an operator writes of a tool.
+/// Representation of a tool, written by an operator.
 const LEARNED: &str = "toolset: rooms
 tools:
 - tool: listRooms
@@ -33,7 +34,7 @@ fn run(folder: &Folder, arguments: &[&str]) -> Said {
     said
 }
 
-/// The description of `listRooms` as the next request shows it.
+/// Returns the description of `listRooms` in the next request.
 async fn described(proxy: &Proxy, upstream: &Server) -> String {
     proxy.client().chat(&ask("Where can we meet?")).await.ok();
     let tools = upstream.last_request().json()["tools"].as_array().unwrap().clone();
@@ -96,7 +97,7 @@ async fn a_verdict_that_names_the_right_tools_makes_a_sample_where_bodies_are_ke
         let trace = answer.header("x-callwright-trace").unwrap();
         let verdict = json!({"verdict": "bad", "expected": {"tools": ["listRooms"]}}).to_string();
         let headers = [("content-type", "application/json")];
-        // The trace is written a moment after the answer.
+        // The trace is written shortly after the response.
         guarded("the verdict counts", async {
             while proxy.operator().get(&format!("/admin/traces/{trace}")).await.status != 200 {
                 tokio::time::sleep(POLL).await;
@@ -119,7 +120,7 @@ async fn a_verdict_that_names_the_right_tools_makes_a_sample_where_bodies_are_ke
     }
 }
 
-/// Requests for three tools whose descriptions say nothing of them.
+/// Requests for three tools whose descriptions do not mention them.
 fn samples() -> Vec<Value> {
     let wishes = [
         (

@@ -1,4 +1,4 @@
-//! A termination signal ends the proxy when the running turns have ended, and no later than the grace allows.
+//! A termination signal ends the proxy when the running turns have ended, and at the latest after the grace period.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,7 +10,7 @@ use support::{Assembled, Client, Event, Gate, Proxy, Reply, Server, config, guar
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 
-/// Waits until the client side takes no new connection.
+/// Waits until the client listener accepts no new connections.
 async fn closed(client: &Client) {
     let address = client.url("").trim_start_matches("http://").to_owned();
     guarded("waiting for the listener to close", async {
@@ -103,7 +103,7 @@ async fn the_grace_ends() {
     let client = Client::new(proxy.client().url(""));
     let request = with_tools("Weather?");
     tokio::select! {
-        // Whether the connection breaks or an error is answered: the turn is over.
+        // The turn ends with a broken connection or an error response.
         _ = client.try_chat(&request) => {}
         stopped = async { upstream.arrival_of(1).await; proxy.terminate(); proxy.ended().await } => drop(stopped),
     }

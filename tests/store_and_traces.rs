@@ -1,4 +1,4 @@
-//! Every turn leaves a trace; a store that cannot be written costs memory, not answers.
+//! Every turn leaves a trace. A store that does not accept writes costs memory, but no responses.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -26,7 +26,7 @@ async fn every_turn_is_in_the_store_after_a_graceful_stop() {
     let mut expected = Vec::new();
     for number in 0..40 {
         let request = if number % 8 < 4 { with_tools("Weather?") } else { streamed(with_tools("Weather?")) };
-        // An upstream that answers a stream with JSON is another test's business.
+        // Another test covers an upstream that responds to a stream request with JSON.
         let request = if number % 4 == 0 { with_tools("Weather?") } else { request };
         let answer = proxy.client().chat(&request).await;
         expected.push((answer.header("x-callwright-trace").unwrap().to_owned(), answer.status.as_u16()));
@@ -131,7 +131,7 @@ async fn keys_are_in_no_trace_and_no_log() {
     }
 }
 
-/// Answers are given, the proxy is ready, and both `/readyz` and a metric say what is wrong with the store.
+/// Checks that requests are served, the proxy is ready, and both `/readyz` and a metric report the store's failure.
 async fn check_degraded(store: &str) {
     let upstream = Server::always(one_call("getWeather", PARIS)).await;
     let proxy = Proxy::start(support::config::config_with_store(&upstream.url("/v1"), store)).await;
@@ -201,7 +201,7 @@ async fn the_operators_side_answers_the_operators_questions() {
 async fn labels_stay_few_whatever_names_come() {
     let upstream = Server::scripted(|number, _| one_call(&format!("made_up_{number}"), "{}")).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
-    // More models than have series of their own.
+    // More models than have separate series.
     for number in 0..120 {
         let mut request = with_tools("Weather?");
         request["model"] = json!(format!("model-{number}"));

@@ -1,5 +1,6 @@
-//! Whatever form a provider gives its stream, and however the bytes are cut, the client gets one well-formed stream, and it says
-//! what was judged. ([`Assembled`] checks the form: one id and model, index, id and name once, one finish chunk per choice.)
+//! For every form of a provider's stream, and any chunk boundaries, the client gets one well-formed stream with the
+//! judged content. [`Assembled`] checks the form: one id and model, index, id and name once, one finish chunk per
+//! choice.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,15 +12,15 @@ use support::{Assembled, Proxy, Reply, Server, config, policy};
 
 const PARIS: &str = r#"{"city":"Paris"}"#;
 const ROME: &str = r#"{"city":"Rome"}"#;
-/// With a letter of two bytes, one of three and one of four.
+/// Arguments with characters of two, three and four bytes.
 const WIDE: &str = r#"{"city":"Łódź 東京 𝄞"}"#;
 
-/// A stream of a provider, and what the client has to get.
+/// A provider's stream, and the client's expected result.
 struct Case {
     name: &'static str,
     request: Value,
     chunks: Vec<Value>,
-    /// The messages by choice.
+    /// Messages by choice.
     expected: Value,
 }
 
@@ -27,7 +28,7 @@ fn case(name: &'static str, chunks: Vec<Value>, expected: Value) -> Case {
     Case { name, request: with_tools("Weather?"), chunks, expected: json!([expected]) }
 }
 
-/// A message of calls `(name, arguments)`.
+/// Returns a message of calls `(name, arguments)`.
 fn calls(content: &str, calls: &[(&str, &str)]) -> Value {
     let calls: Vec<Value> =
         calls.iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
@@ -42,7 +43,7 @@ fn delta(call: Value) -> Value {
     chunk(json!({"tool_calls": [call]}))
 }
 
-/// The arguments in pieces of `size` bytes, as far as letters let themselves be cut; halves of letters come as escapes.
+/// Returns the arguments in pieces of one character.
 fn argument_pieces(index: usize, arguments: &str) -> Vec<Value> {
     arguments.chars().map(|letter| call_piece(index, &letter.to_string())).collect()
 }
@@ -218,7 +219,7 @@ fn legacy() -> Value {
     request
 }
 
-/// What a stream said, without the ids, which may be minted.
+/// Returns the content of a stream without the ids, which may be generated.
 fn said(assembled: &Assembled) -> Value {
     let mut said: Vec<Value> = assembled
         .choices
@@ -239,13 +240,13 @@ fn said(assembled: &Assembled) -> Value {
     Value::Array(said)
 }
 
-/// The bytes of a stream of these chunks.
+/// Returns the bytes of a stream of these chunks.
 fn bytes_of(chunks: &[Value]) -> Vec<u8> {
     let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     (events + "data: [DONE]\n\n").into_bytes()
 }
 
-/// A stream whose bytes come in pieces that end at `cuts`.
+/// Returns a stream whose bytes arrive in pieces that end at `cuts`.
 fn cut(bytes: &[u8], cuts: impl IntoIterator<Item = usize>) -> Reply {
     let mut reply = Reply::stream();
     let mut start = 0;
@@ -281,7 +282,7 @@ async fn every_form_of_a_stream_becomes_one_however_its_bytes_are_cut() {
     }
 }
 
-/// Pieces of answers: prose, calls in several notations, and what looks like them.
+/// Fragments of responses: prose, calls in several notations, and similar text.
 const FRAGMENTS: [&str; 22] = [
     "It rains. ",
     "I look it up.\n",
@@ -307,7 +308,7 @@ const FRAGMENTS: [&str; 22] = [
     "For example: ",
 ];
 
-/// An answer as the trace has it: without ids, absent content as empty.
+/// Returns a response in the form of the trace: without ids, and with absent content as empty.
 fn judged(answer: &Value) -> Value {
     let choice = &answer["choices"][0];
     let calls: Vec<Value> =

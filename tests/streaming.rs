@@ -1,4 +1,4 @@
-//! Text flows as it comes; calls are held until they are judged; the stream stays one that every client understands.
+//! Text is streamed as it arrives; calls are held back until they are judged; the stream stays valid for every client.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -18,7 +18,7 @@ async fn assembled(proxy: &Proxy, request: Value) -> Assembled {
     proxy.client().chat_stream(&streamed(request)).await.assemble().await
 }
 
-/// The calls of the only choice: id, name, arguments.
+/// Returns the calls of the only choice: id, name, arguments.
 fn calls_of(assembled: &Assembled) -> Vec<(&str, &str, &str)> {
     fn text(value: &Value) -> &str {
         value.as_str().unwrap()
@@ -86,7 +86,7 @@ async fn a_call_is_held_until_it_is_whole_and_judged() {
     let mut stream = proxy.client().chat_stream(&streamed(with_tools("Weather?"))).await;
     stream.next_chunk().await;
     assert_eq!(stream.next_chunk().await["choices"][0]["delta"]["content"], "I look.");
-    // Everything that the proxy wants to say before the call is whole has been said now: the rest comes behind the gate.
+    // The proxy has sent everything that precedes the complete call; the rest comes after the gate opens.
     gate.open();
     let rest = stream.rest().await;
     let all: Vec<Event> = [Event::Json(role()), Event::Json(text_chunk("I look."))].into_iter().chain(rest).collect();
@@ -112,7 +112,7 @@ async fn repaired_calls_come_as_well_formed_deltas() {
     assert_eq!(assembled.choice().role.as_deref(), Some("assistant"));
 }
 
-/// The same chunks as another completion of another model.
+/// Returns the same chunks as another completion of another model.
 fn of_another(chunks: Vec<Value>) -> Vec<Value> {
     let renamed = chunks.into_iter().map(|mut chunk| {
         chunk["id"] = json!("chatcmpl-second");
@@ -149,7 +149,7 @@ async fn text_that_was_sent_is_not_repeated() {
     assert_eq!(assembled.choice().finish_reason.as_deref(), Some("stop"));
 }
 
-/// A delta with reasoning as OpenRouter streams it: the text for people, and the details that only the provider reads.
+/// Returns a reasoning delta in OpenRouter's format: the text for people, and the details for the provider only.
 fn reasoning(text: &str, signature: &str) -> Value {
     chunk(
         json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.encrypted", "data": signature, "index": 0}]}),

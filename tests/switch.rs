@@ -1,4 +1,4 @@
-//! The kill switch: thrown over HTTP and by signal, for everything and for one policy.
+//! The kill switch, turned on over HTTP and by signal, for all turns and for one policy.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -18,7 +18,7 @@ async fn throw(proxy: &Proxy, body: Value) -> Value {
     proxy.operator().send(Method::POST, "/admin/switch", &headers, body.to_string()).await.ok()
 }
 
-/// The verdict on a turn with that call, and the name as the client got it.
+/// Returns the verdict on a turn with that call, and the name that the client receives.
 async fn turn(proxy: &Proxy) -> (String, String) {
     let answer = proxy.client().chat(&with_tools("What is the weather in Oslo?")).await;
     let name = answer.message()["tool_calls"][0]["function"]["name"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! An operator's templates take effect while the proxy runs: a good one at once, a bad one never.
+//! Templates of the operator take effect while the proxy runs: a valid one immediately, an invalid one never.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -7,7 +7,7 @@ use support::answer::{one_call, text};
 use support::request::with_tools;
 use support::{POLL, Proxy, Server, config, guarded};
 
-/// What the model is told about a call without its required parameter.
+/// Returns the feedback to the model about a call without its required parameter.
 async fn feedback(proxy: &Proxy, upstream: &Server) -> String {
     proxy.client().chat(&with_tools("Weather in Paris?")).await;
     let last = upstream.received().pop().unwrap().last_message();

@@ -1,4 +1,5 @@
-//! TLS on both listeners: what clients agree on, what is shown after a change of files, and what harms nobody.
+//! TLS on both listeners: negotiated protocols, the certificate after a change of files, and connections that must not
+//! disturb others.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -24,7 +25,7 @@ fn files(issued: &Issued) -> [(&'static str, &str); 2] {
     [("cert.pem", issued.certificate.as_str()), ("key.pem", issued.key.as_str())]
 }
 
-/// A proxy with this certificate on the client side, and no client that trusts it yet.
+/// Starts a proxy with this certificate on the client listener. No client trusts it yet.
 async fn secured(upstream: &Server, issued: &Issued) -> Proxy {
     Proxy::start_with_files(config(upstream, CLIENT_TLS), &files(issued)).await
 }
@@ -37,7 +38,7 @@ async fn expiry(proxy: &Proxy) -> f64 {
     proxy.metrics_now().await.sum("tls_certificate_expiry_seconds", &[("listener", "client")])
 }
 
-/// The beginning of a year as Unix time.
+/// Returns the beginning of a year as Unix time.
 fn beginning(year: i16) -> f64 {
     let day = jiff::civil::date(year, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap();
     day.timestamp().as_second() as f64
@@ -72,7 +73,7 @@ async fn both_versions_of_http_go_over_tls_whole_and_streamed() {
         let mut stream = client.chat_stream(&streamed(plain("Hello"))).await;
         assert_eq!(stream.assemble().await.choice().content, "in secret");
     }
-    // What of TLS is old is refused, and so is who speaks none.
+    // Old TLS versions and clients without TLS are refused.
     let old = Client::built(&url, |builder| {
         builder.tls_certs_only([trusted()]).tls_version_max(reqwest::tls::Version::TLS_1_2)
     });
@@ -159,13 +160,13 @@ async fn who_sends_rubbish_or_nothing_in_the_handshake_keeps_nobody_waiting() {
     let proxy = Proxy::start_with_files(config(&upstream, &keys), &files(&authority.issue())).await;
     let proxy = proxy.trusting(&authority.pem());
     let address = proxy.client().url("").trim_start_matches("https://").to_owned();
-    // The beginning of a record that says that 512 bytes follow, and then nothing.
+    // The beginning of a record that announces 512 bytes, without the bytes.
     let unfinished: &[u8] = &[22, 3, 1, 2, 0, 1];
     let mut open = Vec::new();
     for bytes in [&b""[..], unfinished, b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n", &[0xff; 4096]] {
         for _ in 0..EACH {
             let mut socket = TcpStream::connect(&address).await.unwrap();
-            // One that was refused already cannot be written to.
+            // Writing fails if the connection was refused already.
             let _ = socket.write_all(bytes).await;
             open.push(socket);
         }
@@ -182,7 +183,7 @@ async fn who_sends_rubbish_or_nothing_in_the_handshake_keeps_nobody_waiting() {
     count("closed", 1).await;
     for mut socket in open {
         let mut rest = Vec::new();
-        // A reset tells as much as an end.
+        // A reset is equivalent to an orderly end.
         let _ = guarded("waiting for the connection to be closed", socket.read_to_end(&mut rest)).await;
         assert!(!rest.starts_with(b"HTTP"), "an answer without TLS");
     }
@@ -206,7 +207,7 @@ async fn files_that_cannot_be_used_keep_the_proxy_from_starting_and_an_expired_c
     proxy.stop().await;
 }
 
-/// Runs a verb in the proxy's folder, so that the configuration and its files are there.
+/// Runs a verb with copies of the proxy's configuration and its files.
 async fn verb(proxy: &Proxy, arguments: &[&str]) -> Said {
     let folder = Folder::with(&[]);
     for file in ["callwright.toml", "cert.pem", "key.pem", "authority.pem"] {
@@ -263,7 +264,7 @@ async fn the_operator_side_may_ask_for_certificates_of_its_clients() {
 #[tokio::test]
 async fn verbs_speak_tls_with_the_operator_side_and_tell_when_certificates_expire() {
     let (upstream, authority) = (Server::scripted(models).await, Authority::new());
-    // The verb has to find the address in the configuration.
+    // The verb must find the address in the configuration.
     let server = format!("{CLIENT_TLS}\n{OPERATOR_TLS}");
     let proxy = Proxy::start_with_files(config(&upstream, &server), &files(&authority.issue())).await;
     let operator = proxy.operator().url("").trim_start_matches("https://").to_owned();

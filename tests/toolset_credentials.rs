@@ -1,4 +1,5 @@
-//! Credentials from the configuration, the environment, files and token endpoints, as the API, the model and the operator see them.
+//! Credentials from the configuration, the environment, files and token endpoints, as seen by the API, the model and
+//! the operator.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,7 +12,7 @@ use support::{Proxy, Received, Reply, Server, config, rooms};
 /// The security scheme of the rooms' document.
 const KEY_IN_HEADER: &str = "{type: apiKey, in: header, name: X-Api-Key}";
 
-/// A model that lists the rooms, and then says what it was told.
+/// A model that lists the rooms, then repeats the tool message.
 async fn model() -> Server {
     Server::scripted(|_, received| {
         let last = received.last_message();
@@ -27,7 +28,7 @@ async fn api() -> Server {
     Server::always(Reply::json(200, &json!(["Amber"]))).await
 }
 
-/// The alias `helper` with the rooms, whose credentials are these lines of TOML.
+/// Returns a configuration with the alias `helper` and the rooms, with these lines of TOML as credentials.
 fn config_of(model: &Server, api: &Server, credentials: &str) -> String {
     config(&model.url("/v1"))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
@@ -36,7 +37,7 @@ fn config_of(model: &Server, api: &Server, credentials: &str) -> String {
         + &format!("[toolsets.rooms.credentials]\n{credentials}\n")
 }
 
-/// The rooms' document with another security scheme.
+/// Returns the rooms' document with another security scheme.
 fn document(scheme: &str) -> String {
     assert!(rooms::DOCUMENT.contains(KEY_IN_HEADER));
     rooms::DOCUMENT.replace(KEY_IN_HEADER, scheme)
@@ -46,7 +47,7 @@ async fn proxy(model: &Server, api: &Server, scheme: &str, credentials: &str) ->
     Proxy::start_with_files(config_of(model, api, credentials), &[("rooms.yaml", &document(scheme))]).await
 }
 
-/// What the client gets in the end: what the model was told of the call.
+/// Returns the final response to the client, which repeats the tool message about the call.
 async fn told(proxy: &Proxy) -> String {
     let mut request = plain("Which rooms?");
     request["model"] = json!("helper");
@@ -157,7 +158,7 @@ async fn a_token_that_the_api_refuses_is_replaced_once() {
     })
     .await;
     let proxy = proxy(&model, &api, &oauth(&tokens), CLIENT).await;
-    // The first token is as new as it can be: another one would be refused as well.
+    // The first token is new, so a second one would be refused as well.
     assert!(told(&proxy).await.contains("401"));
     assert_eq!((tokens.received().len(), api.received().len()), (1, 1));
     api.take_received();
@@ -211,12 +212,12 @@ async fn two_toolsets_on_one_server_have_each_their_own() {
 async fn what_asks_for_a_credential_that_is_not_given_is_said_at_the_start() {
     let (model, api) = (model().await, api().await);
     let proxy = proxy(&model, &api, KEY_IN_HEADER, "").await;
-    assert!(proxy.log().contains("3 operations ask for a credential"), "{}", proxy.log());
+    assert!(proxy.log().contains("3 operations require a credential"), "{}", proxy.log());
     assert!(told(&proxy).await.contains("not authorised"));
     assert!(api.received().is_empty());
 }
 
-/// What a trace keeps of an answer that the model saw shortened.
+/// Checks the trace of a response that was shortened for the model.
 #[tokio::test]
 async fn a_shortened_answer_is_whole_in_the_trace_but_for_the_secret() {
     let model = model().await;

@@ -1,6 +1,8 @@
-//! An answer that takes longer to judge than is allowed is passed on or withheld as policy says, and none of its calls is executed.
+//! A response that exceeds the time limit of judgement is passed on or withheld by policy, and none of its calls is
+//! executed.
 //!
-//! The answers here have so many calls that no machine judges them within the millisecond that these proxies allow: nothing is timed.
+//! The responses have so many calls that no machine judges them within the limit of one millisecond, so nothing is
+//! timed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,13 +12,13 @@ use support::answer::{self, completion};
 use support::request::{plain, with_tools};
 use support::{Proxy, Reply, Server, config, policy, rooms};
 
-/// Calls of an answer, about as many as one may have; judging each takes a microsecond at least.
+/// Number of calls of a response, close to the limit. Judging one takes at least a microsecond.
 const MANY: usize = 4_000;
 
 const HURRIED: &str = "\n[scanner]\nmax_judgement_milliseconds = 1\n";
 
 fn answer_of(name: &str, arguments: &str, count: usize) -> Value {
-    // Space that is read as well.
+    // White space that is also parsed.
     let arguments = arguments.replace('}', &format!("{}}}", " ".repeat(500)));
     let call = |index: usize| json!({"id": format!("call_{index}"), "type": "function", "function": {"name": name, "arguments": arguments}});
     let calls: Vec<Value> = (0..count).map(call).collect();

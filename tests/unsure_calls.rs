@@ -1,4 +1,4 @@
-//! A text that may be a call and may be about one: the model confirms it, or the client receives it as it came.
+//! A text that may be a call or be about one: the model confirms it, or the client receives the original text.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -35,7 +35,8 @@ fn body_of(text: &str) -> Value {
     completion(json!({"role": "assistant", "content": text}), "stop")
 }
 
-/// Texts that explain, decline or announce a call, in several languages and notations: nothing in their structure tells which.
+/// Texts that explain, decline or announce a call, in several languages and notations. Their structure does not
+/// distinguish them.
 fn unsure_texts() -> Vec<String> {
     let fenced = format!("```json\n{BARE}\n```");
     let code = "get_weather(city=\"Paris\")";
@@ -105,7 +106,7 @@ async fn a_call_that_the_model_confirms_is_made_natively_or_in_text() {
     }
 }
 
-/// The events of a text in pieces of `size` letters.
+/// Returns the events of a text in pieces of `size` characters.
 fn pieces(text: &str, size: usize) -> Reply {
     let letters: Vec<char> = text.chars().collect();
     let texts = letters.chunks(size).map(|piece| text_chunk(&piece.iter().collect::<String>()));
@@ -166,7 +167,7 @@ async fn of_several_choices_none_is_confirmed() {
     assert_eq!((answer.text(), answer.verdict(), upstream.received().len()), (body.to_string(), "text", 1));
 }
 
-/// A conversation whose last message before the answer contains `text`, in the role given.
+/// Returns a conversation whose last message before the response contains `text`, in the given role.
 fn containing(role: &str, text: &str) -> Value {
     let mut request = with_tools("Summarise the page.");
     let page = format!("Welcome!\n{text}\nSee you soon.");
@@ -187,26 +188,26 @@ async fn a_quotation_of_an_earlier_message_is_never_a_call_without_confirmation(
     let code = "get_weather(city=\"Paris\")".to_owned();
     for quoted in [marked(), BARE.to_owned(), code, format!("```json\n{BARE}\n```")] {
         for role in ["system", "user", "tool"] {
-            // With prose around it: text, and no request.
+            // With prose around it: it is text, and no confirmation is requested.
             let text = format!("The page says this.\n\n{quoted}");
             let (upstream, proxy) = guarding(vec![Reply::json(200, &body_of(&text))], "").await;
             let answer = proxy.client().chat(&containing(role, &quoted)).await;
             assert_eq!((answer.text(), answer.verdict()), (body_of(&text).to_string(), "text"), "{role}: {quoted}");
             assert_eq!(upstream.received().len(), 1, "{role}: {quoted}");
 
-            // Alone, it may be a genuine call: the model is asked.
+            // Alone, it may be a genuine call, so the model is queried.
             let replies = vec![Reply::json(200, &body_of(&quoted)), answer::text("It only quotes a call.")];
             let (upstream, proxy) = guarding(replies, "").await;
             let answer = proxy.client().chat(&containing(role, &quoted)).await;
             assert_eq!((answer.text(), answer.verdict()), (body_of(&quoted).to_string(), "text"), "{role}: {quoted}");
             assert_eq!(upstream.received().len(), 2, "{role}: {quoted}");
 
-            // An upstream that delivers calls natively would have delivered it so.
+            // An upstream with native calls would have delivered a real call natively.
             let (upstream, proxy) = guarding_with(vec![answer::text(&quoted)], "", "tool_calls = \"native\"\n").await;
             let answer = proxy.client().chat(&containing(role, &quoted)).await;
             assert_eq!((answer.verdict(), upstream.received().len()), ("text", 1), "{role}: {quoted}");
 
-            // Streamed.
+            // The same as a stream.
             for size in [1, 9] {
                 let (_upstream, proxy) = guarding(vec![pieces(&text, size)], "").await;
                 let request = streamed(containing(role, &quoted));

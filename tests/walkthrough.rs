@@ -1,4 +1,5 @@
-//! The walk-through of `docs/operations.md`, as a new operator follows it: its own texts, the real binary, a provider that is scripted.
+//! The walk-through of `docs/operations.md` as a new operator follows it: with its own texts, the real binary and a
+//! scripted provider.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -19,14 +20,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The first block of this language in the walk-through.
+/// Returns the first block of this language in the walk-through.
 fn block(language: &str) -> String {
     let page = std::fs::read_to_string(root().join("docs/operations.md")).unwrap();
     let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no block of {language}"));
     rest.split_once("```").unwrap().0.to_owned()
 }
 
-/// The configuration of step 2, with our provider and free ports: all else as it stands there.
+/// Returns the configuration of step 2, unchanged except for the provider and free ports.
 fn configuration(provider: &Server) -> String {
     let written = block("toml");
     let address = "https://api.openai.com/v1";
@@ -35,7 +36,7 @@ fn configuration(provider: &Server) -> String {
     written.replace(address, &provider.url("/v1")) + listeners
 }
 
-/// The policies of step 2, which are copied from the repository.
+/// Returns the policies of step 2, which are copied from the repository.
 fn policies() -> Vec<(String, String)> {
     let files = std::fs::read_dir(root().join("policies")).unwrap().map(|entry| entry.unwrap().path());
     files
@@ -53,7 +54,7 @@ fn provider(_: usize, received: &Received) -> Reply {
     }
 }
 
-/// Runs a verb in a folder with the configuration, while the provider answers.
+/// Runs a verb in a folder with the configuration, while the provider responds.
 async fn run(files: &[(String, String)], arguments: Vec<String>) -> Said {
     let folder = Folder::with(&[]);
     for (name, text) in files {

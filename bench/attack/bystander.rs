@@ -1,4 +1,4 @@
-//! A client that has nothing to do with the attack, and a probe of `/healthz`.
+//! A client that is not part of the attack, and a probe of `/healthz`.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::json;
 /// Pause between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// After this time an answer is taken to hang.
+/// Timeout after which a response counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends one request after the other.
+/// Client that sends one request after the other.
 pub(crate) struct Bystander {
     chat: String,
     health: String,
@@ -18,7 +18,7 @@ pub(crate) struct Bystander {
     probe: reqwest::Client,
 }
 
-/// Times of requests that succeeded.
+/// Latencies of successful requests.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies {
     sorted: Vec<Duration>,
@@ -32,11 +32,11 @@ impl Bystander {
             builder.tcp_nodelay(true).build().map_err(|error| error.to_string())
         };
         let (chat, health) = (format!("{client_url}/v1/chat/completions"), format!("{operator_url}/healthz"));
-        // Each probe is a connection of its own, as those of orchestrators are.
+        // Each probe uses a new connection, as the probes of orchestrators do.
         Ok(Self { chat, health, client: built(1)?, probe: built(0)? })
     }
 
-    /// Turns for so long.
+    /// Sends turns for `length`.
     pub(crate) async fn turns(&self, length: Duration) -> Latencies {
         let body = json!({"model": "soak", "seed": 0, "messages": [{"role": "user", "content": "What is the weather in Paris?"}]});
         let body = body.to_string();
@@ -47,7 +47,7 @@ impl Bystander {
         repeated(length, request).await
     }
 
-    /// Probes of `/healthz` for so long.
+    /// Probes `/healthz` for `length`.
     pub(crate) async fn health(&self, length: Duration) -> Latencies {
         repeated(length, || self.probe.get(&self.health)).await
     }
@@ -81,7 +81,7 @@ impl Latencies {
         self.sorted.last().copied().unwrap_or_default()
     }
 
-    /// The time that 99 of 100 requests stay within.
+    /// Returns the 99th percentile.
     pub(crate) fn p99(&self) -> Duration {
         let place = (self.sorted.len() * 99).div_ceil(100).saturating_sub(1);
         self.sorted.get(place).copied().unwrap_or_default()

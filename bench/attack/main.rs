@@ -1,5 +1,6 @@
-//! `bench/attack/run`: attacks on the real binary with default settings. For each scenario a fresh proxy; what is measured is its resident memory, how fast
-//! `/healthz` answers, and how another client fares beside the attack. Prints a table in Markdown.
+//! `bench/attack/run`: attacks on the real binary with default settings. Each scenario starts a new proxy and measures
+//! its resident memory, the latency of `/healthz`, and the latency of an uninvolved client during the attack. Prints a
+//! Markdown table.
 
 mod bystander;
 #[path = "../soak/proxy.rs"]
@@ -20,36 +21,36 @@ use bystander::{Bystander, Latencies};
 use proxy::Proxy;
 use scenarios::{SCENARIOS, Scenario};
 
-/// Pause between two looks at the process.
+/// Pause between two samples of the process.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Time after the end of an attack at which memory is looked at again.
+/// Time after the end of an attack at which memory is sampled again.
 const AFTERWARDS: Duration = Duration::from_secs(10);
 
-/// Resident memory that an attack may reach, and ten seconds after its end, in bytes.
+/// Maximum resident memory in bytes during an attack, and ten seconds after its end.
 const MOST_RESIDENT: [f64; 2] = [512.0 * 1024.0 * 1024.0, 256.0 * 1024.0 * 1024.0];
 
-/// Time in which `/healthz` has to answer.
+/// Maximum latency of `/healthz`.
 const MOST_HEALTH: Duration = Duration::from_millis(100);
 
-/// Times its quiet value that another client's p99 may take.
+/// Maximum ratio of the uninvolved client's p99 during the attack to its p99 before.
 const MOST_SLOWER: f64 = 10.0;
 
-/// Attacks on a real proxy.
+/// Runs attacks on a real proxy.
 #[derive(Parser)]
 struct Arguments {
-    /// The program.
+    /// Path of the callwright binary.
     #[arg(long)]
     callwright: PathBuf,
-    /// Scenario to run; without it, all.
+    /// Scenario to run; default: all.
     #[arg(long)]
     only: Option<String>,
-    /// Seconds for which each attack lasts.
+    /// Duration of each attack in seconds.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
 }
 
-/// What an attack cost.
+/// Measurements of one attack.
 struct Cost {
     before: f64,
     peak: f64,
@@ -78,13 +79,13 @@ fn failed(message: &str) -> std::process::ExitCode {
     std::process::ExitCode::from(2)
 }
 
-/// Runs the scenarios one after the other; returns whether all limits hold.
+/// Runs the scenarios one after the other. Returns whether all limits hold.
 async fn attack_all(arguments: &Arguments) -> Result<bool, String> {
     let wanted = |scenario: &&Scenario| arguments.only.as_ref().is_none_or(|name| name == scenario.name);
     let scenarios: Vec<&Scenario> = SCENARIOS.iter().filter(wanted).collect();
     if scenarios.is_empty() {
         let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
-        return Err(format!("there is no such scenario; there are {}", names.join(", ")));
+        return Err(format!("unknown scenario; available scenarios: {}", names.join(", ")));
     }
     anstream::println!(
         "| attack | RSS before | peak | 10 s later | worst `/healthz` | other client p99 quiet | beside | its failures | outcome |\n\
@@ -105,7 +106,7 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
     let bystander = Bystander::new(proxy.client_url(), proxy.operator_url())?;
     let address = proxy.client_url().trim_start_matches("http://").to_owned();
     let target: SocketAddr = address.parse().map_err(|error| format!("{address}: {error}"))?;
-    // The first requests of a process pay for what is built once.
+    // The first requests of a process also pay for one-time initialisation.
     bystander.turns(Duration::from_secs(2)).await;
     let quiet = bystander.turns(length / 2).await;
     let before = proxy.resident_bytes()?;
@@ -126,7 +127,7 @@ async fn attack(arguments: &Arguments, scenario: &Scenario) -> Result<Cost, Stri
     Ok(Cost { before, peak, afterwards, health, quiet, beside, outcome })
 }
 
-/// The most resident bytes within a time.
+/// Returns the maximum of the resident bytes within `length`.
 async fn peak(proxy: &Proxy, length: Duration) -> Result<f64, String> {
     let started = Instant::now();
     let mut peak = 0.0_f64;
@@ -138,7 +139,7 @@ async fn peak(proxy: &Proxy, length: Duration) -> Result<f64, String> {
 }
 
 impl Cost {
-    /// Prints a row of the table, and what does not hold; returns whether everything does.
+    /// Prints a table row and the exceeded limits. Returns whether all limits hold.
     fn print(&self, scenario: &Scenario) -> bool {
         let Self { before, peak, afterwards, health, quiet, beside, outcome } = self;
         anstream::println!(
@@ -156,12 +157,12 @@ impl Cost {
         let mut faults = Vec::new();
         let mut hold = |holds: bool, what: String| faults.extend((!holds).then_some(what));
         hold(*peak <= MOST_RESIDENT[0], format!("resident memory reached {:.0} MiB", mib(*peak)));
-        hold(*afterwards <= MOST_RESIDENT[1], format!("{:.0} MiB are resident afterwards", mib(*afterwards)));
+        hold(*afterwards <= MOST_RESIDENT[1], format!("{:.0} MiB resident after attack", mib(*afterwards)));
         hold(health.failures == 0, format!("/healthz failed {} times", health.failures));
         hold(health.worst() <= MOST_HEALTH, format!("/healthz took {:.1} ms", milliseconds(health.worst())));
         let slower = beside.p99().as_secs_f64() / quiet.p99().as_secs_f64().max(f64::MIN_POSITIVE);
-        hold(slower <= MOST_SLOWER, format!("the other client's p99 is {slower:.1} times its quiet value"));
-        hold(beside.failures == 0, format!("the other client failed {} times", beside.failures));
+        hold(slower <= MOST_SLOWER, format!("p99 of the other client is {slower:.1} times its value without attack"));
+        hold(beside.failures == 0, format!("{} requests of the other client failed", beside.failures));
         faults.iter().for_each(|fault| anstream::eprintln!("attack: {}: {fault}", scenario.name));
         faults.is_empty()
     }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """usage: generate.py --out DIR [--source invented|system|status|result|services]... [--packages DIR] [--seed N] [--records N]
 
-Writes catalogues of errors in every layout to DIR/docs, and failures with the sentences that explain them to DIR/errors.jsonl, a line
-each: {"id", "api", "operation", "status", "kind", "body", "gold"}. One seed gives the same files everywhere.
+Writes error catalogues in every layout to DIR/docs, and failures with the sentences that explain them to
+DIR/errors.jsonl, one per line: {"id", "api", "operation", "status", "kind", "body", "gold"}. The files depend only on
+the seed.
 """
 import argparse
 import collections
@@ -15,7 +16,7 @@ import sources
 
 
 def bodies(entry, rng, unique):
-    """Kind, status and body of the ways in which APIs report one entry."""
+    """Returns kind, status and body of each way in which APIs report an entry."""
     number = int(entry.code) if entry.code.isdigit() else entry.code
     url = f"https://docs.example.com/errors/{entry.code}"
     request = f"req_{rng.randrange(16 ** 10):010x}"
@@ -33,7 +34,7 @@ def bodies(entry, rng, unique):
         yield "message in text", entry.status, f"Bad request: {entry.title.lower()} ({request})"
 
 
-# One entry in so many is not documented.
+# One in this many entries is not documented.
 LEFT_OUT = 25
 
 
@@ -43,10 +44,10 @@ def gold(entry, rng, has_lists):
 
 
 def catalogue(source, layout, packages, seed, count, out):
-    """One file of documentation and the failures that it explains."""
+    """Writes one documentation file and returns the failures that it explains."""
     rng = random.Random(f"{seed} {source} {layout}")
     known = sources.load(source, packages, random.Random(f"{seed} {source}"))
-    # What the documentation says nothing of: nothing may be claimed to explain it.
+    # Undocumented entries, which must not get an explanation.
     titles = collections.Counter(entry.title.lower() for entry in known)
     left_out = [entry for entry in known if titles[entry.title.lower()] == 1][::LEFT_OUT]
     entries = [entry for entry in known if entry not in left_out]
@@ -59,7 +60,7 @@ def catalogue(source, layout, packages, seed, count, out):
     shared = {code for code, _, _ in second}
     for entry in rng.sample(entries, min(count, len(entries))):
         kind, status, body = rng.choice(list(bodies(entry, rng, titles[entry.title.lower()] == 1)))
-        # A number that two tables have is told apart by what was called.
+        # The called operation disambiguates a code that occurs in two tables.
         operation = "request" if entry.code in shared or rng.random() < 0.2 else None
         yield {"id": f"{api}/{entry.code}", "api": api, "operation": operation, "status": status, "kind": kind, "body": body,
                "gold": gold(entry, rng, has_lists)}
@@ -74,7 +75,7 @@ def catalogue(source, layout, packages, seed, count, out):
 
 
 def services(packages, seed, count, out):
-    """Operations of real services: the same names of errors with other texts in each."""
+    """Operations of real services, with the same error names and different texts in each."""
     rng = random.Random(f"{seed} services")
     operations = sources.operations(pathlib.Path(packages) / "botocore/data", rng)
     (out / "docs" / "services.md").write_text(layouts.md_operations(operations), encoding="utf-8")

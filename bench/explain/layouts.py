@@ -1,15 +1,15 @@
-"""Catalogues as vendors lay them out: each function gives the text of a file."""
+"""Catalogues in the layouts of vendors. Each function returns the text of a file."""
 import csv
 import html
 import io
 import json
 
-# Where the numbers of a catalogue mean something else.
+# Quantities whose numbers look like codes of a catalogue.
 LIMITS = ["Items on a page", "Requests in an hour", "Bytes of a body", "Characters of a note", "Days of retention", "Open streams"]
 
 
 def noise(rng, codes):
-    """Sections whose numbers look like codes: limits, prices, dates, ranges; and a second table with codes of its own."""
+    """Returns sections whose numbers look like codes: limits, prices, dates, ranges."""
     some = rng.sample(codes, 18)
     limits = [(name, str(some[at])) for at, name in enumerate(LIMITS)]
     changes = [f"{2015 + at}-0{1 + at}-1{at}: {rng.choice(['raised', 'lowered', 'set'])} a limit to {code}." for at, code in enumerate(some[6:12])]
@@ -20,7 +20,7 @@ def noise(rng, codes):
 
 
 def second_table(rng, codes, count=40):
-    """The same numbers with another meaning."""
+    """Returns a table of the same numbers with another meaning."""
     reasons = ["Stream closed by the peer", "Heartbeat missed", "Frame too large", "Handshake refused", "Version not spoken",
                "Key rotated while connected", "Session taken over", "Server going down", "Text frame not UTF-8", "Too many subscriptions"]
     detail = ["Connect again at once.", "Connect again after a pause.", "Do not connect again.", "Make a new session first."]
@@ -135,7 +135,7 @@ def csv_table(entries, second, rng):
     return out.getvalue()
 
 
-# The ending of each layout's file, and whether it has the second table and the lists of causes.
+# File suffix of each layout, and whether it has the second table and the lists of causes.
 LAYOUTS = {
     "md_table": (md_table, "md", True), "md_headings": (md_headings, "md", True), "md_headings_bold": (md_headings_bold, "md", True),
     "md_list": (md_list, "md", True), "md_definitions": (md_definitions, "md", True), "plain_text": (plain_text, "txt", True),

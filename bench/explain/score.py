@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """usage: score.py FAILURES.jsonl EXPLANATIONS.jsonl [--by api|kind|layout|source] [--show N] [--calibration]
 
-How often the first passage, or one of the first three, holds the sentence that explains: at least four in five of its words within the
-passage's first 1,200 characters. Of failures that nothing documents (without a sentence) it tells how often nothing was claimed. --calibration tells for ranges of the first passage's score how often it was right.
+Prints how often the first passage, or one of the first three, contains the explaining sentence: at least four in five
+of its words within the passage's first 1,200 characters. For undocumented failures (without a sentence) it prints how
+often no passage was returned. --calibration prints the accuracy by ranges of the first passage's score.
 """
 import argparse
 import collections
@@ -51,7 +52,7 @@ def main():
         told = tells(json.dumps(record["body"]), record["gold"])
         if not record["gold"]:
             hits = [True] if not passages else [False]
-        kind = "undocumented" if not record["gold"] else "told by the body" if told else "not told by the body"
+        kind = "undocumented" if not record["gold"] else "explained by the body" if told else "not explained by the body"
         for name in ("all" if record["gold"] else "undocumented, all", kind, group(record, args.by)):
             counts = groups[name]
             counts.update(n=1, first=any(hits[:1]), third=any(hits), empty=not passages, passages=len(passages))

@@ -1,4 +1,4 @@
-"""Catalogues of errors: invented ones, and real ones that freely licensed packages hold."""
+"""Error catalogues: generated ones, and real ones from packages with free licences."""
 import collections
 import gzip
 import html
@@ -55,7 +55,7 @@ def shaped(template, rng, subject, prop, codes):
 
 
 def with_lists(code, name, title, description, status, rng, codes):
-    """The entry with causes and solutions, which mention other codes, quantities and years."""
+    """Returns the entry with causes and solutions, which mention other codes, quantities and years."""
     subject, prop = rng.choice(SUBJECTS), rng.choice(PROPERTIES)
     make = lambda templates, most: [shaped(text, rng, subject, prop, codes) for text in rng.sample(templates, rng.randint(1, most))]
     return Entry(code, name, title, description, make(CAUSES, 3), make(SOLUTIONS, 3), status)
@@ -63,7 +63,7 @@ def with_lists(code, name, title, description, status, rng, codes):
 
 def invented(rng, count=1600):
     codes = sorted(rng.sample(range(10000, 64000), count - count // 4))
-    # Codes that begin with other codes.
+    # Codes with other codes as prefixes.
     codes = sorted(set(codes) | {code // 10 for code in codes[:: 5]} | {int(f"{code}"[:4]) for code in codes[:: 17]})
     entries = []
     for code in codes:
@@ -76,7 +76,7 @@ def invented(rng, count=1600):
 
 
 def table_of(path, form, rng, count=1800):
-    """A module that has a dictionary of numbers to name and message."""
+    """Reads a module with a dictionary from numbers to name and message."""
     found = re.findall(r'^\s+(0x[0-9a-fA-F]+):\s*\("(\w+)",\s*"((?:[^"\\]|\\.)*)"\)', path.read_text(encoding="utf-8"), re.M)
     rows, seen = [], set()
     for number, name, message in found:
@@ -100,7 +100,7 @@ def text_of(markup):
 
 
 def operations(folder, rng, count=60):
-    """Operations of real services with the exceptions that each documents: (operation, description, entries)."""
+    """Yields operations of real services with their documented exceptions: (operation, description, entries)."""
     result = []
     models = sorted(folder.glob("*/*/service-2.json.gz"))
     for path in rng.sample(models, count):
@@ -130,4 +130,4 @@ def load(name, packages, rng):
         return table_of(packages / "impacket/nt_errors.py", lambda number: f"0x{number:08X}", rng)
     if name == "result":
         return table_of(packages / "impacket/hresult_errors.py", lambda number: f"0x{number:08X}", rng)
-    raise SystemExit(f"there is no source `{name}`; there are invented, system, status and result")
+    raise SystemExit(f"unknown source `{name}`; available: invented, system, status and result")

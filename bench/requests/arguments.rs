@@ -1,4 +1,4 @@
-//! Arguments for a call that the scan finds clean.
+//! Generates arguments for a call that the scan accepts.
 
 use callwright_judge::scanner::{CheckedCall, Toolbook, scan};
 use callwright_openapi::Operation;
@@ -7,29 +7,29 @@ use callwright_types::{Call, Diagnosis};
 
 use crate::generator::Generator;
 
-/// How often arguments of one kind are generated before it is said that there are none.
+/// Number of attempts to generate arguments of one kind.
 const TRIES: usize = 24;
 
-/// What arguments are made of.
+/// Selection of properties and values for arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What is required.
+    /// Only required properties.
     Minimal,
-    /// Everything.
+    /// All properties.
     Full,
-    /// What is required and some of the rest.
+    /// Required properties and some optional ones.
     Mixed,
-    /// Everything, with the values at which things go wrong: empty, longest, least, most, characters with a meaning.
+    /// All properties, with boundary values: empty, longest, smallest, largest, special characters.
     Edge,
-    /// The same, of some of the properties.
+    /// Boundary values for required and some optional properties.
     MixedEdge,
 }
 
-/// In this order for each operation.
+/// Kinds of arguments for each operation, in order.
 pub(crate) const KINDS: [Kind; 6] = [Kind::Minimal, Kind::Full, Kind::Mixed, Kind::Mixed, Kind::Edge, Kind::MixedEdge];
 
 impl Kind {
-    /// How likely is it that an optional property is there?
+    /// Returns the probability of an optional property.
     pub(crate) fn optional(self) -> f64 {
         match self {
             Self::Minimal => 0.0,
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// How likely is it that a value is one at the edge?
+    /// Returns the probability of a boundary value.
     pub(crate) fn edge(self) -> f64 {
         match self {
             Self::Edge | Self::MixedEdge => 0.5,
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// A clean call of the operation's tool; the reason of the last failure where none was found.
+/// Returns a valid call of the operation's tool, or the reason of the last failure.
 pub(crate) fn checked(
     operation: &Operation,
     toolbook: &Toolbook,

@@ -1,6 +1,6 @@
-// Makes JSON of documents: convert.cjs DOCUMENTS OUT, with lines `INDEX FILE` on standard input, run where node_modules is.
-// Swagger 2.0 becomes OpenAPI 3.0, small errors mended, because the validator knows no Swagger 2.0; other documents stay what they are.
-// What cannot be read is said on standard error.
+// Converts documents to JSON: convert.cjs DOCUMENTS OUT, with lines `INDEX FILE` on standard input, run in the folder
+// of node_modules. Swagger 2.0 is converted to OpenAPI 3.0 and small errors are repaired, because the validator does
+// not support Swagger 2.0. Other documents keep their version. Unreadable documents are reported on standard error.
 const fs = require("fs");
 const path = require("path");
 const readline = require("readline");

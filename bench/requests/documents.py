@@ -1,6 +1,6 @@
-"""Reads documents and makes them ready for the validator.
+"""Reads documents and prepares them for the validator.
 
-What is changed here is what the validator could not judge a request by at all; each change is said in BENCHMARKS.md.
+It changes only constructs with which the validator cannot validate any request. BENCHMARKS.md lists each change.
 """
 
 import json
@@ -19,12 +19,12 @@ def read(path):
 
 
 def version(document):
-    """`2.0`, `3.0`, `3.1` or `3.2`."""
+    """Returns `2.0`, `3.0`, `3.1` or `3.2`."""
     return str(document.get("swagger") or document.get("openapi") or "")[:3]
 
 
 def prepared(document, base_url):
-    """Without security, because requests are looked at before their credentials are added; with the operator's server, if there is one."""
+    """Removes security, because credentials are added to requests later, and sets the operator's server, if given."""
     holders = [document]
     for item in document.get("paths", {}).values():
         if isinstance(item, dict):
@@ -42,7 +42,10 @@ def prepared(document, base_url):
 
 
 def address(server):
-    """With the defaults of its variables, normalised (RFC 3986 section 6.2.3): the validator compares texts, and takes no value with a slash."""
+    """Inserts the defaults of the variables and normalises the URL (RFC 3986 section 6.2.3).
+
+    The validator compares strings, and accepts no variable value with a slash.
+    """
     variables = server.get("variables") or {}
     default = lambda found: str((variables.get(found[1]) or {}).get("default", found[0]))
     text = re.sub(r"{([^}]*)}", default, str(server.get("url", "/"))).strip()
@@ -52,7 +55,10 @@ def address(server):
 
 
 def leave_out_patterns(value):
-    """Patterns that the validator's engine does not take break it; classes by property (`\\p{L}`) it reads without the flag that they need."""
+    """Removes patterns that the validator's regex engine rejects, and those with property classes (`\\p{L}`).
+
+    The engine parses property classes without the flag that they require.
+    """
     stack = [value]
     while stack:
         value = stack.pop()

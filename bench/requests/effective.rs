@@ -1,11 +1,12 @@
-//! The keywords that hold for a value when alternatives are chosen at random.
+//! Effective keywords of a schema, with randomly selected alternatives.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas that are merged into one.
+/// Maximum number of schemas that are merged into one.
 const MAX_MERGED: usize = 64;
 
-/// The keywords of `schema`, of what it refers to, of all of its `allOf` and of one of each `anyOf` and `oneOf`; `None` where nothing fits.
+/// Returns the keywords of `schema`, of its references, of all `allOf` members and of one member of each `anyOf` and
+/// `oneOf`. Returns `None` if no combination is satisfiable.
 pub(crate) fn effective(root: &Value, schema: &Value, random: &mut fastrand::Rng) -> Option<Map<String, Value>> {
     let mut merged = Map::new();
     let mut queue = vec![schema];
@@ -60,7 +61,7 @@ fn merge(merged: &mut Map<String, Value>, keyword: &str, value: &Value) {
     }
 }
 
-/// The types that both allow; the first's where they have none in common.
+/// Returns the types that both schemas allow, or those of the first if they have none in common.
 fn common_types(first: &Value, second: &Value) -> Value {
     let named = |types: &Value| match types {
         Value::Array(types) => types.clone(),

@@ -1,4 +1,4 @@
-//! Random values from a JSON Schema. They are proposals: the scan has the last word.
+//! Generates random values from a JSON Schema. The scan decides whether they are valid.
 
 use std::collections::HashSet;
 
@@ -8,28 +8,28 @@ use crate::arguments::Kind;
 use crate::effective::effective;
 use crate::{numbers, texts};
 
-/// Values of one argument object; beyond, only what is required is made.
+/// Number of values of one argument object after which only required values are generated.
 const ENOUGH: usize = 120;
 
-/// Values of one argument object at most.
+/// Maximum number of values of one argument object.
 const MAX_VALUES: usize = 3000;
 
-/// Levels that have optional properties and items; recursive schemas would go on.
+/// Number of levels with optional properties and items, which bounds recursive schemas.
 const MAX_LEVELS: usize = 4;
 
-/// Levels at most.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 24;
 
-/// Items of an array, where its schema does not ask for more.
+/// Number of items of an array unless its schema requires more.
 const USUAL_ITEMS: u64 = 3;
 
-/// Items of an array at most.
+/// Maximum number of items of an array.
 const MAX_ITEMS: u64 = 64;
 
-/// How likely is one of the schema's own examples taken, as models do?
+/// Probability that one of the schema's examples is used, as models do.
 const EXAMPLES: f64 = 0.3;
 
-/// Makes one argument object.
+/// Generator of one argument object.
 pub(crate) struct Generator<'a> {
     root: &'a Value,
     kind: Kind,
@@ -42,7 +42,7 @@ impl<'a> Generator<'a> {
         Self { root, kind, random, made: 0 }
     }
 
-    /// Arguments for the tool whose schema this is; `None` where some required value cannot be made.
+    /// Returns arguments for the tool of this schema, or `None` if a required value cannot be generated.
     pub(crate) fn arguments(&mut self) -> Option<Value> {
         self.value(self.root, 0)
     }
@@ -76,7 +76,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// One of the schema's types; where it names none, what its keywords are about, else a text.
+    /// Returns one of the schema's types. Without `type`, returns the type that its keywords imply, or string.
     fn type_name(&mut self, keywords: &Map<String, Value>) -> String {
         let has = |names: &[&str]| names.iter().any(|name| keywords.contains_key(*name));
         match keywords.get("type") {
@@ -116,7 +116,7 @@ impl<'a> Generator<'a> {
         Some(Value::Object(made))
     }
 
-    /// Members that the schema does not name: some of a map, and as many as `minProperties` asks for.
+    /// Adds members that the schema does not name: some of a map, and as many as `minProperties` requires.
     fn more_members(
         &mut self,
         keywords: &Map<String, Value>,
@@ -159,7 +159,7 @@ impl<'a> Generator<'a> {
         Some(Value::Array(items))
     }
 
-    /// May something be made here that nobody asks for?
+    /// Whether optional values may still be generated here.
     fn has_room(&self, depth: usize) -> bool {
         depth < MAX_LEVELS && self.made < ENOUGH
     }

@@ -1,9 +1,9 @@
-"""Judges the requests that `requests` wrote with openapi-core and prints what it refuses, by class.
+"""Validates the requests written by `requests` with openapi-core and prints the refusals by class.
 
 usage: judge.py --documents DIR --requests DIR --refusals FILE [-j N] [--seconds N] [--every N]
 
-Every refusal is either of a class of the validator's own faults (`faults.py`: the name, why it is one, and a predicate that looks at the
-request, the refusal and the document), or it is ours. The exit status is 1 where any is ours.
+Every refusal either has a class (`faults.py`: a name, a reason, and a predicate on the request, the refusal and the
+document), or it is a fault of the executor. The exit status is 1 if there is a fault of the executor.
 """
 
 import argparse
@@ -29,7 +29,7 @@ warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
 
 
-# Of each class and document that are written down.
+# Number of examples per class and document.
 EXAMPLES = 3
 
 
@@ -42,7 +42,7 @@ def time_up(*_):
 
 
 class Document:
-    """One document, ready to judge."""
+    """One document, prepared for validation."""
 
     def __init__(self, path, as_json, base_url):
         self.raw = documents.read(as_json)
@@ -52,8 +52,10 @@ class Document:
         self.api = OpenAPI.from_dict(self.raw, config=config, base_uri=pathlib.Path(path).absolute().as_uri())
 
     def refusals(self, line):
-        """What the validator has against the request. Where it finds no operation or another one, it is told which one is meant, if the
-        request leads there."""
+        """Returns the refusals of the validator.
+
+        If it finds no operation or another one, it receives the intended operation, if the request is routed there.
+        """
         found, errors = self.errors(Sent(line))
         if found == line["path"]:
             return errors
@@ -76,7 +78,7 @@ class Document:
 
 
 def judge(task):
-    """The judgement of one document's requests: counts by class, and one refusal of each."""
+    """Validates the requests of one document. Returns counts by class, and one refusal of each class."""
     index, entry, folder, requests, seconds, every = task
     result = {"file": entry["file"], "version": "", "judged": 0, "accepted": 0, "ours": 0, "classes": {}, "error": None}
     lines = [json.loads(line) for line in open(requests / f"{index}.jsonl", encoding="utf-8")][::every]
@@ -117,10 +119,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=pathlib.Path, required=True)
     parser.add_argument("--requests", type=pathlib.Path, required=True)
-    parser.add_argument("--refusals", type=pathlib.Path, required=True, help="gets JSON Lines: examples of each class and document")
+    parser.add_argument("--refusals", type=pathlib.Path, required=True, help="output file: examples of each class and document as JSON Lines")
     parser.add_argument("-j", dest="processes", type=int, default=2)
-    parser.add_argument("--every", type=int, default=1, help="judge one request of as many, for a quick look")
-    parser.add_argument("--seconds", type=int, default=300, help="for one document")
+    parser.add_argument("--every", type=int, default=1, help="validate every Nth request")
+    parser.add_argument("--seconds", type=int, default=300, help="time limit for one document")
     given = parser.parse_args()
     summary = json.loads((given.requests / "summary.json").read_text())
     tasks = [(index, entry, given.documents, given.requests, given.seconds, given.every) for index, entry in enumerate(summary)]
@@ -143,7 +145,7 @@ def write_examples(result, out):
 
 
 def report(summary, results):
-    """Prints the tables; the number of requests that are refused for what is ours."""
+    """Prints the tables. Returns the number of requests that are refused because of faults of the executor."""
     counts, in_documents, whose = collections.Counter(), collections.Counter(), {}
     for result in results:
         for name, seen in result["classes"].items():

@@ -1,4 +1,4 @@
-//! Writes what the executor would send for generated arguments, for a validator to judge: see `bench/requests/run`.
+//! Writes the requests of the executor for generated arguments, as input of a validator: see `bench/requests/run`.
 
 mod arguments;
 mod effective;
@@ -13,19 +13,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Makes requests from the documents that a list names, one file of JSON Lines for each document.
+/// Generates requests from the listed documents, one JSON Lines file per document.
 #[derive(Parser)]
 struct Arguments {
-    /// A file with one path of a document on each line, relative to `--documents`.
+    /// File with one document path per line, relative to `--documents`.
     #[arg(long)]
     list: PathBuf,
-    /// The folder of the documents.
+    /// Folder of the documents.
     #[arg(long)]
     documents: PathBuf,
-    /// The folder to write to: `N.jsonl` for the document on line N (from 0), and `summary.json`.
+    /// Output folder: `N.jsonl` for the document on line N (from 0), and `summary.json`.
     #[arg(long)]
     out: PathBuf,
-    /// Where the random choices begin.
+    /// Seed of the random number generator.
     #[arg(long, default_value_t = 4)]
     seed: u64,
 }

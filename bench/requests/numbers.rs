@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Number, Value, json};
 
-/// Where a schema gives no bound: small enough for every format.
+/// Default bound without bounds in the schema, small enough for every format.
 const USUAL: f64 = 1000.0;
 
-/// A whole number that fits.
+/// Returns an integer that satisfies the keywords.
 pub(crate) fn whole(keywords: &Map<String, Value>, at_edge: bool, random: &mut fastrand::Rng) -> Option<Value> {
     let (least, most) = bounds(keywords, 1.0, at_edge);
     let step = keywords.get("multipleOf").and_then(Value::as_f64).filter(|step| *step >= 1.0).unwrap_or(1.0);
@@ -18,11 +18,11 @@ pub(crate) fn whole(keywords: &Map<String, Value>, at_edge: bool, random: &mut f
         true => last,
         false => (first + random.f64() * (last - first)).round(),
     };
-    // Beyond 53 bits a float names no single whole number; the bound itself may be written out.
+    // Beyond 53 bits a float does not identify a single integer; the bound itself may be written out.
     Some(json!((chosen * step) as i64))
 }
 
-/// A number that fits.
+/// Returns a number that satisfies the keywords.
 pub(crate) fn any(keywords: &Map<String, Value>, at_edge: bool, random: &mut fastrand::Rng) -> Option<Value> {
     let (least, most) = bounds(keywords, 0.25, at_edge);
     if least > most {
@@ -40,7 +40,7 @@ pub(crate) fn any(keywords: &Map<String, Value>, at_edge: bool, random: &mut fas
     Number::from_f64(number).map(Value::Number)
 }
 
-/// The least and the greatest value; `apart` is how far from an exclusive bound.
+/// Returns the minimum and maximum; `apart` is the distance from an exclusive bound.
 fn bounds(keywords: &Map<String, Value>, apart: f64, at_edge: bool) -> (f64, f64) {
     let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     let (format, wide) = (keywords.get("format").and_then(Value::as_str), 9.0e15);

@@ -1,10 +1,10 @@
-"""One refusal of the validator, taken apart for the predicates of `faults`."""
+"""One refusal of the validator, parsed for the predicates of `faults`."""
 
 from urllib.parse import unquote
 
 
 class Refused:
-    """`detail` is the error of the schema's validator, where there is one."""
+    """`detail` is the error of the schema validator, if there is one."""
 
     def __init__(self, error, detail, line, document):
         self.error, self.detail, self.line, self.document = error, detail, line, document
@@ -32,7 +32,7 @@ class Refused:
 
     @property
     def parameter(self):
-        """The Parameter Object; an empty one where the refusal is not about a parameter."""
+        """Returns the Parameter Object, or an empty one if the refusal is not about a parameter."""
         for holder in (self.operation, self.path_item):
             for parameter in map(self.resolved, holder.get("parameters") or []):
                 if parameter.get("name") == self.name and parameter.get("in") == self.location:
@@ -66,12 +66,12 @@ class Refused:
         return next((value for field, value in self.line["headers"] if field == name), "")
 
     def is_of(self, *media_types):
-        """Is the body's media type one of these, by the beginning of its name, the end, or its suffix?"""
+        """Whether the body's media type is one of these, by the start or end of its name, or by its suffix."""
         kind, _, name = self.header("content-type").partition(";")[0].strip().lower().partition("/")
         return any(wanted in (kind, name, name.rpartition("+")[2], name.removeprefix("x-www-form-")) for wanted in media_types)
 
     def is_sent(self):
-        """Is a parameter of this name in the request?"""
+        """Whether the request has a parameter of this name."""
         if self.location == "query":
             pairs = self.line["url"].partition("?")[2].split("&")
             return any(unquote(pair.partition("=")[0]) == self.name for pair in pairs)
@@ -80,7 +80,7 @@ class Refused:
         return any(field == self.name.lower() for field, _ in self.line["headers"])
 
     def resolved(self, value):
-        """What local references lead to; what cannot be followed is empty."""
+        """Resolves local references; an unresolvable reference yields an empty object."""
         for _ in range(16):
             if not isinstance(value, dict):
                 return {}
@@ -102,7 +102,7 @@ class Refused:
         return schema.get("type") == "array" or self.is_object(schema)
 
     def descriptions(self):
-        """The schemas of the refused property in the branches of the body."""
+        """Returns the schemas of the refused property in the branches of the body."""
         if len(self.detail.absolute_path if self.detail is not None else []) != 1:
             return []
         name = self.detail.absolute_path[0]
@@ -122,7 +122,7 @@ class Refused:
         return message.rpartition(" reference ")[2].removesuffix(" could not be resolved").strip("'\"")
 
     def described(self):
-        """For a person who reads it."""
+        """Formats the refusal for people."""
         texts = [f"{type(part).__name__}: {str(part)[:200]}" for part in causes(self.error)]
         if self.detail is not None:
             texts.append(f"{self.keyword} at {list(self.detail.absolute_path)}: {self.detail.message[-300:]}")
@@ -140,7 +140,7 @@ def causes(error):
 
 
 def taken_apart(error, line, document):
-    """A refusal for each rule that the error says is broken."""
+    """Returns a refusal for each rule that the error reports as violated."""
     details = [detail for part in causes(error) for detail in getattr(part, "schema_errors", ())]
     return [Refused(error, detail, line, document) for detail in details or [None]]
 

@@ -1,9 +1,9 @@
-"""Draws documents with a fixed seed from an index of documents: the paths of those drawn, one a line.
+"""Draws documents from an index with a fixed seed, and prints their paths, one per line.
 
 usage: sample.py INDEX COUNT SEED
 
-INDEX has one JSON object a line; its `file` is the path and its `operations` the number of operations. Documents without any are not drawn:
-nothing could be sent for them.
+INDEX has one JSON object per line with `file`, the path, and `operations`, the number of operations. Documents without
+operations are not drawn, because there is no request for them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A request as the validator takes it, read from what the executor would send with the parsers that web frameworks use."""
+"""A request in the validator's form, parsed from the executor's output with the parsers of web frameworks."""
 
 import base64
 import re
@@ -13,7 +13,7 @@ from werkzeug.http import parse_cookie
 
 
 class Sent:
-    """`is_routed`: the way of a framework that has found the route itself, and hands the validator its template and its values."""
+    """`is_routed`: as in a framework that finds the route and passes its template and values to the validator."""
 
     def __init__(self, line, is_routed=False):
         url = urlsplit(line["url"])
@@ -38,9 +38,9 @@ class Sent:
 
 
 def route(template, url):
-    """The path before the template, and the values of its places; `None` where the request does not lead there.
+    """Returns the path before the template, and the values of its parameters, or `None` without a match.
 
-    A fragment of a template is never sent. A query of a template stands at the beginning of the request's query.
+    A fragment of a template is never sent. A query of a template is at the beginning of the request's query.
     """
     path, mark, query = template.partition("#")[0].partition("?")
     names, expression = read_template(path, "[^/?]*")
@@ -51,14 +51,14 @@ def route(template, url):
 
 
 def read_template(template, place):
-    """The names of the places, and an expression in which each is a group."""
+    """Returns the names of the parameters, and a regular expression with a group for each."""
     pieces = re.split(r"{([^}]*)}", template)
     literals = [f"(?:{re.escape(literal)}|{re.escape(quote(literal))})" for literal in pieces[::2]]
     return pieces[1::2], f"({place})".join(literals)
 
 
 def values(pairs):
-    """Decoded, as routers do; also under the names that the validator wants for the styles `matrix` and `label`."""
+    """Decodes the values, as routers do, also under the names that the validator requires for `matrix` and `label`."""
     decoded = {}
     for name, value in pairs:
         for alias in (name, f";{name}", f";{name}*", f".{name}", f".{name}*"):
@@ -67,7 +67,7 @@ def values(pairs):
 
 
 class Finder(APICallPathFinder):
-    """Finds the operation by the path as it stands in the request, and decodes the values of its places afterwards."""
+    """Finds the operation by the undecoded path of the request, and decodes the parameter values afterwards."""
 
     found = None
 

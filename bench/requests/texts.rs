@@ -1,18 +1,18 @@
-//! Random texts of a format, a pattern or a length.
+//! Random strings with a format, a pattern or a length.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Value};
 
-/// Longest text that is made.
+/// Maximum length of a generated string.
 const MAX_CHARS: usize = 2000;
 
-/// Repetitions beyond the least that a pattern asks for.
+/// Maximum number of repetitions beyond the minimum of a pattern.
 const MORE: u32 = 4;
 
-/// Steps for one pattern, whatever it repeats.
+/// Maximum number of generation steps for one pattern, over all repetitions.
 const MAX_STEPS: usize = 4000;
 
-/// Texts at which encodings go wrong.
+/// Strings that commonly break encodings.
 const EDGES: [&str; 16] = [
     "",
     " ",
@@ -34,7 +34,8 @@ const EDGES: [&str; 16] = [
 
 const WORDS: [&str; 8] = ["Oslo", "blue", "seven", "alpha", "North", "k7", "weekly", "open"];
 
-/// A text that fits; `None` where none is found: for a pattern with look-around, which the scan does not judge by either, there is none.
+/// Returns a string that satisfies the keywords, or `None` if none is found. Patterns with look-around always yield
+/// `None`; the scan does not check them either.
 pub(crate) fn text(keywords: &Map<String, Value>, at_edge: bool, random: &mut fastrand::Rng) -> Option<String> {
     let word = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
     let length = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
@@ -85,7 +86,7 @@ fn of_format(format: &str, random: &mut fastrand::Rng) -> Option<String> {
     })
 }
 
-/// A text that matches `pattern`, as far as can be told without look-around.
+/// Returns a string that matches `pattern`, or `None` for patterns with look-around.
 fn matching(pattern: &str, random: &mut fastrand::Rng) -> Option<String> {
     let expression = regex_syntax::Parser::new().parse(pattern).ok()?;
     let (mut bytes, mut steps) = (Vec::new(), MAX_STEPS);
@@ -116,7 +117,7 @@ fn append(expression: &Hir, bytes: &mut Vec<u8>, steps: &mut usize, random: &mut
     }
 }
 
-/// A character of the class: a visible one of ASCII where it has one.
+/// Returns a character of the class, preferably a printable ASCII character.
 fn letter(class: &Class, random: &mut fastrand::Rng) -> Option<char> {
     let Class::Unicode(class) = class else { return None };
     let has = |wanted: char| class.ranges().iter().any(|range| range.start() <= wanted && wanted <= range.end());

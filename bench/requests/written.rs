@@ -1,4 +1,4 @@
-//! The requests of one document.
+//! Requests of one document.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,29 +17,30 @@ use serde_json::json;
 
 use crate::arguments::{KINDS, Kind, checked};
 
-/// Stands for the operator's `base_url` where a document names no server.
+/// Replacement for the operator's `base_url` if a document names no server.
 const BASE_URL: &str = "https://api.callwright.test/base";
 
-/// Enough that no schema is cut: where one is, the tool accepts any value, and nothing could be said about the arguments.
+/// Size limit at which no schema is cut. A tool with a cut schema accepts any value, so its arguments could not be
+/// checked.
 const SCHEMA_BYTES: usize = 4 * 1024 * 1024;
 
-/// What became of one document.
+/// Result for one document.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Written {
     file: String,
-    /// Why nothing was made of it.
+    /// Reason why no requests were generated.
     error: Option<String>,
-    /// What the operator would have set, where the document names no server.
+    /// `base_url` that the operator would set, if the document names no server.
     base_url: Option<&'static str>,
     operations: usize,
     requests: usize,
-    /// Kinds of arguments for which none were found that the tool's schema accepts: operations, and the last reason.
+    /// Kinds of arguments without a value that the tool's schema accepts: operations, and the last reason.
     not_made: Vec<(String, String)>,
-    /// Requests that the executor refuses to write, by reason.
+    /// Number of requests that the executor refuses, by reason.
     refused: BTreeMap<String, usize>,
 }
 
-/// Writes the requests of the document `file`, which is in the folder `documents`, to `out`; the random choices begin at `seed`.
+/// Writes the requests of the document `file` in the folder `documents` to `out`, with random choices from `seed`.
 pub(crate) fn write(file: &str, documents: &Path, seed: u64, out: &Path) -> io::Result<Written> {
     let mut written = Written { file: file.to_owned(), ..Written::default() };
     let mut lines = BufWriter::new(File::create(out)?);

@@ -1,4 +1,4 @@
-//! Clients: first as fast as it goes, then at a given rate; every answer is looked at.
+//! Clients: first at maximum speed, then at a given rate. Every response is checked.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::upstream::{Scene, is_broken};
 
-/// One client of so many leaves before its stream has ended.
+/// One in this many clients disconnects before the end of its stream.
 const LEAVES_ONE_OF: u64 = 101;
 
-/// After this time an answer is taken to hang.
+/// Timeout after which a response counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Clients of one proxy.
@@ -21,17 +21,17 @@ pub(crate) struct Load {
     client: reqwest::Client,
 }
 
-/// What came of the requests.
+/// Results of the requests.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) sent: u64,
-    /// Answers that are what they should be.
+    /// Number of correct responses.
     pub(crate) right: u64,
-    /// Those whose upstream answer was broken.
+    /// Number of requests whose upstream response was broken.
     pub(crate) broken: u64,
-    /// Those whose client left.
+    /// Number of requests whose client disconnected.
     pub(crate) left: u64,
-    /// Everything else, in words.
+    /// Descriptions of all other results.
     pub(crate) unexplained: Vec<String>,
 }
 
@@ -43,14 +43,15 @@ enum Came {
 
 impl Load {
     pub(crate) fn new(url: &str, connections: usize) -> Result<Self, String> {
-        // The proxy's own process has installed one in itself; this one has not.
+        // The proxy installs a provider in its own process; this process has none yet.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).pool_max_idle_per_host(connections);
         let client = client.tcp_nodelay(true).build().map_err(|error| error.to_string())?;
         Ok(Self { url: format!("{url}/v1/chat/completions"), connections, client })
     }
 
-    /// Requests a second, where each connection sends the next one as soon as it has its answer. Nothing is broken.
+    /// Returns the requests per second if each connection sends the next request after each response. No response is
+    /// broken.
     pub(crate) async fn maximum(&self, length: Duration) -> Result<f64, String> {
         let (next, ends) = (AtomicU64::new(0), AtomicBool::new(false));
         let started = Instant::now();
@@ -72,7 +73,7 @@ impl Load {
         Ok(f64::from(sent.iter().sum::<u32>()) / started.elapsed().as_secs_f64())
     }
 
-    /// This rate for so long.
+    /// Sends requests at `rate` for `length`.
     pub(crate) async fn run(&self, rate: f64, length: Duration) -> Counts {
         let counts = Arc::new(Mutex::new(Counts::default()));
         let next = AtomicU64::new(0);
@@ -82,7 +83,7 @@ impl Load {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 #[expect(clippy::cast_precision_loss, reason = "a time of sending, to the microsecond")]
                 let due = Duration::from_secs_f64(number as f64 / rate);
-                // Where the machine cannot keep the rate up, fewer are sent.
+                // Fewer requests are sent if the machine cannot sustain the rate.
                 if due > length || started.elapsed() > length {
                     return;
                 }
@@ -102,7 +103,7 @@ impl Load {
         std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// One request and its whole answer.
+    /// Sends one request and reads its whole response.
     async fn one(&self, number: u64) -> Result<Came, String> {
         let is_stream = number.is_multiple_of(2);
         let sent = self
@@ -128,7 +129,7 @@ impl Load {
         let text = String::from_utf8_lossy(&text);
         if is_broken(number) {
             let is_told = status != 200 || text.contains("\"error\"");
-            return if is_told { Ok(Came::Broken) } else { Err(format!("a broken answer passed for one: {text}")) };
+            return if is_told { Ok(Came::Broken) } else { Err(format!("a broken response counted as valid: {text}")) };
         }
         let wanted = match Scene::of(number) {
             Scene::Text | Scene::Executed => "Paris.",

@@ -1,5 +1,6 @@
-//! `bench/soak/run`: the real binary under half of its maximum load for as long as one wants, with streams, broken answers, clients that leave,
-//! and reloads of policies and documents. Says whether memory grows, whether an error has no cause, and whether anything is left behind.
+//! `bench/soak/run`: runs the real binary under half of its maximum load for a given time, with streams, broken
+//! responses, disconnecting clients, and reloads of policies and documents. Reports memory growth, errors without a
+//! cause, and leaked resources.
 
 mod load;
 mod proxy;
@@ -14,28 +15,28 @@ use serde_json::json;
 use load::{Counts, Load};
 use proxy::{Proxy, Sample};
 
-/// Pause between two looks at the process.
+/// Pause between two samples of the process.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// After the load everything that was begun has so long to end.
+/// Time after the load in which all started work must end.
 const CALM: Duration = Duration::from_secs(20);
 
-/// A soak of a real proxy.
+/// Soak test of a real proxy.
 #[derive(Parser)]
 struct Arguments {
-    /// The program.
+    /// Path of the callwright binary.
     #[arg(long)]
     callwright: PathBuf,
-    /// Minutes under load.
+    /// Duration of the load in minutes.
     #[arg(long, default_value_t = 30.0)]
     minutes: f64,
-    /// Of them, those at the beginning in which memory may grow.
+    /// Minutes at the beginning of the load in which memory may grow.
     #[arg(long, default_value_t = 5.0)]
     settle: f64,
-    /// Seconds in which the maximum load is found.
+    /// Seconds for the measurement of the maximum load.
     #[arg(long, default_value_t = 20)]
     calibrate: u64,
-    /// Connections.
+    /// Number of connections.
     #[arg(long, default_value_t = 16)]
     connections: usize,
     /// Requests per second, instead of half of the maximum.
@@ -88,7 +89,7 @@ fn minutes(minutes: f64) -> Duration {
     Duration::from_secs_f64(minutes * 60.0)
 }
 
-/// Samples with their times since the start.
+/// Returns samples with their times since the start.
 async fn watch(proxy: &Proxy, started: Instant, length: Duration) -> Result<Vec<(Duration, Sample)>, String> {
     let mut samples = Vec::new();
     while started.elapsed() < length {
@@ -110,7 +111,7 @@ struct Report {
 }
 
 impl Report {
-    /// Prints all figures as JSON, then what does not hold; says whether everything does.
+    /// Prints all figures as JSON, then the violated conditions. Returns whether all conditions hold.
     fn print(&self) -> bool {
         let minute = Duration::from_secs(60);
         let settled = self.mean(self.settle, self.settle + minute);
@@ -136,17 +137,17 @@ impl Report {
             format!("memory grew by {growth:.1} % after the first {} minutes", self.settle.as_secs_f64() / 60.0),
         );
         hold(self.left.turns == 0.0 && self.left.upstream == 0.0, "turns or upstream requests did not end".to_owned());
-        // Connections of clients and of the pool may stay open; each is one of those that were open at a time.
+        // Connections of clients and of the pool may stay open; each belongs to the concurrent connections.
         hold(
             self.left.open_files <= self.idle.open_files + 4.0,
-            format!("{} files are open that were not before", self.left.open_files - self.idle.open_files),
+            format!("{} more files are open than before", self.left.open_files - self.idle.open_files),
         );
         hold(self.left.dropped == 0.0, "traces were dropped".to_owned());
         faults.iter().for_each(|fault| anstream::eprintln!("soak: {fault}"));
         faults.is_empty()
     }
 
-    /// Mean resident bytes between two times.
+    /// Returns the mean of the resident bytes between two times.
     #[expect(clippy::cast_precision_loss, reason = "a mean of a few hundred samples")]
     fn mean(&self, from: Duration, to: Duration) -> f64 {
         let within: Vec<f64> = self

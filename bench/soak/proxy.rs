@@ -1,4 +1,4 @@
-//! The real binary as a process of its own: its files, their reloads, its memory and what it has open.
+//! The real binary as a separate process: its files, their reloads, its memory and its open files.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct Proxy {
     http: reqwest::Client,
 }
 
-/// What the process uses at one moment.
+/// Resource usage of the process at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) resident_bytes: f64,
@@ -37,7 +37,7 @@ impl Proxy {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         write_files(folder.path(), upstream).map_err(|error| format!("{}: {error}", folder.path().display()))?;
         let log = std::fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
-        // A relative path would start at the proxy's folder.
+        // A relative path would be relative to the proxy's folder.
         let program = std::path::absolute(program).map_err(|error| format!("{}: {error}", program.display()))?;
         let mut process = Command::new(&program)
             .args(["serve", "--config"])
@@ -74,12 +74,12 @@ impl Proxy {
         &self.operator
     }
 
-    /// Resident memory now.
+    /// Returns the current resident memory.
     pub(crate) fn resident_bytes(&self) -> Result<f64, String> {
         Ok(self.status("VmRSS:")? * 1024.0)
     }
 
-    /// The number in a line of the process's status (proc(5)); 0 where it has no such line.
+    /// Returns the number in a line of the process status (proc(5)), or 0 if the line is absent.
     fn status(&self, name: &str) -> Result<f64, String> {
         let path = format!("/proc/{}/status", self.process.id());
         let status = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -87,21 +87,21 @@ impl Proxy {
         Ok(value.unwrap_or_default())
     }
 
-    /// Rewrites policies and documents until it is aborted; each sixth policy is a broken one.
+    /// Rewrites policies and documents until it is aborted. Every sixth policy is invalid.
     pub(crate) fn keep_reloading(&self) -> JoinHandle<()> {
         let folder = self.folder.path().to_owned();
         tokio::spawn(async move {
             for round in 0_u64.. {
                 tokio::time::sleep(RELOAD).await;
                 let rules = if round % 6 == 5 { "limits: nonsense\n".to_owned() } else { policy(round) };
-                // What cannot be written is seen in the counts of reloads.
+                // Failed writes show in the reload counts.
                 let _ = replace(&folder, "policies/default.yaml", &rules);
                 let _ = replace(&folder, "rooms.yaml", &document(round));
             }
         })
     }
 
-    /// Policies and documents that were read again.
+    /// Returns the numbers of reloads of policies and of documents.
     pub(crate) async fn reloads(&self) -> Result<(f64, f64), String> {
         let metrics = self.metrics().await?;
         Ok((sum(&metrics, "callwright_policy_reloads_total"), sum(&metrics, "callwright_catalog_reloads_total")))
@@ -122,14 +122,14 @@ impl Proxy {
         })
     }
 
-    /// A sample when nothing runs any more, or at the end of so long.
+    /// Returns a sample when no work is running, or after `longest`.
     pub(crate) async fn calm(&self, longest: Duration) -> Result<Sample, String> {
         let started = Instant::now();
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let sample = self.sample().await?;
             let is_calm = sample.turns == 0.0 && sample.upstream == 0.0 && sample.traces == 0.0;
-            // Clients' idle connections take their time to close.
+            // Idle connections of clients take time to close.
             if is_calm && started.elapsed() > longest / 2 || started.elapsed() > longest {
                 return Ok(sample);
             }
@@ -156,13 +156,13 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The sum over all series of a metric.
+/// Returns the sum of all series of a metric.
 fn sum(metrics: &str, name: &str) -> f64 {
     let of = |line: &str| {
         let rest = line.strip_prefix(name)?;
@@ -222,7 +222,7 @@ paths:
     )
 }
 
-/// Whole or not at all, as an editor would.
+/// Replaces the file atomically, as an editor would.
 fn replace(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
     let next: PathBuf = folder.join(format!("{}.next", name.replace('/', "-")));
     std::fs::write(&next, text)?;

@@ -1,4 +1,4 @@
-//! A provider and an API in one: the request's `seed` says what the provider's answer is, and how it is broken.
+//! A provider and an API in one: the request's `seed` selects the provider's response and how it is broken.
 
 use std::convert::Infallible;
 
@@ -16,21 +16,21 @@ use tokio::net::TcpListener;
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
-/// One answer of so many is broken: 5 %.
+/// One in this many responses is broken: 5 %.
 pub(crate) const BROKEN_ONE_OF: u64 = 20;
 
-/// What a request of this number shows.
+/// Scenario of a request number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scene {
     /// A text.
     Text,
-    /// A call that is right.
+    /// A valid call.
     Clean,
     /// A call that is repaired.
     Repaired,
-    /// A call that is sent back, and then right.
+    /// A call that is sent back and then valid.
     Corrected,
-    /// A call that the proxy executes, and a text.
+    /// A call that the proxy executes, then a text.
     Executed,
 }
 
@@ -40,12 +40,12 @@ impl Scene {
     }
 }
 
-/// Is the answer of this number broken?
+/// Whether the response of this number is broken.
 pub(crate) fn is_broken(number: u64) -> bool {
     number % BROKEN_ONE_OF == 7
 }
 
-/// Where it listens.
+/// The running server.
 pub(crate) struct Upstream {
     port: u16,
 }
@@ -64,7 +64,7 @@ pub(crate) async fn start() -> std::io::Result<Upstream> {
         while let Ok((socket, _)) = listener.accept().await {
             let _ = socket.set_nodelay(true);
             tokio::spawn(async move {
-                // A connection that breaks off is what is wanted of some.
+                // Some connections are interrupted on purpose.
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(respond)).await;
             });
         }
@@ -99,10 +99,11 @@ async fn respond(request: Request<Incoming>) -> Result<Response<Body>, std::io::
     Ok(if is_stream { events(said.as_ref()) } else { whole(StatusCode::OK, message(said.as_ref())) })
 }
 
-/// Bytes of a hostile answer, about.
+/// Approximate size of a hostile response in bytes.
 const HOSTILE: usize = 1 << 20;
 
-/// An answer that is made to cost as much as possible: of many unknown parameters, many faulty calls, or text that keeps beginning calls.
+/// Returns a response with maximum judgement cost: many unknown parameters, many faulty calls, or text with many
+/// beginnings of calls.
 fn hostile(kind: &str) -> String {
     let call = |id: usize, arguments: &str| json!({"id": format!("call_{id}"), "type": "function", "function": {"name": "get_weather", "arguments": arguments}});
     let message = match kind {
@@ -159,7 +160,7 @@ fn head(kind: &str) -> http::response::Builder {
     Response::builder().header("content-type", kind).header("x-request-id", "req_soak")
 }
 
-/// A response cannot fail to be built of constant parts; an empty one would be noticed as wrong.
+/// Building a response from constant parts cannot fail; an empty one would count as wrong.
 trait OrEmpty {
     fn unwrap_or_default_body(self) -> Response<Body>;
 }

@@ -1,6 +1,6 @@
-//! Any bytes as a document: loading ends, and what became tools keeps what the catalog promises.
+//! Loads arbitrary bytes as a document: loading terminates, and the tools satisfy the invariants of the catalog.
 //!
-//! Input: a document, and behind each zero byte another file that it may refer to.
+//! Input: a document, then further files that it may reference, separated by zero bytes.
 #![no_main]
 
 use std::collections::HashSet;
@@ -9,10 +9,11 @@ use callwright_openapi::{DocumentLimits, Fetch, Fetched, Origin, ToolsetSettings
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
-/// Characters of the longest name that providers take.
+/// Maximum length of a tool name in characters that providers accept.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Files of one document. Those of the input stand at every address, so a document could go on to the default bound.
+/// Maximum number of files of one document. The input's files exist at every address, so a document could otherwise
+/// reference files up to the default limit.
 const MAX_FILES: usize = 16;
 
 fuzz_target!(|input: &[u8]| {
@@ -40,7 +41,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The files of the input: what is asked for by a number is that one, anything else the last.
+/// Files of the input: a numeric reference selects the file of that number, any other the last one.
 struct Files(Vec<Vec<u8>>);
 
 impl Fetch for Files {

@@ -1,8 +1,8 @@
-//! Any document and any arguments: where a request is made, it goes to the server's origin, below its base path, to the operation that was called,
-//! and no value breaks out of its place.
+//! Builds requests from arbitrary documents and arguments: each request goes to the server's origin, below its base
+//! path, to the called operation, and no value escapes its place.
 //!
-//! Input: a document, a zero byte, arguments as text. Bytes that are not of this form are read as choices that an operation and arguments
-//! are made from.
+//! Input: a document, a zero byte, and the arguments as text. Other bytes are interpreted as choices from which an
+//! operation and arguments are generated.
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
@@ -39,7 +39,7 @@ fn load(document: Vec<u8>) -> Option<Toolset> {
     load_from("fuzz", Origin::Url(&url), &ToolsetSettings::default(), &Only(document)).ok()
 }
 
-/// The document and nothing else.
+/// The document without further files.
 struct Only(Vec<u8>);
 
 impl Fetch for Only {
@@ -48,7 +48,7 @@ impl Fetch for Only {
     }
 }
 
-/// The request for a call that nothing has judged.
+/// Returns the request of a call that was not judged.
 fn request(operation: &Operation, arguments: &str) -> Option<Preview> {
     let unjudged = FaultCode::ALL.into_iter().fold(ScanRules::default().faults, |faults, code| faults.with(code, Action::Off));
     let rules = ScanRules { faults: unjudged, ..ScanRules::default() };
@@ -76,7 +76,7 @@ fn check(operation: &Operation, request: &Preview) {
     check_fields(request);
 }
 
-/// Slashes of a path template, and the one that begins every path.
+/// Number of slashes of a path template, including the leading one.
 fn slashes(template: &str) -> usize {
     let template = template.split(['#', '?']).next().unwrap_or_default();
     let (mut count, mut rest) = (0, template);

@@ -1,7 +1,8 @@
-//! Any text, in any situation, against some sets of tools: every rescued call names an offered tool, its arguments are a JSON
-//! object, the spans lie in the text, in order and on characters, and nothing is rescued that the situation forbids.
+//! Rescues calls from arbitrary text in arbitrary situations, with several sets of tools: every rescued call names an
+//! offered tool, its arguments are a JSON object, the spans are ordered, within the text and on character boundaries,
+//! and no call is rescued that the situation forbids.
 //!
-//! Input: one byte of flags, one that says how much of the text the client has already got, then the text.
+//! Input: one byte of flags, one byte for the length of the text that the client has already received, then the text.
 #![no_main]
 
 use std::collections::HashSet;
@@ -83,12 +84,13 @@ fn check(text: &str, toolbook: &Toolbook, situation: &Situation<'_>, rescued: &R
     assert!(rescued.text.len() <= text.len());
 }
 
-/// The last place at or before byte `at` where a character begins.
+/// Returns the last character boundary at or before byte `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// No tool; a few usual ones; names that are short, alike, or words of a language; names of every script and separator.
+/// No tools; a few usual ones; names that are short, similar, or keywords of a language; names in many scripts and with
+/// many separators.
 static BOOKS: LazyLock<[Toolbook; 4]> = LazyLock::new(|| {
     let weather = json!({"type": "object", "required": ["city"], "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"enum": ["celsius", "fahrenheit"]},

@@ -1,8 +1,8 @@
-//! Any schema and any arguments: the judgement ends, repair is done after one round, what is called clean fits the schema, and the
-//! feedback on what is not shows an example that does.
+//! Judges arbitrary arguments by arbitrary schemas: judgement terminates, repair converges after one round, valid
+//! arguments match the schema, and the feedback on invalid ones has an example that does.
 //!
-//! Input: a schema as JSON, a line break, arguments as text. Bytes that are not of this form are read as choices that a schema and
-//! arguments are made from.
+//! Input: a schema as JSON, a line break, and the arguments as text. Other bytes are interpreted as choices from which
+//! a schema and arguments are generated.
 #![no_main]
 
 use arbitrary::Unstructured;
@@ -61,13 +61,13 @@ fn check(call: &Call, book: &Toolbook, rules: &ScanRules) {
     }
 }
 
-/// Bytes of the longest message.
+/// Maximum size of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 fn told(call: &Call, message: &str, book: &Toolbook) {
     assert!(message.starts_with("Error: ") && message.len() < MAX_MESSAGE_BYTES, "{message}");
     let Some((_, behind)) = message.rsplit_once("in this form: `f` with the arguments ") else { return };
-    // A call that holds these very words may have been quoted.
+    // A call that contains these words may be a quotation.
     if call.arguments.contains("in this form") {
         return;
     }

@@ -1,7 +1,7 @@
-//! Any bytes as a stream of events, in any chunks: the events do not depend on the chunks, and the answer that they assemble to
-//! has a different id for each call, and survives being written and read again.
+//! Parses arbitrary bytes as an event stream in arbitrary chunks: the events do not depend on the chunks, and the
+//! assembled response has a different id for each call and survives a round trip of serialisation.
 //!
-//! Input: one byte that chooses the sizes of the chunks, then the stream.
+//! Input: one byte that selects the chunk sizes, then the stream.
 #![no_main]
 
 use std::collections::HashSet;
@@ -11,10 +11,10 @@ use callwright_types::Call;
 use callwright_openai::{Assembler, Choice, Completion, SseError, SseEvent, SseReader};
 use libfuzzer_sys::fuzz_target;
 
-/// Bytes of an event: small, so that the bound is met.
+/// Maximum size of an event in bytes; small, so that the limit is reached.
 const MAX_EVENT_BYTES: usize = 4096;
 
-/// Bytes of an answer.
+/// Maximum size of a response in bytes.
 const MAX_BYTES: usize = 1 << 16;
 
 type Read = (Vec<SseEvent>, Option<SseError>);
@@ -28,11 +28,11 @@ fuzz_target!(|input: &[u8]| {
     assemble(&whole.0);
 });
 
-/// Cuts `stream` into chunks of sizes that `seed` chooses, some of them empty.
+/// Splits `stream` into chunks of sizes that `seed` selects, some of them empty.
 fn chunks(stream: &[u8], seed: u8) -> impl Iterator<Item = &[u8]> {
     let (mut rest, mut state) = (stream, u32::from(seed) | 1);
     std::iter::from_fn(move || {
-        // Marsaglia's xorshift: all that is needed are sizes without a pattern.
+        // Marsaglia's xorshift: sizes only need to be irregular.
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
@@ -63,13 +63,13 @@ fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Read {
 fn assemble(events: &[SseEvent]) {
     let mut assembler = Assembler::new(MAX_BYTES);
     for event in events {
-        // What cannot be read is the sender's fault; the events after it may still be read.
+        // Unparsable events are the sender's fault; later events may still be valid.
         let _ = assembler.take(event);
     }
     let conformant = assembler.is_conformant();
     let _ = (assembler.is_finished(), conformant, assembler.head());
     let completion = assembler.into_completion();
-    let read_again = Completion::parse(completion.to_bytes()).expect("an assembled answer can be read");
+    let read_again = Completion::parse(completion.to_bytes()).expect("an assembled response can be parsed");
     assert_eq!(completion.choices().len(), read_again.choices().len());
     for (choice, again) in completion.choices().iter().zip(read_again.choices()) {
         assert_eq!(choice.message.is_well_formed(), again.message.is_well_formed());
@@ -80,8 +80,8 @@ fn assemble(events: &[SseEvent]) {
     }
 }
 
-/// Names, arguments, and ids that are on the wire: a legacy call has none and a malformed one may have none, and they get another
-/// each time that they are read.
+/// Returns names, arguments and ids as on the wire. A legacy call has no id and a malformed one may have none; these
+/// get a new id at each parse.
 fn calls(choice: &Choice) -> Vec<(Option<String>, String, String)> {
     let has_ids = choice.message.is_well_formed() && !choice.message.is_legacy();
     let told = |call: &Call| (has_ids.then(|| call.id.clone()), call.name.clone(), call.arguments.clone());

@@ -1,12 +1,12 @@
-//! Arbitrary JSON in which words of JSON Schema are more frequent than chance would have them.
+//! Arbitrary JSON that prefers words of JSON Schema.
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value, json};
 
-/// Levels of nesting.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 6;
 
-/// Members of an object, items of an array.
+/// Maximum number of members of an object and items of an array.
 const MAX_WIDTH: u8 = 5;
 
 const KEYS: [&str; 48] = [
@@ -93,10 +93,10 @@ const TEXTS: [&str; 28] = [
 
 const NUMBERS: [f64; 10] = [0.0, -0.0, 0.5, -1.0, 5.0, 1e15, 9_007_199_254_740_993.0, 1e308, -1e-308, 1e19];
 
-/// A value made from `bytes`.
+/// Generates a value from `bytes`.
 ///
 /// # Errors
-/// Never: where the bytes end, the value does.
+/// Never: the value ends with the bytes.
 pub fn arbitrary_json(bytes: &mut Unstructured<'_>) -> Result<Value> {
     value(bytes, 0)
 }

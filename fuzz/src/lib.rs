@@ -1,4 +1,4 @@
-//! What the fuzz targets share: toolbooks, and arbitrary JSON.
+//! Helpers of the fuzz targets: toolbooks, and arbitrary JSON.
 
 mod json;
 
@@ -10,7 +10,7 @@ use callwright_types::{Owner, Tool};
 use callwright_judge::scanner::{Toolbook, Validators};
 use serde_json::Value;
 
-/// A toolbook of `(name, parameters)`.
+/// Builds a toolbook from `(name, parameters)` pairs.
 pub fn toolbook<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> Toolbook {
     let tool = |(name, parameters): (&str, Value)| {
         Arc::new(Tool {

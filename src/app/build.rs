@@ -1,4 +1,4 @@
-//! Builds every room from the settings, in the order of their levels.
+//! Builds every module from the settings, in the order of their levels.
 
 use std::io;
 use std::path::Path;
@@ -27,77 +27,77 @@ use super::memory::Memories;
 use super::representations::SharedRepresentations;
 use super::{documents, embedder, keys, notations, policies, templates};
 
-/// A proxy that cannot start. Each message names the file or key, and what to do.
+/// Error that prevents the proxy from starting. Each message names the file or key, and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A listener cannot be had.
+    /// A listener cannot be opened.
     #[error(transparent)]
     Listen(#[from] ServeError),
-    /// A listener does not tell its address.
-    #[error("a listener does not tell its address: {0}")]
+    /// The local address of a listener cannot be read.
+    #[error("cannot read the local address of a listener: {0}")]
     Address(io::Error),
-    /// A certificate or its key is of no use.
+    /// A certificate or its private key is invalid.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Spans cannot be sent with the settings.
+    /// The OTLP exporter cannot be built from the settings.
     #[error(transparent)]
     Otlp(#[from] OtlpError),
-    /// An upstream's settings are of no use.
+    /// An upstream's settings are invalid.
     #[error(transparent)]
     Upstream(#[from] upstream::BuildError),
     /// A toolset's document cannot be read.
     #[error(transparent)]
     Catalog(#[from] LoadError),
-    /// The model of meaning cannot be had.
+    /// The embedding model cannot be loaded.
     #[error(transparent)]
     Embedding(#[from] embedding::BuildError),
-    /// A representation file is wrong.
+    /// A representation file is invalid.
     #[error(transparent)]
     Representation(#[from] RepresentationError),
-    /// The file of confirmed and forbidden sources of arguments, or that of notations, is wrong.
+    /// The planner's edges file or the notations file is invalid.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A key that tokens are to be sealed with is none.
+    /// The configured key for sealing tokens is invalid.
     #[error(transparent)]
     SealKey(#[from] SealKeyError),
-    /// The executor's settings are of no use.
+    /// The executor's settings are invalid.
     #[error(transparent)]
     Executor(#[from] executor::BuildError),
-    /// A policy file is wrong.
+    /// A policy file is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A template is wrong.
+    /// A template is invalid.
     #[error(transparent)]
     Template(#[from] TemplateError),
 }
 
-/// What the listeners are given.
+/// Components that the listeners and background tasks use.
 pub(super) struct Built {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) store: Arc<Store>,
     pub(super) access: Arc<Access>,
     pub(super) metrics: Arc<Metrics>,
-    /// What was learned from use.
+    /// Lessons and procedures learned from earlier turns.
     pub(super) memories: Memories,
-    /// What replicas share of tools.
+    /// Tool representations that replicas share through the store.
     pub(super) representations: SharedRepresentations,
-    /// Takes it over when it changes.
+    /// Applies the shared representations after a change.
     pub(super) take_over: TakeOver,
-    /// Files are watched while these live.
+    /// File watchers; dropping one stops it.
     pub(super) watchers: Vec<Watcher>,
 }
 
-/// Builds every room.
+/// Builds every module.
 pub(super) async fn build(
     settings: Settings,
     base_dir: &Path,
     downloads: &dyn DownloadWatcher,
 ) -> Result<Built, StartError> {
-    // One provider for every TLS connection; it may have been installed by an earlier start in this process.
+    // One provider serves every TLS connection. An earlier start in this process may have installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
     let metrics = Arc::new(Metrics::new());
-    // The proxy's own first: only so many names get series of their own.
+    // The proxy's own tool is registered first: the number of names with their own series is limited.
     metrics.known_tools([SEARCH_TOOL]);
     metrics.known_upstreams(settings.upstreams.keys().map(String::as_str));
     let store = Arc::new(Store::open(&settings.store, base_dir).await);

@@ -1,4 +1,4 @@
-//! The certificates that the listeners show, and their reload when files change.
+//! TLS certificates of the listeners, and their reload when files change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use callwright_common::watch::{self, Watched, Watcher};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Listener, ResultLabel};
 
-/// TLS of both sides, each where the settings name it.
+/// TLS of both listeners; `None` where the settings configure no TLS.
 pub(super) struct Certificates {
     pub(super) client: Option<Arc<Tls>>,
     pub(super) operator: Option<Arc<Tls>>,
-    /// Files are watched while it lives.
+    /// File watcher; dropping it stops the reloads.
     pub(super) watcher: Watcher,
 }
 
 impl Certificates {
-    /// Reads the files that the settings name, and watches them.
+    /// Loads the files that the settings name, and watches them.
     pub(super) fn load(settings: &Settings, metrics: &Arc<Metrics>) -> Result<Self, TlsError> {
         let client = Tls::load(Listener::Client, settings, metrics.clone())?;
         let operator = Tls::load(Listener::Operator, settings, metrics.clone())?;
@@ -30,12 +30,12 @@ impl Certificates {
         Ok(Self { client, operator, watcher: watch(sides, quiet, metrics.clone()) })
     }
 
-    /// How the client side's URL begins.
+    /// Returns the URL scheme of the client listener.
     pub(super) fn client_scheme(&self) -> &'static str {
         scheme(self.client.is_some())
     }
 
-    /// How the operator side's URL begins.
+    /// Returns the URL scheme of the operator listener.
     pub(super) fn operator_scheme(&self) -> &'static str {
         scheme(self.operator.is_some())
     }
@@ -45,10 +45,10 @@ fn scheme(is_secured: bool) -> &'static str {
     if is_secured { "https" } else { "http" }
 }
 
-/// A side whose files are watched.
+/// A listener whose certificate and key files are watched.
 struct Reloading {
     tls: Arc<Tls>,
-    /// What the last reading gave, good or bad.
+    /// Result of the last read: the digest, or the error.
     seen: Result<[u8; 32], TlsError>,
 }
 
@@ -57,7 +57,7 @@ impl Reloading {
         Self { seen: Ok(tls.digest()), tls: Arc::clone(tls) }
     }
 
-    /// Reads the files together, and shows what they hold where that is good and new.
+    /// Reads certificate and key together, and installs them if they are valid and have changed.
     fn look(&mut self, metrics: &Metrics) {
         let read = self.tls.read();
         let now = read.as_ref().map(|identity| identity.digest()).map_err(TlsError::clone);
@@ -71,7 +71,7 @@ impl Reloading {
                 tracing::info!(expires = %identity.not_after(), "{}: certificate and key reloaded", self.tls.table());
                 self.tls.show(identity);
             }
-            Err(error) => tracing::error!(%error, "certificate and key not reloaded: those before stay in use"),
+            Err(error) => tracing::error!(%error, "certificate and key not reloaded; the previous ones stay in use"),
         }
     }
 }
@@ -87,20 +87,20 @@ fn watch(mut sides: Vec<Reloading>, quiet: Duration, metrics: Arc<Metrics>) -> W
         sides.iter_mut().for_each(|side| side.look(&metrics));
         again.clone()
     });
-    // A certificate that is in use and does not reload is better than no proxy.
+    // A proxy whose certificates do not reload is better than no proxy.
     watcher.inspect_err(|error| tracing::error!(%error, "certificates will not reload")).unwrap_or_default()
 }
 
-/// How it stands with the certificate of a listener.
+/// State of a listener's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateState {
-    /// The table of the configuration.
+    /// Table of the configuration.
     pub table: &'static str,
-    /// When it expires, and why it is not good now where it is not; or why it cannot be used.
+    /// Expiry time, and the reason why the certificate is not valid now, if any; or the error that makes it unusable.
     pub found: Result<(Timestamp, Option<String>), TlsError>,
 }
 
-/// Reads the certificates that the settings name, as a start does, and tells how it stands with them at this time.
+/// Reads the certificates that the settings name, as a start does, and returns their state at `now`.
 pub fn certificates(settings: &Settings, now: Timestamp) -> Vec<CertificateState> {
     let sides = [Listener::Client, Listener::Operator].into_iter();
     let found = sides.filter_map(|side| Some((Tls::table_of(side), Tls::examine(side, settings)?)));

@@ -29,31 +29,32 @@ use callwright_types::representation::SharedRepresentation;
 
 use super::{StartError, edges, further_docs};
 
-/// What turns see of documents, and what keeps it current.
+/// Loaded documents, and the watchers that keep them current.
 pub(super) struct Loaded {
-    /// What turns see.
+    /// The snapshot that turns use.
     pub(super) tooling: Arc<ArcSwap<Tooling>>,
-    /// Files are watched while these live.
+    /// File watchers; dropping one stops it.
     pub(super) watchers: Vec<Watcher>,
-    /// For what replicas share of tools.
+    /// Applies shared representations.
     pub(super) take_over: TakeOver,
 }
 
-/// Lets turns see what replicas share of tools.
+/// Applies the representations that replicas share.
 #[derive(Clone)]
 pub(super) struct TakeOver(Shared);
 
 impl TakeOver {
-    /// Takes over all that is shared now. It may take as long as a reload does.
+    /// Applies all shared representations. This may take as long as a reload.
     pub(super) fn take_over(&self, shared: Vec<SharedRepresentation>) {
         let mut documents = self.0.lock();
         documents.shared = shared;
         documents.reload_representations(&self.0.current);
-        tracing::info!("shared representations taken over");
+        tracing::info!("shared representations applied");
     }
 }
 
-/// Loads the documents of all toolsets, and looks for changes of them where the settings say so. Turns that run keep what they began with.
+/// Loads the documents of all toolsets, and watches them where the settings enable it. Running turns keep the snapshot
+/// with which they began.
 pub(super) async fn load(
     settings: &Settings,
     base_dir: &Path,
@@ -67,7 +68,7 @@ pub(super) async fn load(
     let fetch = fetcher(settings)?;
     let (catalog, errors) = Catalog::load(&settings.toolsets, base_dir, fetch.as_ref())?;
     for error in &errors {
-        tracing::error!(%error, "a document of a folder is left out");
+        tracing::error!(%error, "document in a folder skipped");
     }
     let documents = Documents {
         toolsets: settings.toolsets.clone(),
@@ -100,23 +101,24 @@ pub(super) async fn load(
     Ok(Loaded { tooling: current, watchers, take_over: TakeOver(documents) })
 }
 
-/// Loads the documents of all toolsets, without serving them: what they are, and why some documents of folders are left out.
+/// Loads the documents of all toolsets without serving them. Returns the catalog and the errors of skipped documents in
+/// folders.
 ///
 /// # Errors
-/// As the proxy would not start.
+/// The errors that would prevent the proxy from starting.
 pub fn load_catalog(settings: &Settings, base_dir: &Path) -> Result<(Catalog, Vec<LoadError>), StartError> {
     Ok(Catalog::load(&settings.toolsets, base_dir, fetcher(settings)?.as_ref())?)
 }
 
-/// What gets remote documents where there is no configuration: from public addresses alone.
+/// Returns the fetcher for remote documents where there is no configuration. It accepts public addresses only.
 ///
 /// # Errors
-/// Where the HTTP client cannot be built.
+/// If the HTTP client cannot be built.
 pub fn public_fetcher() -> Result<Box<dyn Fetch>, StartError> {
     Ok(Box::new(DocumentFetcher::build(&executor::Settings::default())?))
 }
 
-/// What gets remote documents, by the executor's settings; nothing does where none are wanted.
+/// Returns the fetcher for remote documents by the executor's settings, or [`Offline`] where no toolset needs one.
 fn fetcher(settings: &Settings) -> Result<Box<dyn Fetch>, executor::BuildError> {
     Ok(if wants_remote(&settings.toolsets) {
         Box::new(DocumentFetcher::build(&settings.executor)?)
@@ -129,37 +131,37 @@ fn wants_remote(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
     toolsets.values().any(|toolset| toolset.allow_remote_refs || toolset.document.contains("://"))
 }
 
-/// What a reload needs to know.
+/// State that a reload needs.
 struct Documents {
     toolsets: BTreeMap<String, ToolsetSettings>,
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
     explain: explain::Settings,
-    /// What passages are to be compared by, besides their words.
+    /// Embedder for semantic search, in addition to keyword search.
     embedder: Option<Arc<dyn Embedder>>,
-    /// What was learned of tools; replaced when its files change.
+    /// Tool representations from files; replaced when the files change.
     representations: Arc<ArcSwap<Representations>>,
-    /// What replicas share of tools: it stands over the files.
+    /// Representations that replicas share. They take precedence over the files.
     shared: Vec<SharedRepresentation>,
-    /// How much of it models are shown.
+    /// Token limit of the descriptions that models see.
     description_tokens: usize,
-    /// What the operator says of sources of arguments.
+    /// Confirmed and forbidden planner edges from the operator's file.
     edges: Arc<Edges>,
     planner: planner::Settings,
-    /// Where reloads, which have threads of their own, have the embedder work.
+    /// Runtime on which reloads run the embedder, because reloads have threads of their own.
     runtime: Handle,
     pipeline: pipeline::Settings,
     metrics: Arc<Metrics>,
-    /// What the files looked like when they were last read, for good or ill.
+    /// Stamps of the files at the last read, whether it succeeded or failed.
     seen: BTreeMap<PathBuf, Option<Stamp>>,
-    /// What the files of further documentation looked like.
+    /// Stamps of the further documentation files.
     seen_docs: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
-/// What tells that a file was replaced or written to: size, time of change in nanoseconds, file number.
+/// File stamp that detects replacement and modification: size, change time in nanoseconds, inode number.
 type Stamp = (u64, i128, u64);
 
-/// Reloads for whatever is the reason, one after the other.
+/// Serialises reloads, whatever triggers them.
 #[derive(Clone)]
 struct Shared {
     documents: Arc<Mutex<Documents>>,
@@ -183,7 +185,7 @@ impl Shared {
             documents.reload_files(&shared.current);
             documents.watched(&shared.current.load().catalog)
         });
-        // Documents that are loaded and do not reload are better than no proxy.
+        // A proxy whose documents do not reload is better than no proxy.
         watcher.inspect_err(|error| tracing::error!(%error, "documents will not reload")).ok()
     }
 
@@ -202,7 +204,7 @@ impl Shared {
             }
             Err(error) => {
                 metrics.representation_reloads.inc(ResultLabel::Failure);
-                tracing::error!(%error, "representations not reloaded: the old ones stay in force");
+                tracing::error!(%error, "representations not reloaded; the previous ones stay in use");
             }
         });
         watcher.inspect_err(|error| tracing::error!(%error, "representations will not reload")).ok()
@@ -214,14 +216,14 @@ impl Shared {
             Ok(edges) => {
                 shared.lock().reload_edges(&shared.current, edges);
                 metrics.edges_reloads.inc(ResultLabel::Success);
-                tracing::info!("confirmed and forbidden sources of arguments reloaded");
+                tracing::info!("planner edges reloaded");
             }
             Err(error) => {
                 metrics.edges_reloads.inc(ResultLabel::Failure);
-                tracing::error!(error, "sources of arguments not reloaded: what was confirmed and forbidden stays");
+                tracing::error!(error, "planner edges not reloaded; the previous ones stay in use");
             }
         });
-        watcher.inspect_err(|error| tracing::error!(%error, "sources of arguments will not reload")).ok()
+        watcher.inspect_err(|error| tracing::error!(%error, "planner edges will not reload")).ok()
     }
 
     fn watch_remote(&self, settings: &catalog::Settings) -> Option<Watcher> {
@@ -237,7 +239,7 @@ impl Shared {
 }
 
 impl Documents {
-    /// Reads the toolsets anew whose files have changed. One that cannot be read stays as it was.
+    /// Reloads the toolsets whose files have changed. A toolset that cannot be read stays unchanged.
     fn reload_files(&mut self, current: &ArcSwap<Tooling>) {
         let now = stamps(&current.load().catalog);
         let is_new = |file: &PathBuf, stamp: &Option<Stamp>| self.seen.get(file) != Some(stamp);
@@ -249,13 +251,13 @@ impl Documents {
         self.seen_docs = docs;
         let before = current.load_full();
         self.reload(current, &Changes::Files(files), Vec::new());
-        // A reload of the catalog reads all documentation anew.
+        // A reload of the catalog also reloads all documentation.
         if new_docs && Arc::ptr_eq(&before, &current.load()) {
             self.reload_docs(current);
         }
     }
 
-    /// Reads the further documentation anew; catalog and offers stay.
+    /// Reloads the further documentation; the catalog and the indexes stay.
     fn reload_docs(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
         let explainer = self.runtime.block_on(self.explainer(&before.catalog));
@@ -263,7 +265,7 @@ impl Documents {
         self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
 
-    /// Looks which remote files have changed, and reads their toolsets anew.
+    /// Finds the remote files that have changed, and reloads their toolsets.
     fn reload_remote(&mut self, current: &ArcSwap<Tooling>) {
         let (remote, errors) = current.load().catalog.remote_changes(&self.toolsets, self.fetch.as_ref());
         self.reload(current, &Changes::Remote(remote), errors);
@@ -288,11 +290,11 @@ impl Documents {
             self.metrics.catalog_reloads.inc(ResultLabel::Failure);
         }
         for error in &errors {
-            tracing::error!(%error, "document not reloaded: what was loaded before stays");
+            tracing::error!(%error, "document not reloaded; the previous version stays in use");
         }
     }
 
-    /// Everything that turns see of a catalog; what is as it was `before` is shared.
+    /// Builds everything that turns use of a catalog. Parts that did not change since `before` are shared.
     async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
         let explainer = self.explainer(&catalog).await;
         let shelf = self.shelf(&catalog, before);
@@ -305,7 +307,7 @@ impl Documents {
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolShelf {
         let (representations, problems) = self.representations.load().under(&self.shared);
         for problem in problems {
-            tracing::warn!(problem, "a shared representation is left out");
+            tracing::warn!(problem, "shared representation skipped");
         }
         let representations = Arc::new(representations);
         tell_of_strangers(catalog, &representations);
@@ -314,7 +316,7 @@ impl Documents {
         ToolShelf::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
 
-    /// The same catalog and documentation with what was learned by now.
+    /// Replaces the representations; catalog and documentation stay.
     fn reload_representations(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
         let _runtime = self.runtime.enter();
@@ -324,7 +326,7 @@ impl Documents {
         current.store(Arc::new(tooling));
     }
 
-    /// The same catalog, by another word of the operator's.
+    /// Replaces the planner edges; the catalog stays.
     fn reload_edges(&mut self, current: &ArcSwap<Tooling>, edges: Arc<Edges>) {
         self.edges = edges;
         let before = current.load_full();
@@ -339,7 +341,7 @@ impl Documents {
         let Some(embedder) = &self.embedder else { return Explainer::with_sections(docs, sections, &self.explain) };
         let (explainer, failed) = Explainer::with_meanings(docs, sections, &self.explain, embedder).await;
         if let Some(error) = failed {
-            tracing::warn!(%error, "documentation is parted and searched by words alone");
+            tracing::warn!(%error, "documentation is divided and searched by keywords only");
         }
         explainer
     }
@@ -360,7 +362,7 @@ impl Documents {
     }
 }
 
-/// Endings of the files that matter in the folders of toolsets and of their documentation.
+/// File name extensions that are watched in the folders of toolsets and of their documentation.
 static WATCHED_ENDINGS: LazyLock<Vec<&str>> =
     LazyLock::new(|| DOCUMENT_ENDINGS.into_iter().chain(explain::DOCUMENTATION_ENDINGS).collect());
 
@@ -368,14 +370,14 @@ fn stamps(catalog: &Catalog) -> BTreeMap<PathBuf, Option<Stamp>> {
     catalog.files().map(|file| (file.to_owned(), stamp(file))).collect()
 }
 
-/// `None`: there is no such file now.
+/// Returns `None` if the file does not exist.
 fn stamp(file: &Path) -> Option<Stamp> {
     const NANOSECONDS: i128 = 1_000_000_000;
     let found = fs::metadata(file).ok()?;
     Some((found.len(), i128::from(found.ctime()) * NANOSECONDS + i128::from(found.ctime_nsec()), found.ino()))
 }
 
-/// Says what became of each document, in the log and the metrics.
+/// Reports the load result of each document in the log and the metrics.
 fn tell(catalog: &Catalog, metrics: &Metrics) {
     metrics.catalog(catalog.toolsets().map(|toolset| {
         let report = &toolset.report;
@@ -399,7 +401,7 @@ fn tell(catalog: &Catalog, metrics: &Metrics) {
     }
 }
 
-/// Says what was learned of tools that there are not.
+/// Logs representations of tools that do not exist.
 fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
     let toolsets: Vec<&str> = catalog.toolsets().map(|toolset| toolset.name.as_str()).collect();
     let tools_of = |name: &str| {
@@ -411,17 +413,17 @@ fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
     }
 }
 
-/// Says which tools the operator's file names that there are not.
+/// Logs the tools of the operator's edges file that do not exist.
 fn tell_of_unknown_tools(producers: &ProducerShelf) {
     for name in producers.strangers() {
         tracing::warn!(
             tool = name,
-            "`planner.edges` names a tool that no toolset has; what is said of it holds for a client's tool of that name alone"
+            "`planner.edges` names a tool that no toolset has; the entry applies only to a client's tool of that name"
         );
     }
 }
 
-/// What the documents say about each operation, for the explainer.
+/// Returns the documentation texts of each operation, for the explainer.
 fn documentation(catalog: &Catalog) -> Vec<OperationDocs> {
     let of_toolset = |toolset: &Arc<Toolset>| {
         let toolset = toolset.clone();

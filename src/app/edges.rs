@@ -1,4 +1,4 @@
-//! What the operator confirms and forbids as a source of arguments, and its reload when the file changes.
+//! The planner's edges file (confirmed and forbidden sources of arguments), and its reload when it changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_f
 use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::producers::Edges;
 
-/// Reads the file; without one nothing is confirmed or forbidden.
+/// Reads the file. Without one, nothing is confirmed or forbidden.
 pub(super) fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Edges>, FileError> {
     file(settings, base_dir).map_or_else(|| Ok(Arc::default()), |file| Edges::of_file(&file).map(Arc::new))
 }
 
-/// Reads the file again when it changes, and tells `on_result` of every reading that gave something else than the one before.
+/// Reads the file again when it changes, and calls `on_result` with every result that differs from the previous one.
 pub(super) fn watch(
     settings: &Settings,
     base_dir: &Path,

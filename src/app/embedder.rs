@@ -1,4 +1,4 @@
-//! The model of meaning.
+//! Loading of the embedding model.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use callwright_store::Store;
 
 use super::StartError;
 
-/// Loads the model that the settings ask for. Where the machine has no ONNX Runtime, or the hub gives no model, the proxy goes on with the
-/// built-in one and says so: what is configured is right.
+/// Loads the configured embedding model. Falls back to the built-in model, with a warning, where the machine has no
+/// ONNX Runtime or the hub does not serve the model: the configuration itself is valid.
 pub(super) async fn load(
     settings: &Settings,
     base_dir: &Path,
@@ -19,23 +19,19 @@ pub(super) async fn load(
     match embedding::build(settings, base_dir, store, downloads).await {
         Ok(embedder) => {
             if let Some(embedder) = &embedder {
-                tracing::info!(
-                    model = embedder.id(),
-                    dimensions = embedder.dimensions(),
-                    "the model of meaning is ready"
-                );
+                tracing::info!(model = embedder.id(), dimensions = embedder.dimensions(), "embedding model loaded");
             }
             Ok(embedder)
         }
         Err(error) if error.is_of_the_machine() => {
-            tracing::warn!(%error, "going on with the built-in model of meaning");
+            tracing::warn!(%error, "falling back to the built-in embedding model");
             Ok(Some(embedding::built_in(settings)?))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// For whoever looks on nobody's behalf.
+/// Download watcher that shows nothing.
 pub(super) struct Unwatched;
 
 impl DownloadWatcher for Unwatched {

@@ -1,4 +1,4 @@
-//! When what the store has is looked at again.
+//! Waiting for the next change of the store.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use callwright_store::{Revisions, StoreError};
 /// Pause after the store could not be read or written.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Waits until another look is worth it: something changed or, where the last look failed, a while has passed. `false`: there is none, because the
-/// process ends or there is no store.
+/// Waits until the store is worth reading again: after a change or, if the last read failed, after a pause. Returns
+/// `false` if the process ends or there is no store.
 pub(super) async fn is_due<T: Sync>(
     looked: &Result<T, StoreError>,
     changes: &mut watch::Receiver<Revisions>,

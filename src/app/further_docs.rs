@@ -1,4 +1,4 @@
-//! Documentation besides the OpenAPI documents: reading it, and which operations it belongs to.
+//! Documentation besides the OpenAPI documents: reads it and assigns it to operations.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use callwright_knowledge::explain::{self, DocumentFiles, OperationNames, Section, Ties};
 use callwright_openapi::{Catalog, DocsSettings, Toolset, ToolsetSettings};
 
-/// The sections of the further documentation of every toolset, each with the toolset's name. What cannot be read is told in the log.
+/// Returns the sections of every toolset's further documentation, each with the toolset's name. Unreadable files are
+/// logged.
 pub(super) fn sections(
     catalog: &Catalog,
     settings: &BTreeMap<String, ToolsetSettings>,
@@ -18,7 +19,7 @@ pub(super) fn sections(
         for docs in &toolset_settings.docs {
             let found = explain::documents(&[base_dir.join(&docs.path)], explain);
             for error in &found.errors {
-                tracing::error!(toolset = entry, %error, "documentation is left out");
+                tracing::error!(toolset = entry, %error, "documentation skipped");
             }
             tracing::info!(toolset = entry, path = docs.path, sections = found.sections.len(), "documentation loaded");
             for toolset in catalog.toolsets().filter(|toolset| toolset.entry == *entry) {
@@ -43,7 +44,7 @@ fn tie(sections: &mut [Section], docs: &DocsSettings, toolset: &Toolset) {
     ties.tie(sections, &names.collect::<Vec<_>>());
 }
 
-/// Where the further documentation is, and where more of it may come.
+/// Returns the files of the further documentation, and the folders where files may be added.
 pub(super) fn files(settings: &BTreeMap<String, ToolsetSettings>, base_dir: &Path) -> DocumentFiles {
     let paths: Vec<PathBuf> =
         settings.values().flat_map(|toolset| &toolset.docs).map(|docs| base_dir.join(&docs.path)).collect();

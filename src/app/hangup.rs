@@ -1,4 +1,4 @@
-//! SIGHUP: whatever can be read again while the proxy runs is read again. It ends no turn, and never the process.
+//! SIGHUP: reloads everything that can be reloaded at run time. It ends no turn and never the process.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -6,18 +6,18 @@ use super::{App, asked_to_end};
 use crate::config::{ConfigError, Loaded, Settings, changed_keys};
 use callwright_telemetry::labels::ResultLabel;
 
-/// SIGHUP, caught from the moment on at which this is made: it does not end the process any more.
+/// Handler of SIGHUP. From its creation on, SIGHUP no longer ends the process.
 #[derive(Debug)]
 pub struct Hangups(Option<Signal>);
 
 impl Hangups {
-    /// Catches SIGHUP.
+    /// Installs the handler.
     pub fn catch() -> Self {
         let caught = signal(SignalKind::hangup());
         Self(caught.inspect_err(|error| tracing::error!(%error, "cannot listen for SIGHUP")).ok())
     }
 
-    /// Waits for the next one; for ever where it cannot be caught.
+    /// Waits for the next SIGHUP; for ever if the handler could not be installed.
     async fn next(&mut self) {
         let received = match &mut self.0 {
             Some(signal) => signal.recv().await,
@@ -30,8 +30,8 @@ impl Hangups {
 }
 
 impl App {
-    /// Reloads at each SIGHUP until a signal asks the process to end; returns that signal's name. `running` are the settings that the proxy runs
-    /// with, and `load` reads them from where they came from.
+    /// Reloads at each SIGHUP until SIGTERM or SIGINT; returns that signal's name. `running` are the settings in use,
+    /// and `load` reads them again from their source.
     pub async fn run(
         &self,
         mut hangups: Hangups,
@@ -47,23 +47,21 @@ impl App {
         }
     }
 
-    /// Has every watched file read again, and reports which changed keys of the configuration need a restart.
+    /// Triggers every file watcher, and reports the changed configuration keys that need a restart.
     fn reload(&self, running: &Settings, read: Result<Loaded, ConfigError>) {
-        tracing::info!(
-            "SIGHUP: documents, policies, templates, notations, representations and certificates are read again"
-        );
+        tracing::info!("SIGHUP: reloading documents, policies, templates, notations, representations and certificates");
         self.watchers.iter().for_each(callwright_common::watch::Watcher::wake);
         match read {
             Ok(loaded) => {
                 self.metrics.config_reloads.inc(ResultLabel::Success);
                 let keys = changed_keys(running, &loaded.settings);
                 if !keys.is_empty() {
-                    tracing::warn!(keys = keys.join(", "), "keys of the configuration changed that need a restart");
+                    tracing::warn!(keys = keys.join(", "), "changed configuration keys need a restart");
                 }
             }
             Err(error) => {
                 self.metrics.config_reloads.inc(ResultLabel::Failure);
-                tracing::error!(%error, "the configuration has a mistake: a restart would fail; the proxy goes on as it is");
+                tracing::error!(%error, "the configuration is invalid and a restart would fail; the running settings stay in use");
             }
         }
     }

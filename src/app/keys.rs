@@ -1,4 +1,4 @@
-//! Virtual keys, kept as the store has them, and what they use, told to it.
+//! Virtual keys: follows their state in the store, and reports their usage to it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::keys::Access;
 use callwright_store::{Store, StoreError};
 use callwright_telemetry::Metrics;
 
-/// Knows the keys of the store. Where it cannot be read now, nobody comes in until it can.
+/// Loads the keys from the store. While the store cannot be read, all clients are refused.
 pub(super) async fn load(settings: &Settings, store: &Arc<Store>, metrics: &Metrics) -> Arc<Access> {
     let access = Arc::new(Access::new(&settings.keys, &settings.prices, Arc::clone(store)));
     metrics.known_groups(settings.keys.groups.keys().map(String::as_str));
@@ -21,13 +21,15 @@ pub(super) async fn load(settings: &Settings, store: &Arc<Store>, metrics: &Metr
         };
         match loaded.await {
             Ok(()) => know_groups(&access, metrics),
-            Err(error) => tracing::warn!(%error, "keys cannot be read yet; clients are refused until they can"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot read the keys from the store; clients are refused until it can be read");
+            }
         }
     }
     access
 }
 
-/// Follows the store, and tells it what was used, until `ending` is cancelled.
+/// Follows the keys in the store and reports usage, until `ending` is cancelled.
 pub(super) fn start(access: &Arc<Access>, store: Arc<Store>, metrics: Arc<Metrics>, ending: CancellationToken) {
     if !access.is_required() {
         return;
@@ -39,7 +41,7 @@ pub(super) fn start(access: &Arc<Access>, store: Arc<Store>, metrics: Arc<Metric
 async fn follow(access: Arc<Access>, store: Arc<Store>, metrics: Arc<Metrics>, ending: CancellationToken) {
     let mut changes = store.changes();
     loop {
-        // They may have changed between loading and here, so the first look comes before the first wait.
+        // Keys may have changed since loading, so the first refresh comes before the first wait.
         let result = access.refresh().await;
         if result == Ok(true) {
             know_groups(&access, &metrics);
@@ -60,9 +62,9 @@ async fn exchange(access: Arc<Access>, ending: CancellationToken) {
         match access.exchange().await {
             Ok(()) => works = true,
             Err(StoreError::Off) => return,
-            // It is told when the store takes it again; once is enough for the log.
+            // The failure is logged once. Usage is reported when the store accepts writes again.
             Err(error) if std::mem::replace(&mut works, false) => {
-                tracing::warn!(%error, "what keys use cannot be told to the store; limits hold by what this process knows");
+                tracing::warn!(%error, "cannot report key usage to the store; limits apply to the usage known to this process");
             }
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! What was learned from use: kept as the store has it, and learned further.
+//! Experience memory: follows the lessons and procedures in the store, and runs the learning jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,13 @@ use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Label;
 use callwright_upstream::{Patience, TextModel, Upstreams};
 
-/// Longest pause after the store could not be read or written, or a model did not answer: it is doubled each time.
+/// Longest pause after the store could not be read or written, or a model did not answer. The pause doubles with each
+/// failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What was learned, and who keeps it current.
+/// Learned lessons and procedures, and the tasks that keep them current.
 pub(super) struct Memories {
-    /// What turns see.
+    /// The snapshot that turns use.
     pub(super) memory: Arc<ArcSwap<Memory>>,
     keeper: Arc<Keeper>,
     learner: Option<Worker<Learner>>,
@@ -33,7 +34,7 @@ pub(super) struct Memories {
 }
 
 impl Memories {
-    /// Loads what the store has. Where it cannot be read now, turns go on without until it can.
+    /// Loads lessons and procedures from the store. While the store cannot be read, turns run without them.
     pub(super) async fn load(
         settings: &Settings,
         store: &Arc<Store>,
@@ -47,7 +48,7 @@ impl Memories {
         let known = match keeper.refresh().await {
             Ok(known) => known,
             Err(error) => {
-                tracing::warn!(%error, "what was learned cannot be read yet; turns go on without");
+                tracing::warn!(%error, "cannot read lessons and procedures from the store; turns run without them until it can be read");
                 keeper.known().await
             }
         };
@@ -58,7 +59,7 @@ impl Memories {
         memories
     }
 
-    /// Keeps it current and learns, until `ending` is cancelled.
+    /// Keeps the memory current and runs the learning jobs, until `ending` is cancelled.
     pub(super) fn start(mut self, ending: CancellationToken) {
         if let Some(learner) = self.learner.take() {
             tokio::spawn(work(learner, Arc::clone(&self.store), ending.clone()));
@@ -72,7 +73,7 @@ impl Memories {
     async fn keep(self, ending: CancellationToken) {
         let mut changes = self.store.changes();
         loop {
-            // It may have changed between loading and here, so the first look comes before the first wait.
+            // The store may have changed since loading, so the first refresh comes before the first wait.
             let result = self.keeper.refresh().await;
             if let Ok(known) = &result {
                 self.memory.store(Arc::new(seen(known, self.embedder.as_ref())));
@@ -95,7 +96,7 @@ fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> Memory {
     Memory { notebook: Arc::clone(&known.notebook), library: Arc::clone(&known.library), embedder: embedder.cloned() }
 }
 
-/// The jobs that this process does.
+/// Builds the learning jobs that this process runs.
 fn jobs(
     settings: &Settings,
     store: &Arc<Store>,
@@ -124,7 +125,7 @@ fn jobs(
     (Some(Worker::new(learner, store.clone(), learning, metrics.clone())), wordsmith)
 }
 
-/// Does a job whenever there is something new, until `ending` is cancelled.
+/// Runs a job whenever there is new work, until `ending` is cancelled.
 async fn work<J: Job>(worker: Worker<J>, store: Arc<Store>, ending: CancellationToken) {
     let (mut changes, mut after_failure) = (store.changes(), PAUSE_AFTER_FAILURE);
     loop {
@@ -136,7 +137,7 @@ async fn work<J: Job>(worker: Worker<J>, store: Arc<Store>, ending: Cancellation
                 Ok(Ran::Idle) => return changes.changed().await.is_ok(),
                 Ok(Ran::Elsewhere) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
                 Err(error) => {
-                    tracing::debug!(%error, job = J::KIND.label(), "nothing can be learned now");
+                    tracing::debug!(%error, job = J::KIND.label(), "learning job failed; it will be retried");
                     tokio::time::sleep(after_failure).await;
                     after_failure = (after_failure * 2).min(LONGEST_PAUSE);
                 }

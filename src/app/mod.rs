@@ -1,7 +1,8 @@
-//! The composition root: builds every room from the settings, reloads documents, policies, templates and certificates, shuts down in order.
+//! Composition root: builds every module from the settings, reloads documents, policies, templates and certificates,
+//! and shuts down in order.
 //!
-//! Owns the order of construction and of shutdown. The only place that knows everything, so it must not be known by
-//! any room but `cli`.
+//! Owns the order of construction and of shutdown. Depends on every other module. Must not be used by any module but
+//! `cli`.
 
 mod build;
 mod certificates;
@@ -46,10 +47,10 @@ pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
 pub use shutdown::asked_to_end;
 
-/// Sends logs to standard error, as the settings say; once in a process.
+/// Starts logging to standard error by the settings. Call it once per process.
 ///
 /// # Errors
-/// When the filter cannot be read, or logs go somewhere already.
+/// If the filter cannot be parsed, or logging has been started already.
 pub fn start_logs(settings: &Settings) -> Result<(), LogError> {
     telemetry::init_logs(&settings.telemetry)
 }
@@ -69,23 +70,23 @@ pub struct App {
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
     metrics: Arc<Metrics>,
-    /// Documents, policies, templates and certificates are watched while these live.
+    /// Watchers of documents, policies, templates and certificates; dropping one stops it.
     watchers: Vec<Watcher>,
 }
 
 impl App {
-    /// Builds everything and opens both listeners. Relative paths in the settings are relative to `base_dir`.
+    /// Builds all modules and opens both listeners. Relative paths in the settings are relative to `base_dir`.
     ///
     /// # Errors
-    /// When a listener cannot be had, or something that the settings name cannot be read.
+    /// If a listener cannot be opened, or a file that the settings name cannot be read.
     pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
         Self::start_watched(settings, base_dir, &embedder::Unwatched).await
     }
 
-    /// As [`App::start`], and shows how the download of a model goes on, which may take minutes.
+    /// Starts as [`App::start`] does, and reports the progress of a model download, which may take minutes.
     ///
     /// # Errors
-    /// As [`App::start`].
+    /// The errors of [`App::start`].
     pub async fn start_watched(
         settings: Settings,
         base_dir: &Path,
@@ -141,7 +142,7 @@ impl App {
         keys::start(&built.access, built.store.clone(), built.metrics.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.take_over);
-        tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models pass unguarded");
+        tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions and models are passed through unguarded");
         Ok(Self {
             client_url,
             operator_url,
@@ -169,14 +170,14 @@ impl App {
         &self.operator_url
     }
 
-    /// Ends the proxy in order: no new connections, running turns finish without waiting for people, traces are written, then the operator side
-    /// closes. What is not done within the grace time is given up.
+    /// Shuts down in order: refuses new connections, finishes running turns without waiting for approvals, writes
+    /// traces, and closes the operator listener. Work that exceeds the grace time is abandoned.
     pub async fn stop(self) {
         self.draining.store(true, Ordering::Relaxed);
         self.client_ending.cancel();
         self.pipeline.approvals().end_waiting();
         let finished = async {
-            // A connection that a client keeps open without using it must not hold the end up.
+            // A connection that a client keeps open without using it must not delay the shutdown.
             let _ = self.client_task.await;
             self.pipeline.drain().await;
         };
@@ -196,7 +197,7 @@ impl App {
     }
 }
 
-/// Time to write queued traces at the end; orchestrators kill some seconds after the grace time.
+/// Time limit for writing queued traces at shutdown; orchestrators kill the process some seconds after the grace time.
 const FLUSH_TIME: Duration = Duration::from_secs(5);
-/// Time for a scrape that is under way at the end.
+/// Time limit for a scrape in flight at shutdown.
 const OPERATOR_GRACE: Duration = Duration::from_secs(1);

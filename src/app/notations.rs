@@ -1,4 +1,4 @@
-//! The notations that rescue reads, and their reload when the operator's file changes.
+//! Notations that call rescue recognises, and their reload when the operator's file changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +8,11 @@ use arc_swap::ArcSwap;
 use callwright_common::watch::{FileError, Trigger, Watcher, reload_file};
 use callwright_judge::repair::{self, Notations};
 
-/// The table that turns read, and the watcher of the operator's file.
+/// The table that turns use, and the watcher of the operator's file.
 pub(super) type Loaded = (Arc<ArcSwap<Notations>>, Option<Watcher>);
 
-/// Reads the table, and watches the operator's file where the settings name one. A file with a mistake never replaces a good table.
+/// Loads the table, and watches the operator's file where the settings name one. An invalid file never replaces a valid
+/// table.
 pub(super) fn load(settings: &repair::Settings, base_dir: &Path) -> Result<Loaded, FileError> {
     let table = Notations::load(settings, base_dir)?;
     let current = Arc::new(ArcSwap::new(table.clone()));
@@ -24,9 +25,9 @@ pub(super) fn load(settings: &repair::Settings, base_dir: &Path) -> Result<Loade
                 shared.store(table);
                 tracing::info!("notations reloaded");
             }
-            Err(error) => tracing::error!(error, "notations not reloaded: the old ones stay in use"),
+            Err(error) => tracing::error!(error, "notations not reloaded; the previous ones stay in use"),
         });
-    // A table that is in use and does not reload is better than no proxy.
+    // A proxy whose notations do not reload is better than no proxy.
     let watcher = watcher.inspect_err(|error| tracing::error!(%error, "notations will not reload")).ok();
     Ok((current, watcher))
 }

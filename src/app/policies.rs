@@ -12,7 +12,7 @@ use callwright_policy::{self as policy, PolicyBook, PolicyError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::ResultLabel;
 
-/// Reads the policies, and watches their folder where the settings say so.
+/// Loads the policies, and watches their folder where the settings enable it.
 pub(super) fn load(
     settings: &policy::Settings,
     aliases: &BTreeMap<String, AliasSettings>,
@@ -28,10 +28,10 @@ pub(super) fn load(
         metrics.policy_reloads.inc(if result.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
         match result {
             Ok(()) => tracing::info!("policies reloaded"),
-            Err(error) => tracing::error!(%error, "policies not reloaded: the old ones stay in force"),
+            Err(error) => tracing::error!(%error, "policies not reloaded; the previous ones stay in force"),
         }
     });
-    // Rules that are in force and do not reload are better than no proxy.
+    // A proxy whose policies do not reload is better than no proxy.
     let watcher = watcher.inspect_err(|error| tracing::error!(%error, "policies will not reload")).ok();
     Ok((current, watcher))
 }

@@ -1,4 +1,4 @@
-//! The representations that the store has, kept current.
+//! Shared representations: follows their state in the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,35 +10,37 @@ use super::following::is_due;
 use callwright_store::{Memory, Revision, Store, StoreError};
 use callwright_types::representation::SharedRepresentation;
 
-/// Representations that are read from the store at a time.
+/// Number of representations read from the store per page.
 const PAGE: u32 = 500;
 
-/// What replicas share of tools, as this process knows it.
+/// Tool representations that replicas share, as known to this process.
 pub(super) struct SharedRepresentations {
     store: Arc<Store>,
     known: BTreeMap<String, SharedRepresentation>,
     upto: Revision,
-    /// Has anything changed that was not taken over yet?
+    /// Whether there are changes that have not been applied yet.
     is_other: bool,
 }
 
 impl SharedRepresentations {
-    /// What the store has. Where it cannot be read now, turns go on without until it can.
+    /// Loads the representations from the store. While the store cannot be read, turns run without them.
     pub(super) async fn load(store: Arc<Store>) -> Self {
         let mut shared = Self { store, known: BTreeMap::new(), upto: 0, is_other: false };
         match shared.refresh().await {
             Ok(_) | Err(StoreError::Off) => {}
-            Err(error) => tracing::warn!(%error, "shared representations cannot be read yet; those of files hold"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot read shared representations from the store; those of files apply until it can be read");
+            }
         }
         shared
     }
 
-    /// All of them, in the order of their ids.
+    /// Returns all of them, ordered by id.
     pub(super) fn all(&self) -> Vec<SharedRepresentation> {
         self.known.values().cloned().collect()
     }
 
-    /// Takes over what changed since the last look; says whether anything did.
+    /// Reads the changes since the last refresh; returns whether there are any.
     async fn refresh(&mut self) -> Result<bool, StoreError> {
         loop {
             let changes = Memory::<SharedRepresentation>::changed(&*self.store, self.upto, PAGE).await?;
@@ -54,8 +56,8 @@ impl SharedRepresentations {
         }
     }
 
-    /// Keeps them current until `ending` is cancelled; `take_over` is given all of them when any has changed, on a thread
-    /// that may wait.
+    /// Keeps them current until `ending` is cancelled. After each change, `take_over` receives all of them, on a
+    /// blocking thread.
     pub(super) fn start(mut self, ending: CancellationToken, take_over: TakeOver) {
         tokio::spawn(async move {
             let mut changes = self.store.changes();
@@ -63,7 +65,7 @@ impl SharedRepresentations {
                 let result = self.refresh().await;
                 if result == Ok(true) {
                     let (all, take_over) = (self.all(), take_over.clone());
-                    // Whoever panics there has told so, and the next change is taken over all the same.
+                    // The panic hook has logged a panic of that thread; the next change is applied anyway.
                     let _ = tokio::task::spawn_blocking(move || take_over.take_over(all)).await;
                 }
                 if !is_due(&result, &mut changes, &ending).await {

@@ -1,4 +1,4 @@
-//! The signals that ask the process to end, and those that throw the kill switch.
+//! Signals that end the process, and those that throw the kill switch.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
 
-/// Waits for SIGTERM or SIGINT; gives the signal's name. Where signals cannot be had, it waits for ever.
+/// Waits for SIGTERM or SIGINT, and returns the signal's name. Waits for ever if no signal handler can be installed.
 pub async fn asked_to_end() -> &'static str {
     let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
@@ -20,10 +20,10 @@ pub async fn asked_to_end() -> &'static str {
     }
 }
 
-/// Has SIGUSR1 turn all turns off and SIGUSR2 turn them on again, until `ending` is cancelled.
+/// Turns the proxy off at SIGUSR1 and on again at SIGUSR2, until `ending` is cancelled.
 pub(super) fn switch_by_signal(pipeline: Arc<Pipeline>, ending: CancellationToken) {
     let (Ok(mut off), Ok(mut on)) = (signal(SignalKind::user_defined1()), signal(SignalKind::user_defined2())) else {
-        tracing::error!("cannot listen for SIGUSR1 and SIGUSR2; throw the kill switch by POST /admin/switch");
+        tracing::error!("cannot listen for SIGUSR1 and SIGUSR2; use POST /admin/switch as kill switch");
         return;
     };
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The upstream whose model a verb asks.
+//! Selection of the upstream and model that a subcommand queries.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -9,22 +9,23 @@ use clap::Args;
 use crate::config::{self, process_environment};
 use callwright_upstream::{Upstream, Upstreams};
 
-/// Which model is asked, and where.
+/// Arguments that select the model and its upstream.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// The model, as its provider calls it.
+    /// Model name as the provider spells it.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
-    /// Configuration file with the model's upstream, and the store where one is used. Without it, as `serve` finds it; without any, OPENAI_BASE_URL and OPENAI_API_KEY hold.
+    /// Configuration file with the model's upstream and, where one is used, the store. Default: as `serve` finds it;
+    /// without a file, OPENAI_BASE_URL and OPENAI_API_KEY apply.
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Upstream of the configuration that is asked. Without it: the default one.
+    /// Upstream of the configuration to query. Default: the default upstream.
     #[arg(long, value_name = "NAME")]
     upstream: Option<String>,
 }
 
 impl ModelArguments {
-    /// The upstream that is named, or the default one.
+    /// Returns the named upstream, or the default one.
     pub(super) fn upstream(&self) -> Result<Arc<Upstream>, Box<dyn Error + Send + Sync>> {
         let request = config::Request { file: self.config.clone(), ..config::Request::default() };
         let settings = config::load(&request, &process_environment)?.settings;
@@ -33,10 +34,7 @@ impl ModelArguments {
             None => upstreams.default_upstream(),
             Some(name) => upstreams.get(name).ok_or_else(|| {
                 let known: Vec<&str> = upstreams.iter().map(|upstream| upstream.name()).collect();
-                format!(
-                    "--upstream: there is no upstream `{name}` in the configuration; there are {}",
-                    known.join(", ")
-                )
+                format!("--upstream: the configuration has no upstream `{name}`; known upstreams: {}", known.join(", "))
             })?,
         };
         Ok(Arc::clone(upstream))

@@ -1,4 +1,4 @@
-//! `callwright completions`: what a shell completes.
+//! `callwright completions`: prints shell completion scripts.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::errors::VerbResult;
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The shell that the script is for.
+    /// Shell to print the script for.
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -18,7 +18,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let mut command = super::Arguments::command();
     let name = command.get_name().to_owned();
-    // Into memory first: what is generated does not know that a pipe may be closed.
+    // Generates into memory first, because the generator panics on a closed pipe.
     let mut script = Vec::new();
     generate(arguments.shell, &mut command, name, &mut script);
     std::io::stdout().write_all(&script)?;

@@ -1,4 +1,4 @@
-//! `callwright config`: looks at the configuration without serving.
+//! `callwright config`: inspects the configuration without serving.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,9 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Read the configuration, its policies, templates, notations and OpenAPI documents as `serve` would, and say whether they are valid.
+    /// Validate the configuration and its policies, templates, notations and OpenAPI documents as `serve` would.
     Check {
-        /// The file; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+        /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
@@ -58,12 +58,12 @@ fn check(file: Option<PathBuf>) -> VerbResult {
     Ok(())
 }
 
-/// What an operator may want to know although it is no mistake of the configuration.
+/// Prints facts about a toolset that are useful to an operator but are not errors.
 fn print_toolset(toolset: &Toolset) {
     let Report { operations_loaded, operations_skipped, .. } = &toolset.report;
     let skipped = operations_skipped.len();
     anstream::println!("toolset `{}`: {operations_loaded} operations, {skipped} skipped", toolset.name);
     if skipped > 0 {
-        anstream::println!("  `callwright check {}` says why", toolset.report.file);
+        anstream::println!("  `callwright check {}` reports why", toolset.report.file);
     }
 }

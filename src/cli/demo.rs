@@ -1,4 +1,4 @@
-//! `callwright demo`: the proxy between a scripted model and three sample APIs, without a key, a network or a file.
+//! `callwright demo`: runs the proxy between a scripted model and three sample APIs, without key, network or files.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use callwright_demo as demo;
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Keep everything running, for a client to try, until SIGTERM or SIGINT.
+    /// Keep everything running until SIGTERM or SIGINT, for use with a client.
     #[arg(long)]
     serve: bool,
 }
@@ -35,9 +35,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
         }
         app.stop().await;
         match played.iter().find(|played| !played.as_promised) {
-            Some(failed) => {
-                Err(format!("the conversation `{}` did not show what it is here to show", failed.title).into())
-            }
+            Some(failed) => Err(format!("the conversation `{}` did not have the expected result", failed.title).into()),
             None => Ok(()),
         }
     })

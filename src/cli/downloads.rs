@@ -1,4 +1,4 @@
-//! A bar on the terminal while a model is fetched.
+//! Progress bar for model downloads.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use callwright_search::embedding::DownloadWatcher;
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {elapsed}";
 
-/// Shows downloads on standard error, where that is a terminal; elsewhere the log tells of them.
+/// Shows downloads on standard error if it is a terminal; otherwise only the log reports them.
 #[derive(Debug, Default)]
 pub(super) struct Downloads {
     bar: Mutex<Option<ProgressBar>>,

@@ -1,4 +1,4 @@
-//! `--embedding-model`, for the verbs that can use vectors.
+//! `--embedding-model`, for subcommands that can use embedding vectors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use clap::Args;
 use crate::config;
 use callwright_search::embedding::{BuildError, Embedder, built_in, open_folder};
 
-/// Where vectors come from.
+/// Source of embedding vectors.
 #[derive(Debug, Args)]
 pub(super) struct EmbeddingArguments {
-    /// Folder with a local ONNX model (model.onnx, tokenizer.json, ...), to compare texts by their meaning as well; run by the ONNX Runtime
-    /// that ORT_DYLIB_PATH names, or that is installed.
+    /// Folder with a local ONNX embedding model (model.onnx, tokenizer.json, ...) for semantic comparison. It needs the
+    /// ONNX Runtime that ORT_DYLIB_PATH names, or an installed one.
     #[arg(long, value_name = "DIR")]
     embedding_model: Option<PathBuf>,
 }
 
 impl EmbeddingArguments {
-    /// Loads the model that is named, if one is.
+    /// Loads the model, if one is named.
     pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
         let onnx_runtime = config::onnx_runtime_path(&config::process_environment);
         self.embedding_model.as_deref().map(|folder| open_folder(folder, &onnx_runtime)).transpose()
     }
 }
 
-/// Where vectors come from, for verbs that compare by meaning unless they are told not to.
+/// Source of embedding vectors, for subcommands that use them by default.
 #[derive(Debug, Args)]
 pub(super) struct VectorArguments {
     #[command(flatten)]
     model: EmbeddingArguments,
-    /// Compare words alone. Without this and without --embedding-model, texts are compared by the built-in vectors too.
+    /// Compare keywords only. Default without this and --embedding-model: the built-in vectors are used, too.
     #[arg(long, conflicts_with = "embedding_model")]
     words_only: bool,
 }
 
 impl VectorArguments {
-    /// Loads the model that is named, or the one that comes with the program.
+    /// Loads the named model, or the built-in one.
     pub(super) fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
         if self.words_only {
             return Ok(None);

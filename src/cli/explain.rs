@@ -1,4 +1,4 @@
-//! `callwright explain`: recorded failures of APIs, with the sentences of the documentation that explain them.
+//! `callwright explain`: explains recorded API failures with sentences of the documentation.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,34 +17,34 @@ use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
-    /// The folder of documentation: the stem of a file's name is what a line's `api` names.
+    /// Documentation folder. The file stem is the name that a line's `api` refers to.
     #[arg(long, value_name = "DIR")]
     docs: PathBuf,
     /// JSON Lines {"id","api","operation"?,"status"?,"body"}: the failures. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     failures: PathBuf,
-    /// Where the passages go, one line for each failure, in the same order. `-` is standard output.
+    /// Output file of the passages, one line per failure in input order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     explanations: PathBuf,
     #[command(flatten)]
     embedding: EmbeddingArguments,
-    /// Write beside the passages where each of them stands and how sure it is: `sources` and `scores`.
+    /// Also write the location (`sources`) and the confidence (`scores`) of each passage.
     #[arg(long)]
     details: bool,
-    /// Threads that search; without it, one for each core.
+    /// Number of search threads. Default: one per core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
 
-/// What `--help` says about the lines.
+/// Help text about the line formats.
 const LINES: &str = "\
-Lines of --in: {\"id\", \"api\": a file of --docs without its ending, \"operation\": what was called, \"status\": the HTTP status, \
-\"body\": what the API answered, as JSON or as a string}. `operation` and `status` may be absent; \"arguments\" may say what the \
-operation was called with. Other members are ignored.
-Lines of --out: {\"id\", \"passages\": [the sentences that explain it, best first; none where nothing is sure enough]}.
+Lines of --in: {\"id\", \"api\": a file of --docs without its extension, \"operation\": the called operation, \"status\": the HTTP status, \
+\"body\": the API's answer, as JSON or as a string}. `operation` and `status` may be absent; \"arguments\" may hold the \
+arguments of the call. Other members are ignored.
+Lines of --out: {\"id\", \"passages\": [the sentences that explain it, best first; empty if none is certain enough]}.
 
-Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
-Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
+Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
+Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { docs, failures, explanations, embedding, details, jobs } = arguments;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
 
 fn print(summary: &ExplainSummary, took: Duration) {
     let ExplainSummary { apis, indexed, records, explained, passages, characters, .. } = summary;
-    anstream::eprintln!("{indexed} passages of {apis} APIs are documented");
+    anstream::eprintln!("{indexed} passages of {apis} APIs indexed");
     let mean = characters / passages.max(&1);
     anstream::eprintln!(
         "{records} failures in {:.1} s: {explained} explained, by {passages} passages of {mean} characters on average",

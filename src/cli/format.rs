@@ -1,12 +1,12 @@
-//! How a verb prints its answer.
+//! Output format of subcommands.
 
 use clap::ValueEnum;
 
-/// How an answer is printed.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }

@@ -1,4 +1,4 @@
-//! `callwright health`: asks a running proxy whether it is well. For containers, which hold no other program that could ask.
+//! `callwright health`: queries the health of a running proxy. For containers that have no other HTTP client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -20,22 +20,23 @@ use crate::config;
 /// Arguments of `health`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration that the proxy runs with; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+    /// Configuration file of the proxy. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address of the operator side, where it is not the configured one.
+    /// Address of the operator listener, if it is not the configured one.
     #[arg(long, value_name = "ADDRESS:PORT")]
     operator: Option<SocketAddr>,
-    /// Speak TLS with the address of --operator; the configured one is spoken to as configured. The proxy's certificate is not checked.
+    /// Use TLS for the address of --operator; for the configured address the configuration decides. The proxy's
+    /// certificate is not verified.
     #[arg(long, requires = "operator")]
     tls: bool,
-    /// Certificate to show the proxy, PEM, where `server.operator_tls.client_ca` asks for one.
+    /// Client certificate for the proxy (PEM), where `server.operator_tls.client_ca` requires one.
     #[arg(long, value_name = "FILE", requires = "client_key")]
     client_certificate: Option<PathBuf>,
-    /// Private key of that certificate, PEM.
+    /// Private key of that certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "client_certificate")]
     client_key: Option<PathBuf>,
-    /// Ask whether turns can be served (`/readyz`), not only whether the process runs (`/healthz`).
+    /// Query readiness to serve turns (`/readyz`) instead of liveness (`/healthz`).
     #[arg(long)]
     ready: bool,
     /// Seconds to wait for the answer.
@@ -74,7 +75,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     })
 }
 
-/// The error with all that caused it: the library's own words say little.
+/// Returns the error with its chain of causes: the library's top-level message alone is too vague.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut said = error.to_string();
     let mut next = error.source();
@@ -88,7 +89,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     said
 }
 
-/// An address that one can connect to: who listens on all addresses listens on loopback too.
+/// Replaces an unspecified address, which cannot be connected to, by loopback.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! `callwright keys`: the virtual keys of the configured store.
+//! `callwright keys`: manages the virtual keys of the configured store.
 
 use std::path::PathBuf;
 
@@ -19,103 +19,106 @@ use callwright_types::{BudgetPeriod, KeyLimits};
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// The configuration, whose `[store]` is meant; as for `serve`.
+    /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a key, and print its secret, which nothing will show again.
+    /// Create a key and print its secret, which cannot be shown again.
     Create {
-        /// What people, policies and traces call it.
+        /// Name of the key in policies and traces.
         name: String,
         #[command(flatten)]
         change: Change,
-        /// `text` is for people, `json` one object.
+        /// `text` for people, `json` as one object.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
     /// List the keys, oldest first.
     List {
-        /// Only those of this group.
+        /// List only keys of this group.
         #[arg(long, value_name = "NAME")]
         group: Option<String>,
-        /// Revoked and expired ones too.
+        /// Include revoked and expired keys.
         #[arg(long)]
         all: bool,
-        /// `text` is a table for people, `json` one object on each line.
+        /// `text` as a table for people, `json` as one object per line.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Show one key, and what it used in this day and month of UTC.
+    /// Show one key and its usage in the current day and month (UTC).
     Show {
-        /// Its name or id.
+        /// Name or id of the key.
         key: String,
-        /// `text` is for people, `json` one object.
+        /// `text` for people, `json` as one object.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Change a key. What is not named stays.
+    /// Change a key. Options that are not given keep their values.
     Update {
-        /// Its name or id.
+        /// Name or id of the key.
         key: String,
         #[command(flatten)]
         change: Change,
     },
-    /// Give a key a new secret, and print it.
+    /// Replace a key's secret and print the new one.
     Rotate {
-        /// Its name or id.
+        /// Name or id of the key.
         key: String,
-        /// Seconds for which the secret before holds, so that clients can change over.
+        /// Seconds for which the previous secret stays valid, so that clients can switch.
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         grace: u32,
-        /// `text` is for people, `json` one object.
+        /// `text` for people, `json` as one object.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// End a key, at once and for good. Running proxies refuse it within a second.
+    /// Revoke a key at once and permanently. Running proxies refuse it within a second.
     Revoke {
-        /// Its name or id.
+        /// Name or id of the key.
         key: String,
     },
 }
 
-/// What a key is allowed.
+/// Permissions and limits of a key.
 #[derive(Debug, Args)]
 struct Change {
-    /// The group that it belongs to, whose limits hold besides; "" for none.
+    /// Group of the key, whose limits also apply; "" for none.
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// The policy that holds for its turns; "" for none.
+    /// Policy that applies to the key's turns; "" for none.
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// A policy that its requests may ask for; may be given several times. Without it: those that are `selectable`.
+    /// Policy that the key's requests may select; may be given several times. Default: the policies that are
+    /// `selectable`.
     #[arg(long, value_name = "NAME")]
     selectable: Vec<String>,
-    /// A model or alias that it may use, as a glob; may be given several times. Without it: all. "*" takes a restriction back.
+    /// Model or alias that the key may use, as a glob; may be given several times. Default: all. "*" removes a
+    /// restriction.
     #[arg(long = "model", value_name = "GLOB")]
     models: Vec<String>,
-    /// A path below /v1 that is passed through for it, with everything below, such as `files` or `audio/speech`; may be given several times.
-    /// "*": everything; "": nothing; "default", or without it: `keys.pass_through` of the configuration.
+    /// Path below /v1 that is passed through for the key, with everything below it, such as `files` or `audio/speech`;
+    /// may be given several times. "*": everything; "": nothing; "default" (the default): `keys.pass_through` of the
+    /// configuration.
     #[arg(long = "pass-through", value_name = "PATH")]
     pass_through: Vec<String>,
-    /// Requests within any minute; 0: any number.
+    /// Maximum number of requests per minute; 0: unlimited.
     #[arg(long, value_name = "N")]
     requests_per_minute: Option<u64>,
-    /// Tokens within any minute; 0: any number.
+    /// Maximum number of tokens per minute; 0: unlimited.
     #[arg(long, value_name = "N")]
     tokens_per_minute: Option<u64>,
-    /// Requests at a time; 0: any number.
+    /// Maximum number of concurrent requests; 0: unlimited.
     #[arg(long, value_name = "N")]
     concurrent_requests: Option<u64>,
-    /// Money for each period, by `[prices]`; 0: any amount.
+    /// Maximum cost per budget period, by `[prices]`; 0: unlimited.
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<f64>,
-    /// The period of the budget, which begins at midnight UTC.
+    /// Budget period, which begins at midnight UTC.
     #[arg(long, value_enum)]
     budget_period: Option<Period>,
-    /// Days from now after which it is of no use any more; 0: never.
+    /// Number of days until the key expires; 0: never.
     #[arg(long, value_name = "DAYS")]
     expires_in_days: Option<u32>,
 }
@@ -176,7 +179,7 @@ async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbR
             check_policies(loaded, &draft.change)?;
             let issued = registrar.create(&draft).await?;
             if !loaded.settings.keys.is_required() {
-                anstream::eprintln!("note: clients need no key as long as `keys.mode` is `pass_through`");
+                anstream::eprintln!("note: clients need no key while `keys.mode` is `pass_through`");
             }
             print_issued(&issued, format);
         }
@@ -198,7 +201,7 @@ async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbR
     Ok(())
 }
 
-/// Every policy that is named must be there.
+/// Checks that every named policy exists.
 fn check_policies(loaded: &Loaded, change: &KeyChange) -> VerbResult {
     let named: Vec<&String> = change.policy.iter().chain(change.selectable.iter().flatten().flatten()).collect();
     let named = named.into_iter().filter(|name| !name.is_empty());
@@ -206,23 +209,19 @@ fn check_policies(loaded: &Loaded, change: &KeyChange) -> VerbResult {
     for name in named {
         if book.get(name).is_none() {
             let known: Vec<&str> = book.policies().map(|policy| policy.name.as_str()).collect();
-            return Err(format!("there is no policy `{name}`; there are {}", known.join(", ")).into());
+            return Err(format!("unknown policy `{name}`; known policies: {}", known.join(", ")).into());
         }
     }
     Ok(())
 }
 
-/// The secret is on standard output alone: a script takes it from there, and nobody's log has it.
+/// Prints the secret alone on standard output: a script can read it from there, and it reaches no log.
 fn print_issued(issued: &Issued, format: Format) {
     let Issued { key, secret } = issued;
     match format {
         Format::Json => anstream::println!("{}", json!({"secret": secret.expose(), "key": key})),
         Format::Text => {
-            anstream::eprintln!(
-                "{} ({}): this is its secret; it is not kept and will not be shown again",
-                key.name,
-                key.id
-            );
+            anstream::eprintln!("secret of {} ({}); it is not stored and cannot be shown again", key.name, key.id);
             anstream::println!("{}", secret.expose());
         }
     }
@@ -233,7 +232,7 @@ fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: Format) -> V
         |key: &&KeyReport| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active);
     let keys: Vec<&KeyReport> = keys.iter().filter(wanted).collect();
     if keys.is_empty() && format == Format::Text {
-        anstream::println!("no keys; `callwright keys create NAME` makes one");
+        anstream::println!("no keys; create one with `callwright keys create NAME`");
     }
     for key in keys {
         match format {
@@ -267,16 +266,15 @@ fn show(key: &KeyReport, format: Format) -> VerbResult {
     anstream::println!("  policy      {}", or(&key.policy, "as for turns without a key"));
     let selectable =
         key.selectable.as_ref().map_or_else(|| "those that are selectable".to_owned(), |names| names.join(", "));
-    anstream::println!("  may ask for {}", plain::text(&selectable));
+    anstream::println!("  selectable  {}", plain::text(&selectable));
     anstream::println!("  models      {}", or(&key.models.join(", "), "all"));
-    let paths =
-        key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through` has it".to_owned(), |paths| paths.join(", "));
-    anstream::println!("  passes      {}", or(&paths, "nothing"));
+    let paths = key.pass_through.as_ref().map_or_else(|| "as `keys.pass_through`".to_owned(), |paths| paths.join(", "));
+    anstream::println!("  paths       {}", or(&paths, "nothing"));
     anstream::println!("  limits      {}", limits(&key.limits));
     for prefix in &key.prefixes {
-        anstream::println!("  secret      {} until {}", prefix.prefix, time(prefix.valid_until, "its key ends"));
+        anstream::println!("  secret      {} until {}", prefix.prefix, time(prefix.valid_until, "the key ends"));
     }
-    anstream::println!("  made        {:.0}", key.created_at);
+    anstream::println!("  created     {:.0}", key.created_at);
     anstream::println!("  expires     {}", time(key.expires_at, "never"));
     if let Some(revoked_at) = key.revoked_at {
         anstream::println!("  revoked     {revoked_at:.0}");
@@ -299,7 +297,7 @@ fn limits(limits: &KeyLimits) -> String {
     let counts = [
         (requests_per_minute, "requests/min"),
         (tokens_per_minute, "tokens/min"),
-        (concurrent_requests, "requests at a time"),
+        (concurrent_requests, "concurrent requests"),
     ];
     let mut told: Vec<String> =
         counts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}")).collect();

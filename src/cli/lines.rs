@@ -1,4 +1,4 @@
-//! How the verbs that answer lines of a file run and end.
+//! Common frame of the subcommands that process a file line by line.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -8,8 +8,8 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::Progress;
 use callwright_offline::OfflineError;
 
-/// Runs a verb that writes to `output`: prints what came of it, and fails where lines could not be used, of which `lines` tells how many of how many.
-/// Whoever reads the output and goes away has seen enough.
+/// Runs a subcommand that writes to `output`: prints its summary, and fails if lines could not be used, which `lines`
+/// counts. A reader of the output that closes the pipe early is not an error.
 pub(super) fn answer_lines<S>(
     output: &Path,
     run: impl FnOnce(&Progress) -> Result<S, OfflineError>,

@@ -1,4 +1,4 @@
-//! `callwright man`: the manual.
+//! `callwright man`: prints the manual pages.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use super::errors::VerbResult;
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Folder to write a page for each verb to (`callwright.1`, `callwright-serve.1`, ...), instead of the first one to standard output.
+    /// Folder for one page per subcommand (`callwright.1`, `callwright-serve.1`, ...). Default: print the main page on
+    /// standard output.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The configured store, for verbs that look at what was learned or add to it.
+//! Access to the configured store, for subcommands that read or extend learned memory.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,24 @@ use crate::config;
 use callwright_store::{Health, Procedures, Revision, Store, StoreError};
 use callwright_types::Procedure;
 
-/// Changes that are read at a time.
+/// Number of changes read per page.
 const PAGE: u32 = 500;
 
-/// An open store, and the settings that it belongs to.
+/// An open store with the settings of its configuration.
 pub(super) struct MemoryStore {
     pub(super) store: Store,
     pub(super) settings: config::Settings,
 }
 
-/// Why there is no store to look at.
+/// Error that no store is available.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoStore {
-    /// It is switched off.
+    /// The store is switched off.
     #[error(
-        "`store.url` of the configuration is empty, so nothing is remembered; name a store, such as \"sqlite:callwright.sqlite3\""
+        "`store.url` of the configuration is empty, so nothing is stored; set a store, such as \"sqlite:callwright.sqlite3\""
     )]
     Off,
-    /// It cannot be opened.
+    /// The store cannot be opened.
     #[error("the store cannot be opened: {0}; check `store.url` of the configuration")]
     Closed(String),
 }
@@ -47,7 +47,7 @@ impl MemoryStore {
     }
 }
 
-/// All procedures, and the revision up to which they were read.
+/// Returns all procedures, and the revision up to which they were read.
 ///
 /// # Errors
 /// [`StoreError`].

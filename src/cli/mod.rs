@@ -1,6 +1,6 @@
-//! The command line: one file per verb.
+//! Command line interface: one file per subcommand.
 //!
-//! Owns arguments, exit statuses and what is printed. Must not hold logic that a server needs too.
+//! Owns arguments, exit statuses and output. Must not contain logic that a server needs too.
 
 mod asked_model;
 mod check;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// An OpenAI-compatible proxy that makes an agent's tool calls come out right.
+/// An OpenAI-compatible proxy that validates, repairs and executes an agent's tool calls.
 #[derive(Debug, Parser)]
 #[command(name = "callwright", version, arg_required_else_help = true)]
 struct Arguments {
@@ -49,54 +49,54 @@ struct Arguments {
 enum Verb {
     /// Run the proxy until SIGTERM or SIGINT.
     Serve(serve::Arguments),
-    /// Play conversations with a scripted model and three sample APIs through the proxy, and tell what happened.
+    /// Run sample conversations with a scripted model and three sample APIs through the proxy, and report the results.
     Demo(demo::Arguments),
-    /// Read OpenAPI documents and report what of them can be used as tools, and what would make models use those better. Status 1 where
-    /// a document cannot be loaded at all, or has what `--deny` names.
+    /// Report which operations of OpenAPI documents become tools, and how to improve the documents for models. Exit
+    /// status 1 if a document cannot be loaded, or has a finding of `--deny`.
     Check(check::Arguments),
-    /// Judge recorded answers of models as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line
-    /// could not be used.
+    /// Validate recorded model answers offline, as the proxy would: JSON Lines in, JSON Lines out. Exit status 1 if a
+    /// line could not be used.
     Scan(scan::Arguments),
-    /// Tell what a policy would have done with recorded turns, before it is switched from `shadow` to `guard`. Status 1 where a line
-    /// could not be used.
+    /// Report what a policy would have done with recorded turns, before it is switched from `shadow` to `guard`. Exit
+    /// status 1 if a line could not be used.
     Replay(replay::Arguments),
-    /// Explain recorded failures of APIs from a folder of documentation, without a server: JSON Lines in, JSON Lines out. Status 1 where
-    /// a line could not be used.
+    /// Explain recorded API failures offline with a folder of documentation: JSON Lines in, JSON Lines out. Exit status
+    /// 1 if a line could not be used.
     Explain(explain::Arguments),
-    /// Rank tools for recorded requests as the proxy would, without a server: JSON Lines in, JSON Lines out. Status 1 where a line could
-    /// not be used.
+    /// Rank tools for recorded requests offline, as the proxy would: JSON Lines in, JSON Lines out. Exit status 1 if a
+    /// line could not be used.
     Retrieve(retrieve::Arguments),
-    /// Tell for recorded requests which tools can supply the arguments of others, without a model: JSON Lines in, JSON Lines out. Status 1
-    /// where a line could not be used.
+    /// Plan tool calls for recorded requests offline, or list the tools that can supply the arguments of others: JSON
+    /// Lines in, JSON Lines out. Exit status 1 if a line could not be used.
     Plan(plan::Arguments),
-    /// Learn when tools are wanted from requests whose right tools are known.
+    /// Learn tool representations, notes and procedures from labelled or recorded data.
     Learn(learn::Arguments),
-    /// Make, list, change, rotate and revoke the keys that clients use.
+    /// Create, list, change, rotate and revoke virtual keys of clients.
     Keys(keys::Arguments),
-    /// Move, delete or take back what is stored.
+    /// Export, import, delete or restore stored data.
     Store(store::Arguments),
-    /// Look at the procedures that were learned, and remove some.
+    /// List, show and remove learned procedures.
     Procedures(procedures::Arguments),
-    /// Look at what replicas share of tools' representations, share more, or take some back.
+    /// List, share and withdraw tool representations that replicas share.
     Representations(representations::Arguments),
-    /// Look at the configuration.
+    /// Validate the configuration.
     Config(config::Arguments),
-    /// Look at the policies.
+    /// Validate and explain policies.
     Policy(policy::Arguments),
-    /// Look at what the proxy needs: configuration, documents, providers and their keys, store, clock, limits. A store that is there is opened and
-    /// brought up to date, as `serve` would. Status 1 where something is missing.
+    /// Check what the proxy needs: configuration, documents, providers and their keys, store, clock, limits. An
+    /// existing store is opened and migrated, as `serve` would. Exit status 1 if a check fails.
     Doctor(doctor::Arguments),
-    /// Ask a running proxy whether it is well. Status 1 where it is not.
+    /// Query the health of a running proxy. Exit status 1 if it is unhealthy.
     Health(health::Arguments),
-    /// Print what completes these verbs in a shell.
+    /// Print a shell completion script.
     Completions(completions::Arguments),
-    /// Print the manual.
+    /// Print the manual page.
     Man(man::Arguments),
 }
 
-/// Parses the arguments (the program's name first), does what the verb says, prints errors.
+/// Parses the arguments (the program's name first), runs the subcommand, and prints errors.
 ///
-/// Status 0 for success, 1 for a failure, 2 for arguments that are no command.
+/// Returns exit status 0 for success, 1 for a failure, 2 for invalid arguments.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -129,7 +129,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The runtime of verbs that serve or ask: one worker per core.
+/// Builds the runtime of subcommands that serve or send requests, with one worker per core.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }

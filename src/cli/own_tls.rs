@@ -1,4 +1,4 @@
-//! TLS towards one's own proxy, for questions that hold no secret.
+//! TLS client configuration for the operator's own proxy, for requests without secrets.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-/// A certificate that is shown to the proxy, and its key: PEM files.
+/// Paths of the client certificate and its private key (PEM).
 pub(super) type ClientFiles<'f> = (&'f Path, &'f Path);
 
-/// What a client needs. The proxy's certificate is not checked: it is for the name that clients know, and not for the loopback address
-/// that is asked; who asks for a status gives nothing away.
+/// Builds the client configuration. The proxy's certificate is not verified: it is issued for the name that clients
+/// use, not for the loopback address. A status request discloses nothing.
 pub(super) fn config(client: Option<ClientFiles<'_>>) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
@@ -28,7 +28,7 @@ pub(super) fn config(client: Option<ClientFiles<'_>>) -> Result<ClientConfig, St
     builder.with_client_auth_cert(chain, private).map_err(|error| unreadable(certificate, &error))
 }
 
-/// Takes every certificate; that the other side has its key is still checked.
+/// Certificate verifier that accepts every certificate. The handshake signature is still verified.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

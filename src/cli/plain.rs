@@ -1,11 +1,11 @@
-//! Text of documents, made fit for a terminal.
+//! Escaping of untrusted text for the terminal.
 
 use std::fmt::Write as _;
 
-/// Characters of one text that are shown.
+/// Maximum number of characters shown of one text.
 const MAX_CHARS: usize = 500;
 
-/// `text` on one line and in at most [`MAX_CHARS`] characters; what would act on the terminal instead of being seen is spelled out.
+/// Returns `text` on one line, cut to [`MAX_CHARS`] characters, with characters that act on the terminal escaped.
 pub(super) fn text(text: &str) -> String {
     let mut plain = String::new();
     let mut left = MAX_CHARS;
@@ -24,8 +24,8 @@ pub(super) fn text(text: &str) -> String {
     plain
 }
 
-/// The same JSON, in which nothing acts on a terminal. Such characters only stand within strings, where JSON knows another way to write them
-/// (RFC 8259, section 7); the control characters of ASCII are never written otherwise.
+/// Escapes characters that act on a terminal in JSON. Such characters occur only within strings, where JSON has an
+/// escape (RFC 8259, section 7); ASCII control characters are always escaped already.
 pub(super) fn json(json: String) -> String {
     if !json.contains(acts) {
         return json;
@@ -33,7 +33,7 @@ pub(super) fn json(json: String) -> String {
     let mut plain = String::with_capacity(json.len());
     for c in json.chars() {
         if acts(c) {
-            // All of them have four hexadecimal digits at most; writing to a string cannot fail.
+            // All of them have at most four hexadecimal digits; writing to a string cannot fail.
             let _ = write!(plain, "\\u{:04x}", u32::from(c));
         } else {
             plain.push(c);
@@ -42,8 +42,8 @@ pub(super) fn json(json: String) -> String {
     plain
 }
 
-/// Control characters of ASCII and Latin-1, with which escape sequences begin, and those that turn the order of what is shown or break lines
-/// (Unicode Standard Annex 9, section 2).
+/// Whether a character acts on the terminal: ASCII and Latin-1 control characters, which begin escape sequences, and
+/// characters that change the text direction or break lines (Unicode Standard Annex 9, section 2).
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,4 +1,4 @@
-//! `callwright plan`: recorded requests, with their plans, or with what supplies the arguments of the tools that they may need.
+//! `callwright plan`: prints plans for recorded requests, or the tools that can supply arguments.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,23 +17,23 @@ use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use callwright_upstream::{Patience, TextModel};
 
-/// Candidates of an argument that are written where nothing is said.
+/// Default number of candidates written per argument.
 const CANDIDATES: usize = 5;
 
-/// Plans that are drawn at a time where nothing is said: they wait for a model, not for cores.
+/// Default number of plans drawn in parallel: they wait for a model, not for cores.
 const AT_ONCE: usize = 4;
 
-/// Where the model's provider is busy: tries of a request, and the longest wait between them.
+/// Number of attempts per request when the model's provider is busy, and the longest wait between them.
 const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
-    /// Write for each argument the tools whose answers can supply it; no model is asked.
+    /// For each argument, write the tools whose answers can supply it, without a model.
     #[arg(long, required_unless_present_any = ["model", "auto"], conflicts_with_all = ["model", "auto"])]
     candidates: bool,
-    /// Write for each request whether a plan is needed, as a proxy finds out before it asks anybody; no model is asked.
+    /// For each request, write whether a plan is needed, as the proxy decides it without a model.
     #[arg(long, conflicts_with = "model")]
     auto: bool,
     /// JSON Lines {"id","tools":[{"name","description","parameters","output"}]}: the toolsets.
@@ -42,56 +42,56 @@ pub(super) struct Arguments {
     /// JSON Lines {"id","query","toolset","calls"?}: the requests. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     records: PathBuf,
-    /// Where the plans or candidates go, one line for each request, in the same order. `-` is standard output.
+    /// Output file of the plans or candidates, one line per request in input order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// YAML file with what is confirmed and forbidden as a source of arguments.
+    /// YAML file with confirmed and forbidden sources of arguments.
     #[arg(long, value_name = "FILE")]
     edges: Option<PathBuf>,
-    /// Candidates of an argument, at most. Without it, 5 are written, and 8 are shown to a model.
+    /// Maximum number of candidates per argument. Default: 5 in the output, 8 in prompts.
     #[arg(short, long = "count", value_name = "N")]
     k: Option<NonZeroUsize>,
     #[command(flatten)]
     vectors: VectorArguments,
-    /// Write beside the candidates why they are: `why`; beside a plan its `graph`, what it cost (`spent`), and what was wrong with answers
-    /// (`notes`).
+    /// Also write the reasons for candidates (`why`); for a plan its `graph`, its cost (`spent`), and the faults of
+    /// answers (`notes`).
     #[arg(long)]
     details: bool,
-    /// Threads that search; without it, one for each core. Of plans, how many are drawn at a time; without it, 4.
+    /// Number of search threads (default: one per core); for plans, number drawn in parallel (default: 4).
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     drawing: Drawing,
 }
 
-/// How plans are drawn.
+/// Limits for drawing plans.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Drawing plans by asking a model")]
+#[command(next_help_heading = "Drawing plans with a model")]
 struct Drawing {
     #[command(flatten)]
     of: ModelArguments,
-    /// Calls on the way from a goal to the first one, at most.
+    /// Maximum number of calls on a path from a goal to the first call.
     #[arg(long, value_name = "N", default_value_t = DrawSettings::default().depth)]
     depth: usize,
-    /// Calls of a plan, at most.
+    /// Maximum number of calls per plan.
     #[arg(long, value_name = "N", default_value_t = DrawSettings::default().nodes)]
     max_calls: usize,
-    /// Requests to the model for one plan, at most.
+    /// Maximum number of model requests per plan.
     #[arg(long, value_name = "N", default_value_t = DrawSettings::default().requests)]
     max_requests: u64,
-    /// Tokens for one plan, at most.
+    /// Maximum number of tokens per plan.
     #[arg(long, value_name = "N", default_value_t = DrawSettings::default().tokens)]
     max_tokens: u64,
-    /// How freely the model may choose its words.
+    /// Sampling temperature of the model.
     #[arg(long, value_name = "T", default_value_t = DrawSettings::default().temperature)]
     temperature: f64,
-    /// In which questions the arguments of a call are asked for: `all` in one, `one-by-one`, or in `three-steps`, what was said before what
-    /// tools find out. The others are there to be compared with `all`.
+    /// Method of requesting the arguments of a call: `all` in one prompt, `one-by-one`, or in `three-steps` (values
+    /// from the conversation before values from tools). The last two exist for comparison with `all`.
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     completion: CompletionName,
 }
 
-/// The names of [`Completion`].
+/// Command line names of [`Completion`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum CompletionName {
     #[default]
@@ -110,22 +110,22 @@ impl From<CompletionName> for Completion {
     }
 }
 
-/// What `--help` says about the lines.
+/// Help text about the line formats.
 const LINES: &str = "\
 Lines of --tools: {\"id\", \"tools\": [{\"name\", \"description\", \"parameters\": JSON Schema of its arguments, \"output\": JSON Schema of its \
-answers, or an object that has one for each member of them}]}. Other members are ignored; of tools with one name the first counts.
-Lines of --in: {\"id\", \"query\": the text of a request, \"toolset\": the id of a line of --tools, \"calls\": the names of the tools that are \
-called, where that is known}. Other members are ignored.
-Lines of --out: {\"id\", \"candidates\": {\"tool.argument\": [names of tools, best first]}} for every argument of the tools that are called, \
-or of all tools; with --details also \"why\": for each candidate its `tool`, where the value stands in the answer (`output`, a JSON Pointer), \
-whether it is one of a list (`in_list`), its `score`, and what that is the sum of (`reasons`).
-With --auto: {\"id\", \"plan_needed\": true or false, \"why\": the `tool` that is asked for, its `argument` that nobody gave, and the `producer` \
+answers, or an object with one schema per member}]}. Other members are ignored; of tools with the same name the first one is used.
+Lines of --in: {\"id\", \"query\": the text of a request, \"toolset\": the id of a line of --tools, \"calls\": the names of the called tools, \
+if known}. Other members are ignored.
+Lines of --out: {\"id\", \"candidates\": {\"tool.argument\": [names of tools, best first]}} for every argument of the called tools, \
+or of all tools; with --details also \"why\": for each candidate its `tool`, the location of the value in the answer (`output`, a JSON Pointer), \
+whether it is an item of a list (`in_list`), its `score`, and the addends of the score (`reasons`).
+With --auto: {\"id\", \"plan_needed\": true or false, \"why\": the requested `tool`, its `argument` without a value, and the `producer` \
 that supplies it, as above}.
-With --model: {\"id\", \"plan\": [{\"name\", \"arguments\", \"label\"}]}; what another call answers with is written \"$label.path$\", inputs \
-that nobody gave stand in `missing`, and why there is no plan in `why`. Texts of tools and requests go to the model's provider.
+With --model: {\"id\", \"plan\": [{\"name\", \"arguments\", \"label\"}]}; values from another call's answer are written \"$label.path$\", inputs \
+without a value are listed in `missing`, and `why` is the reason if there is no plan. Texts of tools and requests are sent to the model's provider.
 
-Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
-Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
+Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
+Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     match arguments.drawing.of.model.clone() {
@@ -149,7 +149,7 @@ fn draw(arguments: Arguments, model: &str) -> VerbResult {
         ..defaults
     };
     let runtime = super::runtime()?;
-    // Connections belong to the runtime that they are made in.
+    // Connections belong to the runtime in which they are created.
     let entered = runtime.enter();
     let model = Arc::new(TextModel::new(of.upstream()?, model, PATIENCE));
     drop(entered);
@@ -177,10 +177,10 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
     let seconds = took.as_secs_f64();
     anstream::eprintln!(
         "{records} requests in {seconds:.1} s: {plans} plans with {calls} calls, {asking} of them with a question to the user; \
-         {unserved} that no tool serves, {limited} beyond a limit"
+         {unserved} not served by any tool, {limited} over a limit"
     );
     anstream::eprintln!(
-        "asked of the model: {} requests, {} tokens of prompts, {} of answers",
+        "sent to the model: {} requests, {} prompt tokens, {} completion tokens",
         cost.requests,
         cost.prompt_tokens,
         cost.completion_tokens
@@ -213,13 +213,13 @@ fn print(summary: &CandidatesSummary, took: Duration) {
     let CandidatesSummary { toolsets, tools, repeated, records, arguments, empty, unknown_calls, .. } = summary;
     anstream::eprintln!("{toolsets} toolsets with {tools} tools");
     if *repeated > 0 {
-        anstream::eprintln!("{repeated} tools have the name of an earlier one of their toolset, which counts");
+        anstream::eprintln!("{repeated} tools skipped: an earlier tool of their toolset has the same name");
     }
     let seconds = took.as_secs_f64();
     anstream::eprintln!(
         "{records} requests in {seconds:.1} s: {arguments} arguments, {empty} of them without a candidate"
     );
     if *unknown_calls > 0 {
-        anstream::eprintln!("{unknown_calls} calls name a tool that the toolset has not; they are left out");
+        anstream::eprintln!("{unknown_calls} calls skipped: their toolset has no tool of that name");
     }
 }

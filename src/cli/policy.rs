@@ -1,4 +1,4 @@
-//! `callwright policy`: looks at policies without serving.
+//! `callwright policy`: inspects policies without serving.
 
 mod explain;
 
@@ -19,19 +19,20 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Read a folder of policies as `serve` would and say whether they are valid.
+    /// Validate a folder of policies as `serve` would.
     Check {
-        /// The folder; without it, the policies of the configuration and what its model aliases want of them.
+        /// Folder of policies. Default: the policies of the configuration, and the policies that its model aliases
+        /// name.
         #[arg(value_name = "PATH")]
         folder: Option<PathBuf>,
-        /// Name of the policy that would hold where none matches.
+        /// Name of the policy that applies if none matches.
         #[arg(long, value_name = "NAME", requires = "folder")]
         default: Option<String>,
-        /// The configuration file, where no folder is given; as for `serve`.
+        /// Configuration file, if no folder is given. Default: as for `serve`.
         #[arg(long, value_name = "FILE", conflicts_with = "folder")]
         config: Option<PathBuf>,
     },
-    /// Tell which policy a request would get, and why, by the configuration as it is now.
+    /// Print which policy a request would get by the current configuration, and why.
     Explain(explain::Arguments),
 }
 
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     }
 }
 
-/// The policies of a configuration, with the names that its model aliases bind.
+/// Loads the policies of a configuration, and binds the names in its model aliases.
 pub(super) fn load(loaded: &config::Loaded) -> Result<PolicyBook, PolicyError> {
     let bound = loaded.settings.aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
     let bindings = bound.map(|(name, alias)| (name.clone(), alias.policy.clone()));

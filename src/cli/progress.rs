@@ -1,4 +1,4 @@
-//! A bar on the terminal while files are read, and what is said of single lines.
+//! Progress bar for reading files, and messages about single lines.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -10,34 +10,34 @@ use indicatif::{ProgressBar, ProgressStyle};
 use callwright_knowledge::representation::{LearnWatcher, ProposeError};
 use callwright_offline::{NotesWatcher, Problem, Watcher};
 
-/// With the file's size, and without.
+/// Templates with and without a known file size.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
 
-/// Of an iteration of the learner.
+/// Template for an iteration of the learner.
 const ITERATION: &str = "{prefix} {wide_bar} {pos}/{len} tools {eta} left";
 
-/// Of a stage of questions.
+/// Template for a stage of questions.
 const STAGE: &str = "{prefix} {wide_bar} {pos}/{len} questions {eta} left";
 
-/// Characters of a file's name in front of the bar.
+/// Maximum number of characters of the file name in front of the bar.
 const NAME_WIDTH: usize = 24;
 
 const PLACE: Style = AnsiColor::Yellow.on_default();
 
-/// Shows how a run goes on, on standard error; the bar only where that is a terminal.
+/// Prints progress on standard error; the bar is shown only if it is a terminal.
 pub(super) struct Progress {
     bar: Mutex<ProgressBar>,
     shown: bool,
 }
 
 impl Progress {
-    /// `to_terminal` says whether the run itself writes to a terminal, where a bar would be in its way.
+    /// Creates a reporter. `to_terminal` is whether the run itself writes to a terminal; then there is no bar.
     pub(super) fn new(to_terminal: bool) -> Self {
         Self { bar: Mutex::new(ProgressBar::hidden()), shown: !to_terminal && std::io::stderr().is_terminal() }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn clear(&self) {
         self.bar().finish_and_clear();
     }
@@ -83,7 +83,7 @@ impl Watcher for Progress {
 }
 
 impl Progress {
-    /// Shows a new bar of `length` steps, where one is shown.
+    /// Replaces the bar by a new one of `length` steps, if bars are shown.
     fn replace_bar(&self, template: &str, prefix: String, length: usize) {
         if !self.shown {
             return;

@@ -1,4 +1,4 @@
-//! `callwright replay`: what a policy would have done with recorded turns.
+//! `callwright replay`: reports what a policy would have done with recorded turns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,53 +15,52 @@ use super::scan::{rules, threads};
 use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
 use callwright_types::FaultCode;
 
-/// Rows of a table that are printed; `--format json` has all.
+/// Maximum number of printed rows of a table; `--format json` has all.
 const SHOWN_ROWS: usize = 20;
 
-/// Characters of a name that are printed.
+/// Maximum number of printed characters of a name.
 const NAME_WIDTH: usize = 40;
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 #[command(after_long_help = TRACES)]
 pub(super) struct Arguments {
-    /// JSON Lines: traces as the operator API gives them, one or several on a line. `-` is standard input.
+    /// JSON Lines: traces as the operator API returns them, one or more per line. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     traces: PathBuf,
-    /// A policy file; its `scan`, `repair` and `limits` hold, as they would in mode `guard`. Without it, those of the built-in default
-    /// policy.
+    /// Policy file; its `scan`, `repair` and `limits` apply as in mode `guard`. Default: the built-in default policy.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// `text` is a table for people, `json` one object.
+    /// `text` as a table for people, `json` as one object.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The upstream delivers native tool calls: text needs the evidence of `repair.rescue.native` to be taken for a call.
+    /// The upstream delivers native tool calls: text counts as a call only with the evidence of `repair.rescue.native`.
     #[arg(long)]
     native_tool_calls: bool,
-    /// Threads that judge; without it, one for each core.
+    /// Number of threads. Default: one per core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
 
-/// What `--help` says about traces.
+/// Help text about traces.
 const TRACES: &str = "\
-To get traces of a proxy whose operator side listens on 127.0.0.1:8788 (a page has `next` where another one follows; give that as `cursor`):
+To export traces of a proxy whose operator listener is 127.0.0.1:8788 (if a page has `next`, pass it as `cursor` for the following page):
 
   curl -s '127.0.0.1:8788/admin/traces?limit=1000' | jq -r '.traces[].id' |
     while read -r id; do curl -s \"127.0.0.1:8788/admin/traces/$id\"; echo; done > traces.jsonl
 
-Pages of /admin/traces themselves are understood too: their turns count by verdict alone.
+Pages of /admin/traces are accepted too: their turns count by verdict only.
 
-Turns whose traces hold bodies (`record: {bodies: true}`) are judged again under the policy; the others count as they were judged when they \
-were recorded. Files may be of any size; gzip is understood. A line may have 64 MiB. Lines that cannot be used are named on standard \
-error and left out; the status is 1 then.";
+Turns whose traces hold bodies (`record: {bodies: true}`) are judged again under the policy; the others count with the verdict \
+that was recorded. Files may have any size; gzip is accepted. A line may have up to 64 MiB. Invalid lines are reported on standard \
+error and skipped; the exit status is then 1.";
 
-/// The help says 64 MiB.
+/// The help text states 64 MiB.
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
-/// Why `replay` fails although it went through.
+/// Error of a replay that completed but could not use some lines.
 #[derive(Debug, thiserror::Error)]
-#[error("{problems} of {lines} lines could not be used, or not wholly; what is wrong with them stands above")]
+#[error("{problems} of {lines} lines could not be used, or only in part; see the errors above")]
 struct BadLines {
     problems: u64,
     lines: u64,
@@ -78,7 +77,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
         Format::Json => serde_json::to_string(&replay.into_report())? + "\n",
     };
     match anstream::stdout().write_all(said.as_bytes()) {
-        // Whoever reads has seen enough.
+        // A reader that closes the pipe early is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
         written => written?,
     }
@@ -160,7 +159,7 @@ fn heading(text: &mut String, title: &str, columns: &[&str]) {
     row(text, title, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
 }
 
-/// One line: the name, then columns that end where those above end.
+/// Appends one line: the name, then right-aligned columns.
 fn row(text: &mut String, name: &str, cells: &[String]) {
     let mut shown: String = name.chars().take(NAME_WIDTH).collect();
     if name.chars().nth(NAME_WIDTH).is_some() {

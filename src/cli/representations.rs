@@ -1,4 +1,4 @@
-//! `callwright representations`: what replicas share of tools, in the configured store.
+//! `callwright representations`: manages the tool representations that replicas share through the configured store.
 
 use std::path::PathBuf;
 
@@ -18,34 +18,35 @@ use callwright_types::representation::SharedRepresentation;
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// The configuration, whose `[store]` is meant; as for `serve`.
+    /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the tools of which something is shared.
+    /// List the tools with a shared representation.
     List {
-        /// Only those of this toolset.
+        /// List only tools of this toolset.
         #[arg(long, value_name = "NAME")]
         toolset: Option<String>,
-        /// `text` is a table for people, `json` one object on each line.
+        /// `text` as a table for people, `json` as one object per line.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Share what representation files say of their tools: it stands over the files of all proxies with this store, at once.
+    /// Share the tools' representations of files. They take precedence over the files of all proxies with this store at
+    /// once.
     Put {
-        /// The files.
+        /// Representation files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Take back what is shared of tools: what the files say of them holds again.
+    /// Remove the shared representations of tools; the representations of files apply again.
     Rm {
-        /// The toolset of the tools. Without it: tools that clients send.
+        /// Toolset of the tools. Default: tools that clients send.
         #[arg(long, value_name = "NAME")]
         toolset: Option<String>,
-        /// The tools.
+        /// Names of the tools.
         #[arg(required = true)]
         tools: Vec<String>,
     },
@@ -72,7 +73,7 @@ async fn list(representations: &Representations, toolset: Option<String>, format
     let mut shared = all(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
     shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
     if format == Format::Text && shared.is_empty() {
-        anstream::println!("nothing is shared");
+        anstream::println!("no shared representations");
     }
     for one in shared {
         let SharedRepresentation { toolset, tool, patterns, updated_at, .. } = &one;
@@ -87,7 +88,7 @@ async fn list(representations: &Representations, toolset: Option<String>, format
     Ok(())
 }
 
-/// All that is shared.
+/// Returns all shared representations.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -108,7 +109,7 @@ pub(super) async fn all(
 
 async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult {
     let mut shared = Vec::new();
-    // All files are read before the first is shared.
+    // All files are read before the first one is shared.
     for file in files {
         shared.extend(RepresentationFile::read(file)?.to_shared(|_| Vec::new(), Timestamp::now())?);
     }
@@ -120,12 +121,12 @@ async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult
 async fn remove(representations: &Representations, toolset: Option<&str>, tools: &[String]) -> VerbResult {
     let ids: Vec<String> = tools.iter().map(|tool| shared_id(toolset, tool)).collect();
     let gone = representations.remove(&ids).await?;
-    anstream::println!("{gone} taken back");
+    anstream::println!("{gone} removed");
     match tools.len() as u64 - gone {
         0 => Ok(()),
-        absent => Err(format!(
-            "nothing is shared of {absent} of these tools; `callwright representations list` names those of which something is"
-        )
-        .into()),
+        absent => {
+            Err(format!("{absent} of these tools have no shared representation; see `callwright representations list`")
+                .into())
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `callwright retrieve`: recorded requests, with the tools that they want.
+//! `callwright retrieve`: ranks tools for recorded requests.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,39 +19,39 @@ pub(super) struct Arguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
-    /// A folder of representation files: what was learned of tools that clients send counts for those of --tools.
+    /// Folder of representation files; those of tools that clients send apply to the tools of --tools.
     #[arg(long, value_name = "DIR")]
     representations: Option<PathBuf>,
     /// JSON Lines {"query"}: the requests. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     queries: PathBuf,
-    /// Where the rankings go, one line for each request, in the same order. `-` is standard output.
+    /// Output file of the rankings, one line per request in input order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     rankings: PathBuf,
-    /// Tools of a ranking, at most.
+    /// Maximum number of tools per ranking.
     #[arg(short, long = "count", value_name = "N", default_value = "10")]
     k: NonZeroUsize,
     #[command(flatten)]
     vectors: VectorArguments,
-    /// Write beside each ranking why its tools were found: `why`.
+    /// Also write the reasons for each ranked tool: `why`.
     #[arg(long)]
     details: bool,
-    /// Threads that search; without it, one for each core.
+    /// Number of search threads. Default: one per core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
 
-/// What `--help` says about the lines.
+/// Help text about the line formats.
 const LINES: &str = "\
-Lines of --tools: {\"name\", \"description\", \"parameters\": its JSON Schema, if it has one}. Each name may stand once. Other members are \
+Lines of --tools: {\"name\", \"description\", \"parameters\": its JSON Schema, if it has one}. Names must be unique. Other members are \
 ignored.
 Lines of --in: {\"query\": the text of a request}. Other members are ignored.
-Lines of --out: {\"query\", \"ranked\": [names of tools, best first; fewer where no more have anything in common with the request]}; with \
---details also \"why\": for each tool its `score`, whether the request says its name (`named`), what `words` gave (BM25) and what `meaning` gave, \
-how close the `closest` of its texts is and which `pattern` that is, where it is one.
+Lines of --out: {\"query\", \"ranked\": [names of tools, best first; fewer if no more tools match the request]}; with \
+--details also \"why\": for each tool its `score`, whether the request contains its name (`named`), the scores of `words` (BM25) and `meaning`, \
+the similarity of its `closest` text, and which `pattern` that text is, if it is one.
 
-Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
-Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
+Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
+Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     let Arguments { tools, representations, queries, rankings, k, vectors, details, jobs } = arguments;

@@ -1,4 +1,4 @@
-//! `callwright scan`: recorded answers of models, judged as the proxy would judge them.
+//! `callwright scan`: judges recorded model answers as the proxy would.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,46 +19,47 @@ use callwright_types::FaultCode;
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
 pub(super) struct Arguments {
-    /// JSON Lines {"id","tools"}: what was offered for each question. Not needed where every line of --in has its own tools.
+    /// JSON Lines {"id","tools"}: the tools offered for each question. Not needed if every line of --in has its own
+    /// tools.
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
     /// JSON Lines {"id","question" or "tools","message"}: the answers. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     answers: PathBuf,
-    /// Where the verdicts go, one line for each answer, in the same order. `-` is standard output.
+    /// Output file of the verdicts, one line per answer in input order. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     verdicts: PathBuf,
-    /// A policy file; its `scan` and `repair` rules hold, whatever its mode. Without it, those of the built-in default policy.
+    /// Policy file; its `scan` and `repair` rules apply, whatever its mode. Default: the built-in default policy.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// The answers come from an upstream that delivers native tool calls: text needs the evidence of `repair.rescue.native`
-    /// to be taken for a call, and not that of `repair.rescue.text`.
+    /// The answers come from an upstream that delivers native tool calls: text counts as a call only with the evidence
+    /// of `repair.rescue.native` instead of `repair.rescue.text`.
     #[arg(long)]
     native_tool_calls: bool,
     #[command(flatten)]
     vectors: VectorArguments,
-    /// A TOML file with notations that are read beside the built-in ones.
+    /// TOML file with notations to recognise in addition to the built-in ones.
     #[arg(long, value_name = "FILE")]
     notations: Option<PathBuf>,
-    /// Threads that judge; without it, one for each core.
+    /// Number of threads. Default: one per core.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 }
 
-/// What `--help` says about the lines.
+/// Help text about the line formats.
 const LINES: &str = "\
 Lines of --tools: {\"id\", \"tools\": [tools as a request offers them]}.
 Lines of --in: {\"id\", \"question\": an id of --tools, \"message\": the assistant's message}, or with \"tools\" in place of \"question\". \
-What else bears on judgement may stand beside them, as in a request or a choice: \"messages\" (the conversation before), \"tool_choice\", \
+Optional members that affect the verdict, as in a request or a choice: \"messages\" (the preceding conversation), \"tool_choice\", \
 \"response_format\", \"finish_reason\". Other members are ignored.
 Lines of --out: {\"id\", \"verdict\": \"text|clean|repaired|faulty\", \"calls\": [{\"name\", \"arguments\"}], \
-\"diagnoses\": [{\"code\", \"call\", \"path\", \"message\"}], \"actions\": [what was done, in words]}. The calls are those after repair. \
-Where the policy says of a fault that it is only noted, \"advice\" has what \"diagnoses\" would have.
+\"diagnoses\": [{\"code\", \"call\", \"path\", \"message\"}], \"actions\": [repairs as text]}. The calls are those after repair. \
+Faults that the policy only notes are in \"advice\" instead of \"diagnoses\".
 
-Files may be of any size; gzip is understood, and written where the name of --out ends in .gz. A line may have 64 MiB. \
-Lines that cannot be used are named on standard error and left out; the status is 1 then. A summary goes to standard error.";
+Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
+Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
-/// The help says 64 MiB.
+/// The help text states 64 MiB.
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
@@ -75,12 +76,12 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     answer_lines(&job.verdicts, |progress| offline::scan(&job, runtime.handle(), progress), print, lines)
 }
 
-/// The policy of a file, or the built-in default.
+/// Loads the policy of a file, or the built-in default.
 pub(super) fn rules(file: Option<&Path>) -> Result<Policy, policy::PolicyError> {
     file.map_or_else(|| Ok(Policy::default()), policy::load_file)
 }
 
-/// As many as asked for, or as there are cores.
+/// Returns the requested number of threads, or the number of cores.
 pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
     asked.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }

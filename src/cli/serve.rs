@@ -1,4 +1,4 @@
-//! `callwright serve`: runs the proxy until it is asked to end.
+//! `callwright serve`: runs the proxy until SIGTERM or SIGINT.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use crate::config;
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+    /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address of the client side instead of the configured one.
+    /// Address of the client listener; overrides the configuration.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Address of the operator side instead of the configured one.
+    /// Address of the operator listener; overrides the configuration.
     #[arg(long, value_name = "ADDRESS:PORT")]
     operator_listen: Option<SocketAddr>,
 }
@@ -34,13 +34,13 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
         // A start may take minutes, and SIGHUP must not end it.
         let hangups = Hangups::catch();
         let app = App::start_watched(loaded.settings.clone(), &loaded.base_dir, &Downloads::default()).await?;
-        // One line that scripts can read; everything else goes to standard error.
+        // One line for scripts; all other output goes to standard error.
         let mut out = std::io::stdout();
         writeln!(out, "callwright listening client={} operator={}", app.client_url(), app.operator_url())?;
         out.flush()?;
         let load = || config::load(&request, &config::process_environment);
         let signal = app.run(hangups, &loaded.settings, load).await;
-        tracing::info!(signal, "ending: running turns may finish");
+        tracing::info!(signal, "shutting down; running turns may finish");
         app.stop().await;
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! `callwright store`: moves, deletes and takes back what is stored.
+//! `callwright store`: exports, imports, deletes and rolls back stored data.
 
 use std::path::{Path, PathBuf};
 
@@ -18,53 +18,53 @@ use callwright_types::ids;
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// The configuration, whose `[store]` is meant; as for `serve`.
+    /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write everything that is stored, but vectors and tokens, as JSON Lines. A proxy may serve meanwhile.
+    /// Export all stored data except vectors and tokens as JSON Lines. A proxy may run meanwhile.
     Export {
-        /// Where the lines go; compressed where the name ends in .gz. `-` is standard output.
+        /// Output file of the lines; compressed if the name ends in .gz. `-` is standard output.
         #[arg(long = "out", value_name = "FILE", default_value = "-")]
         output: PathBuf,
     },
-    /// Read what `export` wrote. What is there already, as it is or newer, stays, so that it may be done again. Status 1 where a line could
-    /// not be used.
+    /// Import what `export` wrote. Existing data that is the same or newer is kept, so an import can be repeated. Exit
+    /// status 1 if a line could not be used.
     Import {
-        /// Where the lines come from; gzip is understood. `-` is standard input.
+        /// Input file of the lines; gzip is accepted. `-` is standard input.
         #[arg(long = "in", value_name = "FILE", default_value = "-")]
         input: PathBuf,
     },
-    /// Take the latest version of the database's tables back, before an older release of callwright is run. What only the latest version
-    /// has is lost. No proxy may run with the database.
+    /// Roll the database schema back by one version, before an older release of callwright is run. Data that only the
+    /// latest version has is lost. No proxy may run with the database.
     Rollback {
-        /// Says that what only the latest version has may be lost.
+        /// Confirm that data that only the latest version has may be lost.
         #[arg(long)]
         yes: bool,
     },
-    /// Delete traces, with verdicts and turn state, and what lessons, procedures, representations and samples rest on of them;
-    /// those that rest on nothing else go.
+    /// Delete traces with their verdicts and turn state, and the evidence that lessons, procedures, representations and
+    /// samples have from them. Those without any other evidence are deleted too.
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Delete {
-        /// Of the client with this key, or with the hash of it that traces call `tenant`; of a virtual key, by its id.
+        /// Delete by client: its key, the hash that traces call `tenant`, or the id of a virtual key.
         #[arg(long, value_name = "KEY", group = "what")]
         key: Vec<String>,
-        /// Of this session.
+        /// Delete by session.
         #[arg(long, value_name = "SESSION", group = "what")]
         session: Vec<String>,
-        /// From more than so many days ago.
+        /// Delete what is older than this number of days.
         #[arg(long, value_name = "DAYS", group = "what")]
         older_than: Option<u32>,
     },
 }
 
-/// Hours of a day, as retention counts them.
+/// Hours per day, as retention counts them.
 const DAY_HOURS: i64 = 24;
 
-/// Hexadecimal digits of a tenant's hash.
+/// Number of hexadecimal digits of a tenant's hash.
 const TENANT_DIGITS: usize = 64;
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
@@ -83,7 +83,7 @@ fn export(loaded: &Loaded, output: &Path) -> VerbResult {
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
     let run =
         |progress: &super::progress::Progress| offline::export(&store, output.to_owned(), runtime.handle(), progress);
-    let print = |summary: &offline::ExportSummary, _| anstream::eprintln!("{} things exported", summary.things);
+    let print = |summary: &offline::ExportSummary, _| anstream::eprintln!("{} items exported", summary.things);
     let lines = |summary: &offline::ExportSummary| BadLines {
         problems: summary.problems,
         lines: summary.things + summary.problems,
@@ -98,10 +98,10 @@ fn import(loaded: &Loaded, input: PathBuf) -> VerbResult {
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
     let run = |progress: &super::progress::Progress| offline::import(&store, input, runtime.handle(), progress);
     let print = |summary: &offline::ImportSummary, _| {
-        anstream::eprintln!("{} things imported, {} were there already", summary.written, summary.known);
+        anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known);
     };
     let lines = |summary: &offline::ImportSummary| BadLines { problems: summary.problems, lines: summary.lines };
-    // Nothing goes to standard output: the bar may be shown.
+    // Nothing goes to standard output, so the progress bar may be shown.
     let result = answer_lines(Path::new(""), run, print, lines);
     runtime.block_on(store.close());
     result
@@ -109,14 +109,12 @@ fn import(loaded: &Loaded, input: PathBuf) -> VerbResult {
 
 fn roll_back(loaded: &Loaded, is_agreed: bool) -> VerbResult {
     if !is_agreed {
-        return Err("what only the latest version of the database has will be lost: back it up (docs/store.md), end every proxy that uses it, \
-            and say --yes"
+        return Err("data that only the latest version of the database has will be lost: back it up (docs/store.md), stop every proxy that uses it, \
+            and add --yes"
             .into());
     }
     let version = super::runtime()?.block_on(Store::roll_back(&loaded.settings.store, &loaded.base_dir))?;
-    anstream::println!(
-        "the database has version {version}; this release will bring it up to date again when it opens it"
-    );
+    anstream::println!("the database now has version {version}; this release would migrate it again when it opens it");
     Ok(())
 }
 
@@ -127,7 +125,7 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
     let (taken, deleted) = super::runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
         let done = async {
-            // What waits on disk would come into the store later, and stay there.
+            // Traces spilled on disk would otherwise reach the store later and remain there.
             let taken = store.take_up(&loaded.settings.store, &loaded.base_dir).await?;
             store.delete(&deletion).await.map(|deleted| (taken, deleted))
         }
@@ -141,26 +139,26 @@ fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: O
     for (kind, forgot) in
         [("lessons", lessons), ("procedures", procedures), ("representations", representations), ("samples", samples)]
     {
-        anstream::println!("{kind}: {} deleted, {} rest on less than before", forgot.removed, forgot.changed);
+        anstream::println!("{kind}: {} deleted, {} lost part of their evidence", forgot.removed, forgot.changed);
     }
     Ok(())
 }
 
-/// Says what waited on disk.
+/// Reports the traces that were spilled on disk.
 fn tell(TakenUp { traces, lost, held }: TakenUp) {
     if traces + lost > 0 {
         anstream::eprintln!(
-            "{traces} traces waited on disk and were looked at too; {lost} lines there could not be read and are gone"
+            "{traces} traces spilled on disk were included; {lost} unreadable lines there were dropped"
         );
     }
     if held > 0 {
         anstream::eprintln!(
-            "a running proxy keeps traces in {held} files of `store.spill_dir`: delete again when its metric callwright_traces_on_disk_bytes is 0"
+            "a running proxy keeps traces in {held} files of `store.spill_dir`: repeat the deletion when its metric callwright_traces_on_disk_bytes is 0"
         );
     }
 }
 
-/// Who a client with this key is: it is not known in which field it is sent.
+/// Returns the tenant hashes of a client with this key; the header field in which the client sends it is unknown.
 fn tenants(key: &str) -> Vec<String> {
     if key.len() == TENANT_DIGITS && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return vec![key.to_ascii_lowercase()];

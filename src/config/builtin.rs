@@ -1,4 +1,5 @@
-//! What holds without a file: one upstream, from the variables that OpenAI's own clients read, and what else the environment says.
+//! Defaults without a file: one upstream from the variables that OpenAI's clients read, and other environment
+//! variables.
 
 use std::borrow::Cow;
 
@@ -13,19 +14,21 @@ use super::settings::Settings;
 /// Name of the built-in upstream.
 pub(super) const UPSTREAM: &str = "default";
 
-/// The variable that names the library file of ONNX Runtime, as the library's other users read it.
+/// Environment variable that names the library file of ONNX Runtime, as used by other programs.
 const ONNX_RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// The built-in upstream, in the file's own language.
+/// The built-in upstream in TOML.
 const DOCUMENT: &str = r#"
 [upstreams.default]
 base_url = "${OPENAI_BASE_URL:-https://api.openai.com/v1}"
 api_key = "${OPENAI_API_KEY:-}"
 "#;
 
-/// Adds the built-in upstream where the file names none, and its address and key where the file's `[upstreams.default]` gives no address.
+/// Adds the built-in upstream if the file names none, and its address and key if the file's `[upstreams.default]` has
+/// no address.
 ///
-/// The key from the environment belongs to the address from the environment: it is never sent to an address that the file gives.
+/// The key from the environment belongs to the address from the environment: it is never sent to an address from the
+/// file.
 pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Result<(), Vec<Problem>> {
     let Some(builtin) = Document::parse(DOCUMENT, environment)?.into_tree().remove("upstreams") else { return Ok(()) };
     match tree.get_mut("upstreams").map(Spanned::get_mut) {
@@ -42,7 +45,7 @@ pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Res
     Ok(())
 }
 
-/// Fills in what the environment says of settings that the file leaves empty.
+/// Completes settings that the file leaves empty from the environment.
 pub(super) fn complete_settings(settings: &mut Settings, environment: &Environment) {
     let onnx_runtime = &mut settings.embedding.fastembed.onnx_runtime;
     if onnx_runtime.is_empty() {
@@ -50,7 +53,7 @@ pub(super) fn complete_settings(settings: &mut Settings, environment: &Environme
     }
 }
 
-/// Where the environment says that ONNX Runtime is; empty where it says nothing. For verbs that read no file.
+/// Returns the path of ONNX Runtime from the environment, or an empty string. For subcommands that read no file.
 pub fn onnx_runtime_path(environment: &Environment) -> String {
     environment(ONNX_RUNTIME_VARIABLE).unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,10 +1,11 @@
-//! What differs between two configurations.
+//! Comparison of two configurations.
 
 use serde_json::Value;
 
 use super::settings::Settings;
 
-/// The keys whose values differ, in the order of the file. Secrets are compared by their table: it is named where nothing else of it differs.
+/// Returns the keys whose values differ, in the order of the file. Secrets are not serialised: their table is named if
+/// nothing else in it differs.
 pub fn changed_keys(before: &Settings, after: &Settings) -> Vec<String> {
     let mut keys = Vec::new();
     let values = (serde_json::to_value(before), serde_json::to_value(after));
@@ -19,7 +20,7 @@ pub fn changed_keys(before: &Settings, after: &Settings) -> Vec<String> {
     keys
 }
 
-/// Adds the keys below `place` whose values differ.
+/// Appends the keys below `place` whose values differ.
 fn compare(before: &Value, after: &Value, place: &str, keys: &mut Vec<String>) {
     let (Value::Object(old), Value::Object(new)) = (before, after) else {
         if before != after {
@@ -37,11 +38,11 @@ fn compare(before: &Value, after: &Value, place: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// The tables that differ, secrets included.
+/// Returns the tables that differ, including secrets.
 fn changed_tables(before: &Settings, after: &Settings) -> Vec<&'static str> {
     macro_rules! tables {
         ($($table:ident),+ $(,)?) => {{
-            // Destructured, so that a new table cannot be forgotten.
+            // Destructured, so that the compiler reports a missing table.
             let Settings { $($table),+ } = before;
             [$((stringify!($table), *$table != after.$table)),+]
         }};

@@ -1,4 +1,4 @@
-//! A parsed document that still knows where everything stands.
+//! A parsed TOML document with the locations of its keys and values.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use super::interpolate::interpolate;
 use super::problem::{Place, Problem};
 use super::{Environment, serde_message};
 
-/// A TOML document: its text, its tree, and the place of each key and value.
+/// A TOML document: its text, its tree, and the location of each key and value.
 pub(super) struct Document<'t> {
     text: &'t str,
     tree: Spanned<DeTable<'t>>,
     index: Vec<Entry>,
 }
 
-/// One key or array element: its path, and where it and its value stand.
+/// One key or array element: its path, and the spans of key and value.
 struct Entry {
     path: String,
     key: Range<usize>,
@@ -26,7 +26,8 @@ struct Entry {
 }
 
 impl<'t> Document<'t> {
-    /// Parses `text` and fills in its string values. Every unparsable place and every reference that cannot be filled in is reported.
+    /// Parses `text` and interpolates its string values. Reports every syntax error and every reference that cannot be
+    /// resolved.
     pub(super) fn parse(text: &'t str, environment: &Environment) -> Result<Self, Vec<Problem>> {
         let (mut tree, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
@@ -38,7 +39,7 @@ impl<'t> Document<'t> {
         if problems.is_empty() { Ok(Self { text, tree, index }) } else { Err(problems) }
     }
 
-    /// Where the key of the dotted path stands; of the nearest ancestor that has a place, otherwise.
+    /// Returns the location of the key at the dotted path, or of its nearest ancestor that has one.
     pub(super) fn place_of(&self, path: &str) -> Option<Place> {
         let mut path = path;
         loop {
@@ -49,17 +50,17 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The tree, for what is added before it becomes settings.
+    /// Returns the tree, for changes before it is deserialised.
     pub(super) fn tree_mut(&mut self) -> &mut DeTable<'t> {
         self.tree.get_mut()
     }
 
-    /// The tree alone.
+    /// Returns the tree alone.
     pub(super) fn into_tree(self) -> DeTable<'t> {
         self.tree.into_inner()
     }
 
-    /// The settings that the tree spells. Serde stops at the first problem.
+    /// Deserialises the tree. Serde stops at the first problem.
     pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         T::deserialize(Deserializer::from(self.tree.clone())).map_err(|error| self.problem(&error))
     }
@@ -85,7 +86,7 @@ fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
     }
 }
 
-/// Fills in string values and notes where everything stands. Depth is bounded by the parser.
+/// Interpolates string values and records locations. The parser bounds the depth.
 struct Walk<'e> {
     text: &'e str,
     environment: &'e Environment<'e>,

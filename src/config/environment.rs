@@ -1,11 +1,11 @@
-//! Environment variables, as a function, so that nothing but [`process_environment`] depends on the process.
+//! Environment variables as a function, so that only [`process_environment`] depends on the process.
 
 use std::ffi::OsString;
 
-/// Looks a variable up by name; `None` where it is not set.
+/// Looks up a variable by name; `None` if it is not set.
 pub type Environment<'a> = dyn Fn(&str) -> Option<OsString> + 'a;
 
-/// The variables of this process.
+/// Reads a variable of this process.
 pub fn process_environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }

@@ -1,17 +1,18 @@
-//! `${NAME}` and `${NAME:-default}` inside string values.
+//! Interpolation of `${NAME}` and `${NAME:-default}` in string values.
 //!
-//! The forms and their meaning are those of POSIX parameter expansion (POSIX.1-2024, Shell Command Language, 2.6.2), without nesting. It
-//! is done after the document was parsed, so that a variable's value is a string whatever it holds, and can add no key or table.
+//! Form and meaning are those of POSIX parameter expansion (POSIX.1-2024, Shell Command Language, 2.6.2), without
+//! nesting. The document is parsed first. A variable's value is therefore always a string and cannot add a key or a
+//! table.
 
 use std::borrow::Cow;
 
 use super::Environment;
 
-/// What starts a reference, and what escapes one.
+/// Start of a reference, and its escaped form.
 const OPEN: &str = "${";
 const ESCAPED_OPEN: &str = "$${";
 
-/// Why a string value cannot be filled in. Values of variables are never part of the message.
+/// Error of an interpolation. Messages never contain values of variables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InterpolationError {
     #[error("environment variable `{0}` is not set; set it, or give a default: `${{{0}:-default}}`")]
@@ -21,15 +22,15 @@ pub(super) enum InterpolationError {
     #[error("`${{` without a closing `}}`; write `$${{` for a literal `${{`")]
     Unclosed,
     #[error(
-        "`{0}` is no name of an environment variable (letters, digits and `_`, no digit first); write `$${{` for a literal `${{`"
+        "`{0}` is not a name of an environment variable (letters, digits and `_`, no digit first); write `$${{` for a literal `${{`"
     )]
     BadName(String),
 }
 
-/// Fills in every reference of `text`; borrowed where there is none.
+/// Interpolates every reference in `text`; borrows if there is none.
 ///
-/// `${NAME}` needs the variable to be set (it may be empty); `${NAME:-default}` takes the default where it is unset or empty; `$${` stands
-/// for a literal `${`. A `$` before anything else is itself.
+/// `${NAME}` requires the variable to be set (it may be empty). `${NAME:-default}` takes the default if the variable is
+/// unset or empty. `$${` is a literal `${`. A `$` before any other character is literal.
 pub(super) fn interpolate<'t>(text: &'t str, environment: &Environment) -> Result<Cow<'t, str>, InterpolationError> {
     if !text.contains(OPEN) {
         return Ok(Cow::Borrowed(text));
@@ -55,7 +56,7 @@ pub(super) fn interpolate<'t>(text: &'t str, environment: &Environment) -> Resul
     Ok(Cow::Owned(filled))
 }
 
-/// The value of `NAME` or `NAME:-default`.
+/// Returns the value of `NAME` or `NAME:-default`.
 fn value_of(reference: &str, environment: &Environment) -> Result<String, InterpolationError> {
     let (name, default) = match reference.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

@@ -1,4 +1,4 @@
-//! From a file, or from none, to settings.
+//! Loading of settings from a file, or from the defaults.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,16 +10,17 @@ use super::problem::{ConfigError, Problem};
 use super::settings::Settings;
 use super::{Environment, builtin, validate};
 
-/// The file that is read where nothing else is asked for and it exists, in the working directory.
+/// File in the working directory that is read by default, if it exists.
 pub const DEFAULT_FILE: &str = "callwright.toml";
 
-/// The environment variable that names the file where the command line does not.
+/// Environment variable that names the file if the command line does not.
 pub const FILE_VARIABLE: &str = "CALLWRIGHT_CONFIG";
 
-/// Largest configuration file, in bytes. Hand-written files are a hundredth of it; a wrong path to a huge file is reported instead of read.
+/// Maximum size of a configuration file, in bytes. Hand-written files have a hundredth of it; a wrong path to a huge
+/// file is reported instead of read.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What the command line says about the configuration.
+/// Configuration options of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The file to read (`--config`).
@@ -30,24 +31,24 @@ pub struct Request {
     pub operator_listen: Option<SocketAddr>,
 }
 
-/// Valid settings, and where they come from.
+/// Valid settings, and their source.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
-    /// Folder that relative paths in the settings start from: the file's, or the working directory.
+    /// Folder to which relative paths in the settings refer: the file's, or the working directory.
     pub base_dir: PathBuf,
     /// The file that was read; `None` for the built-in defaults.
     pub file: Option<PathBuf>,
 }
 
-/// Finds, reads, fills in and validates the configuration.
+/// Finds, reads, interpolates and validates the configuration.
 ///
-/// The file is the one that `request` names, else the one that [`FILE_VARIABLE`] names, else [`DEFAULT_FILE`] where it exists; where it does
-/// not, the built-in defaults hold.
+/// Reads the file that `request` names, else the one that [`FILE_VARIABLE`] names, else [`DEFAULT_FILE`] if it exists.
+/// Without a file, the built-in defaults apply.
 ///
 /// # Errors
-/// [`ConfigError`], which names the file, each problem's place, and a way to mend it.
+/// [`ConfigError`], which names the file, the location of each problem, and its fix.
 pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, ConfigError> {
     let Some(file) = find(request, environment) else {
         return loaded("", None, PathBuf::from("."), request, environment);
@@ -57,10 +58,10 @@ pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, Conf
     loaded(&text, Some(file), base_dir, request, environment)
 }
 
-/// Fills in and validates a configuration that is in no file; relative paths start at `base_dir`.
+/// Interpolates and validates a configuration text; relative paths refer to `base_dir`.
 ///
 /// # Errors
-/// [`ConfigError::Invalid`], with the places in `text`.
+/// [`ConfigError::Invalid`], with locations in `text`.
 pub fn parse(text: &str, base_dir: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
     loaded(text, None, base_dir.to_owned(), &Request::default(), environment)
 }
@@ -88,12 +89,12 @@ fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes, so no configuration file")));
+        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes, the limit of a configuration file")));
     }
     Ok(text)
 }
 
-/// The file's folder; `.` for a bare file name, whose parent is empty.
+/// Returns the file's folder; `.` for a bare file name, whose parent is empty.
 fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -101,7 +102,7 @@ fn folder_of(file: &Path) -> PathBuf {
     }
 }
 
-/// Relative paths of rooms that know no files start from the file's folder; the other rooms are told that folder.
+/// Resolves relative paths of modules that receive no base folder; the other modules receive `base_dir`.
 fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
     let secrets = settings.toolsets.values_mut().flat_map(|toolset| toolset.credentials.values_mut());
     let secrets = secrets.flat_map(|credential| credential.files_mut());
@@ -119,7 +120,7 @@ fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
     settings
 }
 
-/// From a file's text to valid settings.
+/// Turns the text of a file into valid settings.
 fn settings(text: &str, request: &Request, environment: &Environment) -> Result<Settings, Vec<Problem>> {
     let mut document = Document::parse(text, environment)?;
     builtin::complete(document.tree_mut(), environment)?;

@@ -1,4 +1,4 @@
-//! Files as people write them.
+//! Tests with configuration files as people write them.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn read_settings(text: &str, environment: &[(&str, &str)]) -> Result<Settings, V
     settings(text, &Request::default(), &variables(environment))
 }
 
-/// The one problem of `text`, as it is printed behind the file's name.
+/// Returns the only problem of `text`, as printed after the file's name.
 fn problem_of(text: &str) -> String {
     let problems = read_settings(text, &[("SECRET", "sk-canary")]).unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:?}");

@@ -1,11 +1,11 @@
-//! The configuration file: nests every room's `Settings`.
+//! The configuration file, which nests the `Settings` of every module.
 //!
-//! Owns finding, reading, interpolating and validating the file; the only room that reads the environment. Must not know what
-//! the settings do.
+//! Owns finding, reading, interpolating and validating the file; the only module that reads the environment. Must not
+//! depend on what the settings do.
 //!
-//! [`load()`] is the way in; [`parse`] is for a configuration that is in no file. A value goes through four steps: the text is
-//! parsed as TOML, `${NAME}` is filled in inside string values (`interpolate.rs`), the tree becomes [`Settings`], and what
-//! holds between rooms is validated. Every step reports [`Problem`]s that name file, line, column and a way to mend them.
+//! [`load()`] is the entry point; [`parse`] is for a configuration without a file. Loading has four steps: the text is
+//! parsed as TOML, `${NAME}` is interpolated in string values (`interpolate.rs`), the tree becomes [`Settings`], and
+//! constraints between modules are validated. Every step reports [`Problem`]s that name file, line, column and fix.
 
 mod builtin;
 mod changes;

@@ -1,9 +1,10 @@
-//! What is wrong with a configuration, and where.
+//! Configuration errors and their locations.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why there are no settings. Prints one line per problem, in the form `FILE:LINE:COLUMN: MESSAGE`.
+/// Error that prevents settings from being loaded. Prints one line per problem, in the form `FILE:LINE:COLUMN:
+/// MESSAGE`.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -11,31 +12,31 @@ pub enum ConfigError {
     Read {
         /// The file, as it was given.
         file: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The file is read, but it is not a valid configuration.
+    /// The file is readable, but it is not a valid configuration.
     #[error("{}", lines(file, problems))]
     Invalid {
-        /// The file; `None` where the built-in defaults or the command line are meant.
+        /// The file; `None` for the built-in defaults and the command line.
         file: Option<PathBuf>,
-        /// At least one, in the order of the file where they have a place.
+        /// At least one problem, ordered by location.
         problems: Vec<Problem>,
     },
 }
 
-/// One thing that is wrong.
+/// One configuration problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands in the file, where it stands there.
+    /// Location in the file, if known.
     pub place: Option<Place>,
-    /// The key's full path, such as `server.listen`; empty for a fault of syntax.
+    /// Full path of the key, such as `server.listen`; empty for a syntax error.
     pub key: String,
-    /// What is wrong and how to mend it, in one line.
+    /// The problem and its fix, in one line.
     pub message: String,
 }
 
-/// A place in a text file, both counted from 1.
+/// Location in a text file; line and column are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Line.
@@ -45,7 +46,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a byte offset; offsets behind the end mean the end.
+    /// Returns the location of a byte offset; offsets beyond the end mean the end.
     pub(super) fn of_offset(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,4 +1,4 @@
-//! `config/callwright.toml` is the reference of all keys: it must be complete and true.
+//! Tests that the reference of all keys, `config/callwright.toml`, is complete and correct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("config/callwright.toml")
 }
 
-/// The text with its examples (`#key`, `#[table]`; prose has a space after the `#`) made valid lines.
+/// Returns the text with its examples (`#key`, `#[table]`; prose has a space after the `#`) as valid lines.
 fn with_examples(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix('#') {
         Some(example) if example.starts_with(|first: char| first.is_alphanumeric() || first == '[') => {
@@ -27,7 +27,7 @@ fn with_examples(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Paths of everything that is no table; an empty table counts as a value.
+/// Collects the paths of everything that is not a table; an empty table counts as a value.
 fn leaves(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -51,7 +51,7 @@ fn keys_of_text(text: &str) -> BTreeSet<String> {
     keys_of(&toml::from_str::<Value>(text).unwrap())
 }
 
-/// The defaults, with one alias and one toolset so that their keys are seen, and with one group of keys and one price.
+/// Returns the keys of the defaults, with one alias, toolset, key group and price, so that their keys are included.
 fn all_keys() -> BTreeSet<String> {
     let settings = Settings {
         aliases: BTreeMap::from([("assistant".to_owned(), Default::default())]),

@@ -1,11 +1,11 @@
-//! Serde's messages, said to a person who edits a configuration file.
+//! Translation of Serde's messages for people who edit a configuration file.
 
-/// Least Jaro-Winkler similarity at which a known name is suggested for an unknown one: below it suggestions look random.
+/// Minimum Jaro-Winkler similarity for suggesting a known name; below it, suggestions look random.
 const SUGGESTION_SIMILARITY: f64 = 0.75;
 
-/// What serde's `message` about the value at `key` means.
+/// Rewrites Serde's `message` about the value at `key`.
 ///
-/// Values are left out where they came from the environment (`interpolated`): they may be secrets.
+/// Values are omitted if they came from the environment (`interpolated`), because they may be secrets.
 pub(super) fn explain(message: &str, key: &str, interpolated: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown field ") {
         return unknown_key(rest, key);
@@ -14,7 +14,7 @@ pub(super) fn explain(message: &str, key: &str, interpolated: bool) -> String {
         return format!("`{key}`: expected {}, found {}{}", plain(expected), kind(found), string_note(interpolated));
     }
     if interpolated {
-        return format!("`{key}`: the value that the environment gave is not valid here");
+        return format!("`{key}`: the value from the environment is not valid here");
     }
     if let Some(rest) = message.strip_prefix("unknown variant ") {
         return unknown_value(rest, key);
@@ -25,13 +25,13 @@ pub(super) fn explain(message: &str, key: &str, interpolated: bool) -> String {
     if key.is_empty() { message.to_owned() } else { format!("`{key}`: {message}") }
 }
 
-/// `invalid type: string "x", expected u16` and `invalid value: ...` → what was found, what was expected.
+/// Splits `invalid type: string "x", expected u16` and `invalid value: ...` into the found and the expected part.
 fn mismatch(message: &str) -> Option<(&str, &str)> {
     let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
     rest.rsplit_once(", expected ")
 }
 
-/// The kind of what was found, and the value itself where it is no text (which may be a secret in the wrong place).
+/// Returns the kind of the found value, with the value unless it is a string (which may be a misplaced secret).
 fn kind(found: &str) -> &str {
     if found.starts_with("string") { "a string" } else { found }
 }
@@ -50,7 +50,7 @@ fn plain(expected: &str) -> &str {
 }
 
 fn string_note(interpolated: bool) -> &'static str {
-    if interpolated { "; `${NAME}` always gives a string, so it cannot stand here" } else { "" }
+    if interpolated { "; `${NAME}` always yields a string, so it is not allowed here" } else { "" }
 }
 
 fn unknown_key(rest: &str, key: &str) -> String {
@@ -59,7 +59,7 @@ fn unknown_key(rest: &str, key: &str) -> String {
     match (nearest(name, &known), known.is_empty()) {
         (Some(near), _) => format!("unknown key `{key}`; did you mean `{near}`?"),
         (None, false) => format!("unknown key `{key}`; known here: {}", known.join(", ")),
-        (None, true) => format!("unknown key `{key}`; no key is known here"),
+        (None, true) => format!("unknown key `{key}`; no keys are allowed here"),
     }
 }
 
@@ -72,14 +72,15 @@ fn unknown_value(rest: &str, key: &str) -> String {
     }
 }
 
-/// ``\`x\`, expected one of \`a\`, \`b\` `` → the name and the known names. The name itself may hold anything but the separator.
+/// Splits ``\`x\`, expected one of \`a\`, \`b\` `` into the name and the known names. The name may contain anything but
+/// the separator.
 fn name_and_known(rest: &str) -> (&str, Vec<&str>) {
     let (name, expected) =
         rest.rsplit_once(", expected ").or_else(|| rest.rsplit_once(", there are no ")).unwrap_or((rest, ""));
     (name.trim_matches('`'), expected.split('`').skip(1).step_by(2).collect())
 }
 
-/// The known name that is most like `name`, if any is like it at all.
+/// Returns the known name that is most similar to `name`, if any is similar enough.
 pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_lowercase();
     known
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(message, "unknown key `zzz`; known here: a, b");
         assert_eq!(
             explain("unknown field `x`, there are no fields", "x", false),
-            "unknown key `x`; no key is known here"
+            "unknown key `x`; no keys are allowed here"
         );
     }
 
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(message, "`store.queue`: expected a whole number that is not negative, found a string");
         let message = explain("invalid value: integer `-1`, expected u64", "a.b", false);
         assert_eq!(message, "`a.b`: expected a whole number that is not negative, found integer `-1`");
-        assert!(explain("invalid type: string \"5\", expected u64", "a", true).contains("always gives a string"));
+        assert!(explain("invalid type: string \"5\", expected u64", "a", true).contains("always yields a string"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The whole file.
+//! The settings of the whole file.
 
 use std::collections::BTreeMap;
 
@@ -17,57 +17,58 @@ use callwright_upstream as upstream;
 
 use crate::{http, keys, pipeline};
 
-/// Every setting of the proxy. Each table is a room's own; the rooms document the keys, `config/callwright.toml` shows them all.
+/// All settings of the proxy. Each table belongs to a module, which documents its keys; `config/callwright.toml` shows
+/// all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Name of the upstream that is asked where no alias says otherwise, and for everything that is passed through.
+    /// Name of the upstream for requests without an alias, and for paths that are passed through.
     pub default_upstream: String,
     /// Both listeners.
     pub server: http::Settings,
     /// Virtual keys.
     pub keys: keys::Settings,
-    /// What models cost, by their names at their upstreams.
+    /// Prices of models, by their names at their upstreams.
     pub prices: BTreeMap<String, keys::PriceSettings>,
-    /// The providers of models, by name.
+    /// Model providers, by name.
     pub upstreams: BTreeMap<String, upstream::Settings>,
     /// Model aliases, by the name that clients use.
     pub aliases: BTreeMap<String, pipeline::AliasSettings>,
-    /// Where requests go that are passed through.
+    /// Upstreams of requests that are passed through.
     pub pass_through: pipeline::PassThroughSettings,
-    /// What holds for every turn and is no policy.
+    /// Settings of every turn that are not policy.
     pub pipeline: pipeline::Settings,
     /// OpenAPI documents whose operations become tools, by the toolset's name.
     pub toolsets: BTreeMap<String, catalog::ToolsetSettings>,
-    /// What holds for the documents of all toolsets.
+    /// Settings of the documents of all toolsets.
     pub catalog: catalog::Settings,
-    /// How tool APIs are called.
+    /// Settings of calls to tool APIs.
     pub executor: executor::Settings,
-    /// The model of meaning.
+    /// The embedding model.
     pub embedding: embedding::Settings,
-    /// What explanations of failed outcomes hold.
+    /// Settings of explanations of failed calls.
     pub explain: explain::Settings,
-    /// The judgement of calls.
+    /// Validation of calls.
     pub scanner: scanner::Settings,
-    /// The rescue of calls from text.
+    /// Rescue of calls from text.
     pub repair: repair::Settings,
-    /// The messages to the model.
+    /// Templates of messages to the model.
     pub feedback: feedback::Settings,
-    /// Where policies are read from.
+    /// Location of the policies.
     pub policies: policy::Settings,
-    /// What was learned about tools.
+    /// Learned representations of tools.
     pub representations: representation::Settings,
-    /// Where arguments come from.
+    /// Planning of tool calls and sources of arguments.
     pub planner: planner::Settings,
-    /// The notebook of lessons.
+    /// Lessons learned from experience.
     pub experience: experience::Settings,
-    /// What past solutions are learned and used.
+    /// Procedures learned from past solutions.
     pub procedures: procedures::Settings,
-    /// How what was verified is learned.
+    /// Learning jobs.
     pub learning: learning::Settings,
-    /// Traces and intents.
+    /// Storage of traces, turn state and memory.
     pub store: store::Settings,
-    /// Logs.
+    /// Logs and telemetry.
     pub telemetry: telemetry::Settings,
 }
 

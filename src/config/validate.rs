@@ -1,4 +1,4 @@
-//! What must hold between rooms, and so is no room's own business.
+//! Validation of constraints between the settings of several modules.
 
 use std::net::SocketAddr;
 
@@ -7,8 +7,8 @@ use super::serde_message::nearest;
 use super::settings::Settings;
 use crate::pipeline::AliasSettings;
 
-/// Every problem of the settings, in the order of the file. Policies have files of their own: whether an alias's policy exists, the policy
-/// room tells.
+/// Returns every problem of the settings, in the order of the file. Policies have files of their own: the policy module
+/// checks whether an alias's policy exists.
 pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Place>) -> Vec<Problem> {
     let mut problems = listener_problems(settings);
     problems.extend(reference_problems(settings));
@@ -33,7 +33,7 @@ fn listener_problems(settings: &Settings) -> Vec<Problem> {
         .collect();
     if server.listen == server.operator_listen && server.listen.port() != 0 {
         let message = format!(
-            "`server.operator_listen`: both listeners are to use {}; give the operator side another port",
+            "`server.operator_listen`: both listeners have the address {}; set another port for the operator listener",
             server.listen
         );
         problems.push(problem("server.operator_listen", message));
@@ -46,18 +46,18 @@ fn listener_problems(settings: &Settings) -> Vec<Problem> {
     problems
 }
 
-/// Loopback, also as an IPv6 address that stands for an IPv4 one.
+/// Whether the address is loopback, including an IPv4-mapped IPv6 address.
 fn is_loopback(address: &SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// What the client side lacks, what that means, and what mends it.
+/// Consequence and fix of a client listener without authentication.
 const CLIENTS: [&str; 2] = [
     "use your provider's key",
     "set `keys.mode = \"required\"`, so that clients need keys, or `server.tls.client_ca`, so that they need certificates",
 ];
 
-/// The same of the operator side.
+/// Consequence and fix of an operator listener without authentication.
 const OPERATORS: [&str; 2] = [
     "read traces and approve calls",
     "set `server.operator_token` or `server.operator_tls.client_ca`, so that operators need a credential",
@@ -65,12 +65,12 @@ const OPERATORS: [&str; 2] = [
 
 fn public_message(key: &str, address: &SocketAddr, [means, mends]: [&str; 2]) -> String {
     format!(
-        "`{key}`: {address} is not a loopback address, and whoever reaches it could {means}; {mends}, listen on 127.0.0.1, or set \
-         `server.allow_public = true` where something in front of it checks who comes in"
+        "`{key}`: {address} is not a loopback address, and any host that reaches it could {means}; {mends}, listen on 127.0.0.1, or set \
+         `server.allow_public = true` if a component in front of it authenticates requests"
     )
 }
 
-/// What virtual keys need and do not have.
+/// Returns the problems of virtual keys: missing store, missing upstream credentials, invalid limits and prices.
 fn key_problems(settings: &Settings) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (key, fault) in settings.keys.faults() {
@@ -80,29 +80,29 @@ fn key_problems(settings: &Settings) -> Vec<Problem> {
     for (model, price) in &settings.prices {
         if let Some((name, value)) = price.fault() {
             let key = format!("prices.{model}.{name}");
-            problems.push(problem(&key, format!("`{key}` is {value}; it must be 0 or more, for a million tokens")));
+            problems
+                .push(problem(&key, format!("`{key}` is {value}; it must be 0 or more (price per million tokens)")));
         }
     }
     if !settings.keys.is_required() {
         return problems;
     }
     if settings.store.url.is_empty() {
-        let message =
-            "`keys.mode` is `required`, and keys are kept in the store, which is switched off: set `store.url`";
+        let message = "`keys.mode` is `required`, but the store that holds the keys is switched off: set `store.url`";
         problems.push(problem("keys.mode", message.to_owned()));
     }
     for (name, _) in settings.upstreams.iter().filter(|(_, upstream)| !upstream.has_credential()) {
         let key = format!("upstreams.{name}.api_key");
         let message = format!(
-            "`{key}` is empty, and with `keys.mode = \"required\"` no client sends the provider's key: set it; for a provider that wants \
-             none, any text will do"
+            "`{key}` is empty, and with `keys.mode = \"required\"` no client sends the provider's key: set it; for a provider that requires \
+             none, set any text"
         );
         problems.push(problem(&key, message));
     }
     problems
 }
 
-/// Names that stand in one table and must be found in another.
+/// Checks that names in one table exist in another.
 fn reference_problems(settings: &Settings) -> Vec<Problem> {
     let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
     let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
@@ -131,7 +131,7 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
     );
     for path in passing.paths.keys().filter(|path| !path.starts_with('/')) {
         let key = format!("pass_through.paths.{path}");
-        problems.push(problem(&key, format!("`{key}`: paths begin with a slash and stand below /v1: write `/{path}`")));
+        problems.push(problem(&key, format!("`{key}`: paths start with a slash, relative to /v1: write `/{path}`")));
     }
     let aliases = settings.aliases.keys().map(String::as_str).collect::<Vec<_>>();
     for (key, alias) in [("planner.alias", &settings.planner.alias), ("learning.alias", &settings.learning.alias)] {
@@ -150,7 +150,7 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
     }
     problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
         let key = format!("experience.{key}");
-        problem(&key, format!("`{key}` is out of its range; it must be {range}"))
+        problem(&key, format!("`{key}` is out of range; it must be {range}"))
     }));
     problems.extend(settings.store.seal_key_fault().map(|fault| problem("store.seal_key", fault)));
     let procedures = &settings.procedures;
@@ -167,7 +167,7 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with the upstreams of an alias.
+/// Returns the problems of an alias's upstreams.
 fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<Problem> {
     let place = |key: &str| format!("aliases.{name}.{key}");
     let targets = alias.targets.iter().map(|target| &target.upstream).enumerate();
@@ -185,7 +185,7 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
     if !alias.targets.is_empty() {
         if !(alias.upstream.is_empty() && alias.model.is_empty()) {
             let key = place("targets");
-            let message = format!("`{key}` stands in place of `upstream` and `model`; leave those out");
+            let message = format!("`{key}` replaces `upstream` and `model`; remove those");
             problems.push(problem(&key, message));
         }
         if alias.targets.iter().all(|target| target.weight == 0) {
@@ -193,7 +193,7 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
             problems.push(problem(&key, format!("`{key}`: every weight is 0; give one target a weight of at least 1")));
         }
     }
-    // Tools are chosen and written once for a turn, whoever answers it in the end.
+    // Tools are selected and serialised once per turn, for every upstream that may answer it.
     let writing = |upstream: &str| {
         let upstream = if upstream.is_empty() { &settings.default_upstream } else { upstream };
         settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
@@ -213,10 +213,10 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
     problems
 }
 
-/// What providers take at most as a temperature (API reference, `temperature`).
+/// Maximum temperature that providers accept (API reference, `temperature`).
 const MAX_TEMPERATURE: f64 = 2.0;
 
-/// `name` at `key` is none of `known`.
+/// Returns the problem of a `name` at `key` that is not in `known`.
 fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> Problem {
     let known_names = if known.is_empty() { "none is configured".to_owned() } else { known.join(", ") };
     let message = match nearest(name, known) {
@@ -380,12 +380,12 @@ mod tests {
             found,
             [
                 "`aliases.fast.targets[1].upstream`: there is no upstream `smaller`; did you mean `small`? Known: default, small",
-                "`aliases.fast.targets` stands in place of `upstream` and `model`; leave those out",
+                "`aliases.fast.targets` replaces `upstream` and `model`; remove those",
                 "`aliases.fast.targets`: every weight is 0; give one target a weight of at least 1",
                 "`aliases.sure.fallbacks[0].upstream`: the upstreams of an alias with toolsets need the same `schema_dialect` and \
                  `max_tools`, because its tools are written once for all of them",
                 "`pass_through.upstream`: there is no upstream `smal`; did you mean `small`? Known: default, small",
-                "`pass_through.paths.files`: paths begin with a slash and stand below /v1: write `/files`",
+                "`pass_through.paths.files`: paths start with a slash, relative to /v1: write `/files`",
             ]
         );
     }

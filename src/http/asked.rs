@@ -1,4 +1,4 @@
-//! The query of a request.
+//! Query string of a request.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::error;
 
-/// What the query asks for. One that cannot be read is refused with what is wrong with it.
+/// Extractor of a query. A query that cannot be parsed is rejected with the parser's message.
 #[derive(Debug)]
 pub(super) struct Asked<T>(pub(super) T);
 

@@ -1,17 +1,17 @@
-//! The bytes of request bodies that may be in memory, over all requests.
+//! Memory limit of request bodies over all requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callwright_telemetry::Metrics;
 
-/// Bytes up to which a body is small.
+/// Maximum number of bytes of a small body.
 const SMALL_BODY_BYTES: usize = 256 * 1024;
 
-/// The share of the memory that only small bodies may use, so that large ones cannot keep them out: one part in so many.
+/// Divisor for the share of the memory reserved for small bodies, so that large ones cannot block them.
 const PARTS_OF_SMALL_BODIES: usize = 8;
 
-/// How many bytes of request bodies are held, and how many may be.
+/// Counter of the bytes held by request bodies, with its limit.
 #[derive(Debug)]
 pub struct BodyMemory {
     limit: usize,
@@ -19,39 +19,39 @@ pub struct BodyMemory {
     metrics: Arc<Metrics>,
 }
 
-/// Bytes that one body holds; dropping it releases them.
+/// Bytes held by one body; dropping it releases them.
 #[derive(Debug)]
 pub(super) struct Reservation {
     memory: Arc<BodyMemory>,
     bytes: usize,
 }
 
-/// There is no room for a body.
+/// Error: the memory limit leaves no room for a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MemoryFull;
 
 impl BodyMemory {
-    /// Room for so many bytes.
+    /// Creates a counter with a limit in bytes.
     pub fn new(limit: usize, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self { limit, held: AtomicUsize::new(0), metrics })
     }
 
-    /// Bytes that may be held at most.
+    /// Returns the maximum number of bytes held.
     pub(super) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// A reservation of no bytes yet.
+    /// Creates an empty reservation.
     pub(super) fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation { memory: Arc::clone(self), bytes: 0 }
     }
 
-    /// Whether a body of this many bytes would find room now.
+    /// Whether a body of this many bytes fits now.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.held.load(Ordering::Relaxed).saturating_add(bytes) <= self.ceiling(bytes)
     }
 
-    /// Bytes that may be held in all after a body has grown to this size.
+    /// Returns the limit of all held bytes after a body has grown to `body` bytes.
     fn ceiling(&self, body: usize) -> usize {
         if body <= SMALL_BODY_BYTES { self.limit } else { self.limit - self.limit / PARTS_OF_SMALL_BODIES }
     }
@@ -66,7 +66,7 @@ impl Reservation {
     /// Reserves `more` bytes for a body that then has `size` bytes.
     ///
     /// # Errors
-    /// [`MemoryFull`]: nothing is reserved.
+    /// [`MemoryFull`]; then nothing is reserved.
     pub(super) fn add(&mut self, more: usize, size: usize) -> Result<(), MemoryFull> {
         let ceiling = self.memory.ceiling(size);
         let reserve = |held: usize| held.checked_add(more).filter(|held| *held <= ceiling);
@@ -77,7 +77,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Releases so many of the bytes.
+    /// Releases up to `bytes` bytes.
     pub(super) fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -1,9 +1,10 @@
-//! Requests that web pages make: which `Host` is served, and which origins are refused.
+//! Checks of requests that web pages make: served `Host` names, and refused origins.
 //!
-//! A page of another site can make a browser on the same machine or network send requests to the proxy. Two attacks follow. In *DNS rebinding* the
-//! page's own name resolves to the proxy's address, so that the browser takes the proxy for the page's origin: such a request names a foreign host.
-//! In a *cross-site request* the page addresses the proxy as it is: such a request has a foreign `Origin` or `Sec-Fetch-Site`, which no script can
-//! set (<https://fetch.spec.whatwg.org/#forbidden-request-header>).
+//! A page of another site can make a browser on the same machine or network send requests to the proxy. Two attacks
+//! follow. In *DNS rebinding* the page's own name resolves to the proxy's address, so the browser takes the proxy for
+//! the page's origin. Such a request names a foreign host. In a *cross-site request* the page addresses the proxy
+//! directly. Such a request has a foreign `Origin` or `Sec-Fetch-Site`, which no script can set
+//! (<https://fetch.spec.whatwg.org/#forbidden-request-header>).
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,20 +17,20 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The console's page, which other pages may link to.
+/// Path of the console's page, which other pages may link to.
 const CONSOLE: &str = "/console";
 
 /// An entry of `server.hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HostPattern {
-    /// This name or address.
+    /// A name or an address.
     Exact(String),
-    /// Every name that ends with this text, which begins with a dot.
+    /// A suffix of names; it begins with a dot.
     Below(String),
 }
 
 impl HostPattern {
-    /// Reads an entry; `None` where no host could match it.
+    /// Parses an entry; `None` if no host could match it.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim_end_matches('.').to_ascii_lowercase();
         let (name, is_below) = text.strip_prefix("*.").map_or((text.as_str(), false), |name| (name, true));
@@ -65,16 +66,16 @@ pub(super) fn is_origin(text: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct HostRules {
     listed: Vec<HostPattern>,
-    /// The address that the listener is bound to.
+    /// Address to which the listener is bound.
     bound: IpAddr,
 }
 
-/// Why the host of a request is refused.
+/// Reason why the host of a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HostFault {
-    /// It is absent, given more than once, or unreadable (RFC 9112, section 3.2).
+    /// The host is absent, given more than once, or unparsable (RFC 9112, section 3.2).
     Invalid,
-    /// It is another server's.
+    /// The host belongs to another server.
     Foreign(String),
 }
 
@@ -84,7 +85,8 @@ impl HostRules {
         Self { listed, bound: bound.to_canonical() }
     }
 
-    /// Checks every host that a request names: the `:authority` of HTTP/2, the authority of an absolute request target, and `Host`.
+    /// Checks every host that a request names: the `:authority` of HTTP/2, the authority of an absolute request target,
+    /// and `Host`.
     ///
     /// # Errors
     /// [`HostFault`].
@@ -99,7 +101,7 @@ impl HostRules {
             (Some(_), Some(_)) => return Err(HostFault::Invalid),
         };
         if field.is_none() && parts.uri.authority().is_none() {
-            // Every browser names a host. Probes that speak HTTP/1.0 do not.
+            // Every browser sends a host. Probes that use HTTP/1.0 do not.
             return if parts.version <= Version::HTTP_10 { Ok(()) } else { Err(HostFault::Invalid) };
         }
         for authority in parts.uri.authority().into_iter().chain(&field) {
@@ -113,10 +115,11 @@ impl HostRules {
         Ok(())
     }
 
-    /// Whether a host is the proxy's.
+    /// Whether the proxy serves a host.
     ///
-    /// An IP literal is no name, so no DNS answer can rebind it. Loopback addresses and the address that the listener is bound to are served;
-    /// a listener on all addresses serves each literal, because probes and scrapers of a cluster name the pod's address.
+    /// An IP literal is not a name, so no DNS answer can rebind it. Loopback addresses and the address to which the
+    /// listener is bound are served. A listener on all addresses serves every literal, because probes and scrapers of a
+    /// cluster use the pod's address.
     fn serves(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let host = host.strip_suffix('.').unwrap_or(&host);
@@ -140,10 +143,10 @@ pub(super) struct OriginRules {
     has_console: bool,
 }
 
-/// Whose page made a request.
+/// Origin of the page that made a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Initiator {
-    /// None, a page of the listener itself, or the user.
+    /// No page, a page of the listener itself, or the user.
     Own,
     /// A page of an allowed origin.
     Allowed,
@@ -156,10 +159,10 @@ impl OriginRules {
         Self { allowed: allowed.iter().map(|origin| origin.to_ascii_lowercase()).collect(), is_tls, has_console }
     }
 
-    /// Finds out whose page made a request.
+    /// Determines the origin of the page that made a request.
     ///
-    /// `Sec-Fetch-Site` decides where a browser sends it: it is right even where a reverse proxy replaced `Host`. Otherwise `Origin` must be the
-    /// request's own host.
+    /// `Sec-Fetch-Site` decides if the browser sends it: it is correct even if a reverse proxy replaced `Host`.
+    /// Otherwise `Origin` must match the request's host.
     pub(super) fn initiator(&self, parts: &Parts) -> Initiator {
         let origin = parts.headers.get(ORIGIN);
         if origin.and_then(|origin| origin.to_str().ok()).is_some_and(|origin| self.is_allowed(origin)) {
@@ -179,7 +182,8 @@ impl OriginRules {
         self.allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// A link from another page to the console: it has no effect, and the other page cannot read what it shows.
+    /// Whether the request is a link from another page to the console. Such a link has no side effect, and the other
+    /// page cannot read the response.
     fn is_console_link(&self, parts: &Parts) -> bool {
         let is = |name: &HeaderName, value: &str| parts.headers.get(name).is_some_and(|found| found == value);
         self.has_console
@@ -192,7 +196,7 @@ impl OriginRules {
     fn is_same_origin(&self, origin: &str, uri: &Uri, headers: &HeaderMap) -> bool {
         let Ok(origin) = origin.parse::<Uri>() else { return false };
         let (Some(scheme), Some(theirs)) = (origin.scheme_str(), origin.authority()) else { return false };
-        // A reverse proxy may speak TLS in front of a listener without it, never the other way round.
+        // A reverse proxy may terminate TLS in front of a listener without TLS, but not the other way round.
         let default_port = match scheme {
             "https" => HTTPS_PORT,
             "http" if !self.is_tls => HTTP_PORT,

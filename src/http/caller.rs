@@ -1,4 +1,4 @@
-//! Whose request it is, found out before anything else is looked at.
+//! Authentication of clients, before anything else in a request is read.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
@@ -12,10 +12,11 @@ use callwright_telemetry::labels::KeyResult;
 use super::error;
 use super::router::ClientSide;
 
-/// Header fields that a key may stand in besides `Authorization`, as clients of Azure and of others have it.
+/// Header fields that may hold a key in addition to `Authorization`, for clients of Azure and others.
 static KEY_FIELDS: [HeaderName; 2] = [HeaderName::from_static("api-key"), HeaderName::from_static("x-api-key")];
 
-/// Who sends a request. Where keys are the proxy's own, the key has been taken out of the header fields: it goes nowhere.
+/// The sender of a request. With virtual keys, the key has been removed from the header fields, so that it is not
+/// forwarded.
 #[derive(Debug)]
 pub(super) struct Caller(pub(super) keys::Caller);
 
@@ -35,13 +36,14 @@ impl FromRequestParts<ClientSide> for Caller {
     }
 }
 
-/// The key that was sent: of several the first that may be ours, because some clients always send an `Authorization` of their own.
+/// Returns the key that was sent. Of several, the first that may be a virtual key is used, because some clients always
+/// send an `Authorization` field of their own.
 fn sent(headers: &HeaderMap) -> Option<&str> {
     let all = || bearer(headers).into_iter().chain(KEY_FIELDS.iter().filter_map(|field| text(headers, field)));
     all().find(|text| keys::may_be_ours(text)).or_else(|| all().next())
 }
 
-/// What stands behind `Bearer` in `Authorization` (RFC 6750, section 2.1).
+/// Returns the token after `Bearer` in `Authorization` (RFC 6750, section 2.1).
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = text(headers, &AUTHORIZATION)?.split_once(' ')?;
     let token = token.trim();

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`, and the same behind Azure-style paths.
+//! `POST /v1/chat/completions`, and the same at Azure-style paths.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use super::received_body::receive;
 use super::router::ClientSide;
 use super::{error, json, rate_limit, receipted, stream_body};
 
-/// `POST /v1/chat/completions`.
+/// Handles `POST /v1/chat/completions`.
 pub(super) async fn completions(
     State(side): State<ClientSide>,
     caller: Caller,
@@ -24,7 +24,7 @@ pub(super) async fn completions(
     turn(&side, "/v1/chat/completions", None, caller, headers, body).await
 }
 
-/// `POST /openai/deployments/{model}/chat/completions`.
+/// Handles `POST /openai/deployments/{model}/chat/completions`.
 pub(super) async fn deployment(
     State(side): State<ClientSide>,
     caller: Caller,
@@ -44,9 +44,9 @@ async fn turn(
     body: Body,
 ) -> Response {
     let arrived = Instant::now();
-    // A page of another site can send other types of content without being asked for permission.
+    // A page of another site can send other content types without a CORS preflight.
     if !json::is_json(&headers) {
-        return json::not_json("a chat completion is requested as JSON");
+        return json::not_json("a chat completion request must be JSON");
     }
     let body = match receive(side, &headers, body, side.body_limit_bytes).await {
         Ok(body) => body,
@@ -69,7 +69,7 @@ async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
         match tokio::time::timeout(side.pipeline.hold_head(), pending.answer()).await {
             Ok(answered) => answered,
             Err(_) => {
-                // No status can wait longer: idle connections are cut on the way.
+                // The status line cannot wait longer: intermediaries cut idle connections.
                 let mut response = Response::new(stream_body::of_late_answer(pending, keep_alive));
                 response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
                 return response;
@@ -79,7 +79,7 @@ async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
         pending.answer().await
     };
     let Ok(Answer { status, headers, body }) = answered else {
-        return error::internal("the turn ended without an answer; the proxy's log says more");
+        return error::internal("the turn ended without an answer; see the proxy's log");
     };
     let body = match body {
         AnswerBody::Whole(bytes) => Body::from(bytes),

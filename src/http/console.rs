@@ -1,4 +1,4 @@
-//! `/console`: a page for operators, embedded in the binary. It asks `/admin` and `/metrics` as any other client does.
+//! `/console`: a page for operators, embedded in the binary. It uses `/admin` and `/metrics` like any other client.
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -7,10 +7,10 @@ use axum::response::Response;
 
 use super::error;
 
-/// The page.
+/// The console's HTML page.
 const PAGE: &str = include_str!("../../console/index.html");
 
-/// What it consists of: name, media type, text.
+/// Files of the page: name, media type, text.
 const FILES: [(&str, &str, &str); 10] = [
     ("console.css", "text/css; charset=utf-8", include_str!("../../console/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_str!("../../console/console.js")),
@@ -24,16 +24,17 @@ const FILES: [(&str, &str, &str); 10] = [
     ("tools.js", "text/javascript; charset=utf-8", include_str!("../../console/tools.js")),
 ];
 
-/// Nothing from elsewhere, nothing written into the page is run, and no other page may show it (<https://www.w3.org/TR/CSP3/>).
+/// Content Security Policy: no external resources, no inline scripts, no framing by other pages
+/// (<https://www.w3.org/TR/CSP3/>).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 
-/// `GET /console`.
+/// Handles `GET /console`.
 pub(super) async fn page() -> Response {
     text("text/html; charset=utf-8", PAGE)
 }
 
-/// `GET /console/{file}`.
+/// Handles `GET /console/{file}`.
 pub(super) async fn file(Path(name): Path<String>) -> Response {
     match FILES.iter().find(|(known, ..)| *known == name) {
         Some((_, kind, content)) => text(kind, content),

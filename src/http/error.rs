@@ -1,4 +1,4 @@
-//! The map from errors to HTTP: every error that the client side or the operator side gives has OpenAI's form.
+//! Mapping of errors to HTTP: every error response of both listeners has the form of OpenAI's API.
 
 use std::any::Any;
 
@@ -15,20 +15,20 @@ use callwright_types::UpstreamFailure;
 use super::caller::Caller;
 use super::{hint, json};
 
-/// Seconds after which a client may send again what the proxy had no room for.
+/// Seconds after which a client may retry a request that the proxy had no capacity for.
 const RETRY_AFTER_SECONDS: u64 = 2;
 
-/// An answer that holds an error.
+/// Creates a response with an error body.
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
     json::text(status, error.to_bytes())
 }
 
-/// An error of the client's making.
+/// Creates the response to an invalid request.
 pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, code: &str) -> Response {
     response(status, &body(message, "invalid_request_error", code))
 }
 
-/// An upstream that gave no usable answer.
+/// Creates the response for an upstream without a usable answer.
 pub(super) fn upstream_failure(failure: &UpstreamFailure) -> Response {
     let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut response = response(status, &body(failure.to_string(), "upstream_error", failure.kind.label()));
@@ -38,12 +38,12 @@ pub(super) fn upstream_failure(failure: &UpstreamFailure) -> Response {
     response
 }
 
-/// Somebody who has not said who they are.
+/// Creates the response to a request without valid credentials.
 pub(super) fn unauthorized(message: impl Into<String>, code: &str) -> Response {
     response(StatusCode::UNAUTHORIZED, &body(message, "invalid_request_error", code))
 }
 
-/// A client that does not come in.
+/// Creates the response to a client whose key is refused.
 pub(super) fn denied(denied: Denied) -> Response {
     match denied {
         Denied::NotLoaded => unavailable(denied.to_string(), "keys_unavailable"),
@@ -51,7 +51,7 @@ pub(super) fn denied(denied: Denied) -> Response {
     }
 }
 
-/// A client that may not ask for this, or not now.
+/// Creates the response to a client that exceeds a limit or lacks a permission.
 pub(super) fn refused(refused: &Refused) -> Response {
     let status = StatusCode::from_u16(refused.limit.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
     let mut response = response(status, &refusal_body(refused));
@@ -59,17 +59,17 @@ pub(super) fn refused(refused: &Refused) -> Response {
     response
 }
 
-/// Something of ours broke.
+/// Creates the response for an internal error.
 pub(super) fn internal(message: impl Into<String>) -> Response {
     response(StatusCode::INTERNAL_SERVER_ERROR, &body(message, "server_error", "internal_error"))
 }
 
-/// Something that we need is not there at the moment.
+/// Creates the response for a dependency that is unavailable.
 pub(super) fn unavailable(message: impl Into<String>, code: &str) -> Response {
     response(StatusCode::SERVICE_UNAVAILABLE, &body(message, "server_error", code))
 }
 
-/// A request whose body stopped arriving.
+/// Creates the response to a request whose body stopped arriving.
 pub(super) fn body_timeout(seconds: u64) -> Response {
     let message = format!(
         "no byte of the request body arrived for {seconds} s (server.body_timeout_seconds); send the request again"
@@ -77,20 +77,20 @@ pub(super) fn body_timeout(seconds: u64) -> Response {
     invalid_request(StatusCode::REQUEST_TIMEOUT, message, "body_timeout")
 }
 
-/// A connection beyond those that may be open.
+/// Creates the response to a connection over the limit.
 pub(super) fn too_many_connections() -> Response {
     let message = "too many connections are open (server.max_connections); try again later, and reuse connections";
     overloaded(message, "too_many_connections")
 }
 
-/// A request that the proxy has no room for at the moment.
+/// Creates the response to a request that the proxy has no capacity for.
 pub(super) fn overloaded(message: impl Into<String>, code: &str) -> Response {
     let mut response = unavailable(message, code);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
     response
 }
 
-/// The store did not do what was asked.
+/// Creates the response for a failed store operation.
 pub(super) fn store(failure: &StoreError) -> Response {
     match failure {
         StoreError::BadCursor(_) => invalid_request(StatusCode::BAD_REQUEST, failure.to_string(), "invalid_query"),
@@ -98,35 +98,35 @@ pub(super) fn store(failure: &StoreError) -> Response {
     }
 }
 
-/// 404 on the client side, for those who may come in.
+/// Responds with 404 on the client listener, after authentication.
 pub(super) async fn no_such_client_route(_: Caller, method: Method, uri: Uri) -> Response {
     no_such_route(&method, &uri, hint::of_client_path(uri.path()))
 }
 
-/// 405 on the client side, for those who may come in.
+/// Responds with 405 on the client listener, after authentication.
 pub(super) async fn no_such_client_method(_: Caller, method: Method, uri: Uri) -> Response {
     no_such_method(method, uri).await
 }
 
-/// 404 on the operator side.
+/// Responds with 404 on the operator listener.
 pub(super) async fn no_such_operator_route(method: Method, uri: Uri) -> Response {
     no_such_route(&method, &uri, hint::of_operator_path(uri.path()))
 }
 
-/// 404 for a path that no route has.
+/// Creates the 404 response for an unknown path.
 fn no_such_route(method: &Method, uri: &Uri, hint: Option<String>) -> Response {
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     let message = format!("unknown request URL: {method} {}{hint}", uri.path());
     invalid_request(StatusCode::NOT_FOUND, message, "unknown_url")
 }
 
-/// 405 for a method that the route does not have.
+/// Responds with 405 to a method that the route does not support.
 pub(super) async fn no_such_method(method: Method, uri: Uri) -> Response {
-    let message = format!("{} does not take {method}", uri.path());
+    let message = format!("{} does not support the method {method}", uri.path());
     invalid_request(StatusCode::METHOD_NOT_ALLOWED, message, "method_not_allowed")
 }
 
-/// A handler panicked: a fault of ours that must not close the connection without a word.
+/// Responds to a panic of a handler, so that the connection is not closed without a response.
 pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let what = panic
         .downcast_ref::<String>()
@@ -134,7 +134,7 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
     tracing::error!(panic = what, "a request handler panicked");
-    internal("the proxy failed on this request; its log says more")
+    internal("the proxy failed on this request; see its log")
 }
 
 fn body(message: impl Into<String>, kind: &str, code: &str) -> ErrorBody {

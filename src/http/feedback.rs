@@ -1,6 +1,6 @@
 //! Verdicts on turns: `POST /v1/feedback` by applications, `POST /admin/traces/{id}/mark` by operators.
 //!
-//! They are taken as JSON alone, so that no web page of somebody else's can make a browser send one.
+//! Verdicts are accepted as JSON only, so that no foreign web page can make a browser send one.
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::BytesRejection;
@@ -20,39 +20,39 @@ use crate::pipeline::tenant;
 use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Given, Store};
 use callwright_types::Scope;
 
-/// Bytes of a verdict.
+/// Maximum number of bytes of a verdict.
 pub(super) const MAX_BODY: usize = 256 * 1024;
 
-/// Characters of a comment.
+/// Maximum number of characters of a comment.
 const MAX_COMMENT: usize = 4_000;
 
-/// Characters of a trace id that are taken; ours have 32.
+/// Maximum number of characters of an accepted trace id; the proxy's ids have 32.
 const MAX_TRACE: usize = 64;
 
-/// What an application says of a turn.
+/// Body of an application's verdict.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Verdict {
-    /// The turn's `x-callwright-trace`.
+    /// Value of the turn's `x-callwright-trace`.
     trace_id: String,
     #[serde(flatten)]
     mark: Mark,
 }
 
-/// What is said of a turn.
+/// A verdict on a turn.
 #[derive(Debug, Deserialize)]
 struct Mark {
     /// `good` or `bad`.
     verdict: FeedbackVerdict,
-    /// What would have been right: kept with the verdict. Where it names tools, the request becomes a sample.
+    /// The right answer, stored with the verdict. If it names tools, the request becomes a sample.
     #[serde(default)]
     expected: Option<Value>,
-    /// In words: kept with the verdict.
+    /// Comment, stored with the verdict.
     #[serde(default)]
     comment: Option<String>,
 }
 
-/// The same from an operator, who names the turn in the path.
+/// Body of an operator's verdict; the path names the turn.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OperatorMark {
@@ -60,17 +60,17 @@ struct OperatorMark {
     mark: Mark,
 }
 
-/// The answer to a verdict.
+/// Response to a verdict.
 #[derive(Debug, Serialize)]
 struct Taken<'a> {
     trace_id: &'a str,
     verdict: FeedbackVerdict,
-    /// Is it another verdict than the same source gave before, or its first?
+    /// Whether the verdict differs from the previous one of this source, or is its first.
     new: bool,
 }
 
-/// An application's verdict on a turn of its own. Whose the turn was is looked at when something is learned from it: a verdict on a turn of
-/// somebody else's teaches nothing, and nobody is told whether there is such a turn.
+/// Accepts an application's verdict on its own turn. The owner of the turn is checked only when something is learned
+/// from it. A verdict on a foreign turn is ignored then, and the response does not reveal whether such a turn exists.
 pub(super) async fn give(
     State(side): State<ClientSide>,
     Caller(caller): Caller,
@@ -90,7 +90,7 @@ pub(super) async fn give(
     }
 }
 
-/// An operator's mark on a turn.
+/// Accepts an operator's verdict on a turn.
 pub(super) async fn mark(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -104,10 +104,10 @@ pub(super) async fn mark(
 }
 
 fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<T, Box<Response>> {
-    let body = json::sent(headers, body, "a verdict is sent as JSON")?;
+    let body = json::sent(headers, body, "a verdict must be JSON")?;
     json::object(&body).map_err(|error| {
         let message = format!(
-            "a verdict is an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
+            "a verdict must be an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
         );
         Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"))
     })
@@ -119,8 +119,9 @@ async fn keep(store: &Store, trace: String, source: String, mark: Mark) -> Respo
         || trace.len() > MAX_TRACE
         || comment.as_ref().is_some_and(|it| it.chars().count() > MAX_COMMENT)
     {
-        let message =
-            format!("`trace_id` is what `x-callwright-trace` said, and `comment` may have {MAX_COMMENT} characters");
+        let message = format!(
+            "`trace_id` must be the value of `x-callwright-trace`, and `comment` at most {MAX_COMMENT} characters"
+        );
         return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body");
     }
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };

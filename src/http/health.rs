@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::json;
 use super::router::OperatorSide;
 
-/// `GET /healthz`: the process runs.
+/// Handles `GET /healthz`: the process runs.
 pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: 503 only when turns cannot be served. What is degraded is said in the body.
+/// Handles `GET /readyz`: 503 only if turns cannot be served. The body lists degraded parts.
 pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     let draining = side.draining.load(Ordering::Relaxed);
     let health = side.store.health();
@@ -31,7 +31,7 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     let has_keys = side.access.is_ready();
     if !has_keys {
         degraded.push(
-            json!({"part": "keys", "reason": "no key is known: the store could not be read since the process began"}),
+            json!({"part": "keys", "reason": "no keys are loaded: the store could not be read since the process started"}),
         );
     }
     let (status, word) = match (draining, has_keys) {
@@ -42,7 +42,7 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     json::value(status, &json!({"status": word, "degraded": degraded}))
 }
 
-/// `GET /metrics`: Prometheus text format 0.0.4.
+/// Handles `GET /metrics`: Prometheus text format 0.0.4.
 pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
     let switched = side.pipeline.switch().state();
     side.metrics.switched_off.set(i64::from(switched.everything.is_some()));

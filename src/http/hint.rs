@@ -1,4 +1,4 @@
-//! What may be meant by a path that no route has.
+//! Suggestions for unknown paths.
 
 use super::path::{self, CHAT};
 use callwright_common::nearest::nearest;
@@ -16,7 +16,7 @@ const CLIENT_PATHS: [&str; 9] = [
     "/v1/feedback",
 ];
 
-/// Paths of the operator side.
+/// Paths of the operator listener.
 const OPERATOR_PATHS: [&str; 15] = [
     "/healthz",
     "/readyz",
@@ -35,7 +35,7 @@ const OPERATOR_PATHS: [&str; 15] = [
     "/admin/keys",
 ];
 
-/// What to do about a path that the client side does not have.
+/// Returns a suggestion for an unknown path of the client listener.
 pub(super) fn of_client_path(unknown: &str) -> Option<String> {
     if is_operator_path(unknown) {
         return Some("it is a path of the operator side (`server.operator_listen`)".to_owned());
@@ -43,7 +43,7 @@ pub(super) fn of_client_path(unknown: &str) -> Option<String> {
     if path::is_disguised_chat(unknown) {
         return Some(did_you_mean(CHAT));
     }
-    // A base URL without `/v1`, or with something before it.
+    // A base URL without `/v1`, or with a prefix before it.
     let below = unknown.find("/v1/").map_or_else(|| format!("/v1{unknown}"), |start| unknown[start..].to_owned());
     let is_known = CLIENT_PATHS.iter().any(|known| below == *known || below.starts_with(&format!("{known}/")));
     if is_known {
@@ -52,7 +52,7 @@ pub(super) fn of_client_path(unknown: &str) -> Option<String> {
     nearest(&below, CLIENT_PATHS).map(did_you_mean)
 }
 
-/// What to do about a path that the operator side does not have.
+/// Returns a suggestion for an unknown path of the operator listener.
 pub(super) fn of_operator_path(unknown: &str) -> Option<String> {
     if unknown.starts_with("/v1/") || unknown.starts_with("/openai/") {
         return Some("it is a path of the client side (`server.listen`)".to_owned());

@@ -1,4 +1,4 @@
-//! Bodies that are JSON: answers of both sides, and what they are sent.
+//! JSON request and response bodies.
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::BytesRejection;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error;
 
-/// An answer with this JSON text as its body.
+/// Creates a response with this JSON text.
 pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(text.into()));
     *response.status_mut() = status;
@@ -18,25 +18,25 @@ pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response {
     response
 }
 
-/// An answer with this value as its body.
+/// Creates a response with this value as JSON.
 pub(super) fn value<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => text(status, body),
-        Err(error) => error::internal(format!("the answer cannot be written as JSON: {error}")),
+        Err(error) => error::internal(format!("the response cannot be serialised as JSON: {error}")),
     }
 }
 
-/// Does a request say that its body is JSON? A web page of somebody else's cannot make a browser say so without being allowed to
+/// Whether a request declares its body as JSON. A foreign web page cannot make a browser do this without permission
 /// (<https://fetch.spec.whatwg.org/#http-cors-protocol>).
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// A body that is sent as JSON. `sent` begins the sentence that tells otherwise: "a verdict is sent as JSON".
+/// Returns a body that was sent as JSON. `sent` begins the error message: "a verdict must be JSON".
 ///
 /// # Errors
-/// The refusal of a request that says something else of its body, or whose body cannot be had.
+/// The response to a request that declares another content type, or whose body cannot be read.
 pub(super) fn sent(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -50,16 +50,16 @@ pub(super) fn sent(
     })
 }
 
-/// The refusal of a body that is not sent as JSON. `sent` begins its sentence: "a verdict is sent as JSON".
+/// Creates the response to a body that is not declared as JSON. `sent` begins its message: "a verdict must be JSON".
 pub(super) fn not_json(sent: &str) -> Response {
-    let message = format!("{sent}, with `content-type: application/json`");
+    let message = format!("{sent} with `content-type: application/json`");
     error::invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message, "unsupported_media_type")
 }
 
-/// A body that is one JSON object. An array would be read as the values of the members, and is none.
+/// Parses a body that is one JSON object. Serde would accept an array as the members' values; this function does not.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The parse error.
 pub(super) fn object<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(body).and_then(|object| serde_json::from_value(Value::Object(object)))
 }

@@ -1,4 +1,4 @@
-//! Layers: what is counted of every request, and what is said of every operator answer.
+//! Layers: metrics of client requests, and header fields of operator responses.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use axum::response::Response;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Endpoint;
 
-/// Counts requests of the client side by route and status, and their time to the head of the answer.
+/// Counts requests of the client listener by route and status, and measures their time to the response head.
 pub(super) async fn client(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -29,7 +29,7 @@ fn endpoint(route: Option<&MatchedPath>) -> Endpoint {
     }
 }
 
-/// Operator answers are never cached.
+/// Forbids caching of operator responses.
 pub(super) async fn no_store(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,6 +1,6 @@
-//! Both listeners: the only room that knows axum.
+//! Both listeners: the only module that depends on axum.
 //!
-//! Owns routes, layers, the map from errors to statuses. Must not hold logic of a turn.
+//! Owns routes, layers, and the mapping from errors to statuses. Must not contain logic of a turn.
 
 mod admin;
 mod asked;

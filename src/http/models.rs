@@ -1,4 +1,4 @@
-//! `GET /v1/models`: the upstream's models and our aliases.
+//! `GET /v1/models`: the upstream's models and the proxy's aliases.
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -15,13 +15,13 @@ use super::caller::Caller;
 use super::router::ClientSide;
 use super::{error, json, pass_through, rate_limit};
 
-/// Who an alias belongs to, in the list.
+/// Value of `owned_by` for aliases.
 const OWNER: &str = "callwright";
 
-/// What a key asks for that lists models.
+/// Permission that listing models requires.
 const LISTING: Asked<'static> = Asked::PassedThrough { path: "/models", may_use_model: false };
 
-/// Lists models.
+/// Handles `GET /v1/models`.
 pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
     let _admission = match pass_through::admit(&side, &caller, LISTING) {
         Ok(admission) => admission,
@@ -32,8 +32,8 @@ pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller,
     response
 }
 
-/// Without aliases the upstream's list passes untouched, and its failure is one; with an upstream that gives none, the aliases are listed alone.
-/// A key that may use some models alone is told of no others.
+/// Returns the list of models. Without aliases, the upstream's list or failure is returned unchanged. If the upstream
+/// has no list, only the aliases are listed. A restricted key sees only its allowed models.
 async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -> Response {
     let restricted = key.filter(|key| key.is_restricted());
     let is_allowed = |name: &str| restricted.is_none_or(|key| key.allows(name));
@@ -44,7 +44,7 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -
         && let Ok(theirs) = &mut theirs
         && theirs.status.is_success()
     {
-        // What cannot be read is not shown.
+        // A list that cannot be parsed is not shown to a restricted key.
         let none = || openai::model_list(&[]).to_string().into();
         theirs.body = openai::filter_model_list(&theirs.body, is_allowed).unwrap_or_else(none);
     }
@@ -63,7 +63,7 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -
     theirs.into_response()
 }
 
-/// The upstream's answer.
+/// Response of the upstream.
 struct Theirs {
     status: StatusCode,
     headers: HeaderMap,
@@ -89,18 +89,19 @@ async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<Theirs, Upstrea
     };
     let answer = side.pipeline.pass_through(request).await?;
     let (status, headers) = (answer.status, answer.headers.clone());
-    // What is encoded all the same cannot be read here, and an error may be of any form.
+    // A body that is encoded anyway cannot be read here, and an error may have any form.
     let is_readable = status.is_success() && !headers.contains_key(header::CONTENT_ENCODING);
     let body = if is_readable { answer.whole_json().await? } else { answer.whole().await? };
     Ok(Theirs { status, headers, body })
 }
 
-/// Does the upstream say that it knows no such path? (A missing key, say, is the client's to hear of.)
+/// Whether the upstream has no such path. (A missing key, in contrast, is reported to the client.)
 fn has_no_list(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED)
 }
 
-/// The header fields of the request for the list, which may have to be read here. The client's body is not sent, and so neither is its length.
+/// Returns the header fields of the list request, whose response may have to be parsed here. The client's body is not
+/// sent, and therefore not its length either.
 fn for_list(mut headers: HeaderMap) -> HeaderMap {
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));

@@ -1,4 +1,4 @@
-//! The operators' credential: what stands before everything that tells or changes something.
+//! Authentication of operators.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::keys::OperatorToken;
 
 use super::{caller, error};
 
-/// Lets only operators through, where a token is configured.
+/// Rejects requests without the operator token, if one is configured.
 pub(super) async fn authorized(State(token): State<Arc<OperatorToken>>, request: Request, next: Next) -> Response {
     if token.admits(caller::bearer(request.headers())) {
         return next.run(request).await;
     }
     let mut response = error::unauthorized(
-        "operators send `Authorization: Bearer TOKEN` here, with the token of `server.operator_token`",
+        "this path requires `Authorization: Bearer TOKEN` with the token of `server.operator_token`",
         "invalid_operator_token",
     );
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

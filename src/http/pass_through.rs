@@ -1,4 +1,4 @@
-//! Every other path below `/v1/`: passed to the default upstream untouched, both ways, and marked `unguarded`.
+//! Pass-through of every other path below `/v1/`: forwarded unchanged in both directions, and marked `unguarded`.
 
 use std::io;
 
@@ -19,10 +19,11 @@ use super::{error, rate_limit};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
-/// Any method on `/v1/...`.
+/// Handles any method on `/v1/...`.
 pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    // An echo would show a page's script the key that it cannot read (RFC 9110, section 9.3.8); a tunnel is not what anybody asks for here.
+    // The echo of TRACE would show a page's script the key that it cannot read (RFC 9110, section 9.3.8). Tunnels are
+    // not supported.
     if matches!(parts.method, Method::TRACE | Method::CONNECT) {
         return error::no_such_method(parts.method, parts.uri).await;
     }
@@ -47,13 +48,13 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     response
 }
 
-/// Methods that look something up or remove it.
+/// Methods that only read or delete.
 const USES_NO_MODEL: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::DELETE];
 
-/// Takes in a request that is no turn, where its key allows it.
+/// Admits a request that is not a turn, if its key allows it.
 ///
 /// # Errors
-/// The answer to one that does not.
+/// The response to a request that is not admitted.
 pub(super) fn admit(
     side: &ClientSide,
     caller: &keys::Caller,
@@ -71,7 +72,8 @@ pub(super) fn admit(
     })
 }
 
-/// A request without a body must not get one: some servers refuse an empty chunked body on a `DELETE`.
+/// Returns the body to forward. A request without a body must not get one: some servers refuse an empty chunked body on
+/// `DELETE`.
 fn forwarded(body: Body) -> upstream::RequestBody {
     if HttpBody::is_end_stream(&body) {
         return upstream::RequestBody::default();
@@ -79,18 +81,19 @@ fn forwarded(body: Body) -> upstream::RequestBody {
     upstream::RequestBody::wrap_stream(body.into_data_stream())
 }
 
-/// Path and query as the client wrote them, without `/v1`.
+/// Returns path and query as the client sent them, without `/v1`.
 fn below_v1(uri: &Uri) -> &str {
     let whole = uri.path_and_query().map_or("/", |path| path.as_str());
     whole.strip_prefix("/v1").unwrap_or(whole)
 }
 
-/// The answer as it comes; the request is under way until its last byte.
+/// Streams the answer; the request is in progress until its last byte.
 fn respond(answer: upstream::Answer, admission: Option<Admission>) -> Response {
     let (status, headers) = (answer.status, answer.headers.clone());
     let chunks = stream::unfold((answer, admission), |(mut answer, admission)| async move {
         let chunk = answer.next().await?;
-        // The connection is cut, as the upstream's was: the client must not take half an answer for a whole one.
+        // An error closes the connection, as the upstream did: the client must not take a partial answer for a complete
+        // one.
         Some((chunk.map_err(io::Error::other), (answer, admission)))
     });
     let mut response = Response::new(Body::from_stream(chunks));

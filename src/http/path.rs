@@ -1,8 +1,9 @@
-//! One spelling for each path, before anything is routed.
+//! Normalisation of request paths before routing.
 //!
-//! Servers behind the proxy read a path in their own way: they decode it, collapse slashes, drop parameters, fold case. Were a path passed through in
-//! another spelling of `/v1/chat/completions`, its turn would run unguarded. So each path is brought into its normal form (RFC 3986, section 6.2.2), what
-//! no client has a reason to send is refused, and what is passed through is the normal form.
+//! Servers behind the proxy interpret a path in their own way: they decode it, collapse slashes, drop parameters, fold
+//! case. If a path were passed through in another spelling of `/v1/chat/completions`, its turn would run unguarded.
+//! Therefore each path is normalised (RFC 3986, section 6.2.2), spellings without legitimate use are refused, and only
+//! the normal form is passed through.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,39 +11,40 @@ use std::fmt::Write;
 use percent_encoding::percent_decode_str;
 use unicode_normalization::UnicodeNormalization;
 
-/// Where turns arrive.
+/// Path of turns.
 pub(super) const CHAT: &str = "/v1/chat/completions";
 
-/// The prefix of Azure's `v1` API, which is the same as `/v1`.
+/// Prefix of Azure's `v1` API, an alias of `/v1`.
 const AZURE_V1: &str = "/openai/v1/";
 
-/// The last segments of every path to chat completions.
+/// Last segments of every path to chat completions.
 const CHAT_SEGMENTS: [&str; 2] = ["chat", "completions"];
 
-/// Why a path is refused.
+/// Reason why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PathFault {
-    /// A segment that leads upwards, in whichever spelling.
+    /// A `..` segment in any spelling.
     #[error("it has a `..` segment")]
     Parent,
-    /// A slash or backslash inside a segment, in whichever spelling.
+    /// A slash or backslash inside a segment, in any spelling.
     #[error("it has an encoded slash or a backslash")]
     Separator,
-    /// A character that controls something, such as NUL.
+    /// A control character, such as NUL.
     #[error("it has a control character")]
     Control,
     /// A `%` without two hexadecimal digits.
     #[error("it has a `%` without two hexadecimal digits; write `%25` for the sign itself")]
     Escape,
-    /// An escape of an escape, which servers that decode twice read as another path.
+    /// A double percent-encoding, which servers that decode twice read as another path.
     #[error("it is percent-encoded twice")]
     DoubleEscape,
-    /// Bytes that are no text.
+    /// Bytes that are not UTF-8.
     #[error("its percent-encoded bytes are not UTF-8")]
     Encoding,
 }
 
-/// The normal form of a path: unreserved characters decoded, escapes in upper case, no empty and no `.` segments, no slash at its end.
+/// Normalises a path: decodes unreserved characters, writes escapes in upper case, removes empty and `.` segments and
+/// the trailing slash.
 ///
 /// # Errors
 /// [`PathFault`].
@@ -64,7 +66,7 @@ pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
     Ok(Cow::Owned(normal))
 }
 
-/// Whether nothing in a path could have another form: most paths, which cost one look at their bytes.
+/// Whether a path is in normal form already. Most paths are, at the cost of one pass over their bytes.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();
     let is_plain = |&byte: &u8| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'%' | b'\\');
@@ -111,29 +113,30 @@ fn escaped(high: Option<u8>, low: Option<u8>) -> Option<u8> {
     u8::try_from(digit(high?)? * 16 + digit(low?)?).ok()
 }
 
-/// Bytes of `%41`.
+/// Length of `%41`.
 const ESCAPE_LENGTH: usize = 3;
 
 fn is_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
-/// RFC 3986, section 2.3.
+/// Whether a byte is unreserved (RFC 3986, section 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// A text with look-alikes, such as full-width letters, replaced by what they look like (NFKC).
+/// Replaces compatibility characters, such as full-width letters, by their plain form (NFKC).
 fn plain(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) }
 }
 
-/// A segment without its parameters (`;a=b`) and the white space at its end, which some servers drop.
+/// Returns a segment without its parameters (`;a=b`) and trailing white space, which some servers drop.
 fn without_parameters(segment: &str) -> &str {
     segment.split(';').next().unwrap_or_default().trim_end()
 }
 
-/// The path that has the route of a normal one: `/openai/v1/...`, as Azure spells `/v1/...`, and chat completions without `/v1`.
+/// Maps aliases of a normal path to the routed path: `/openai/v1/...` (Azure's form of `/v1/...`), and chat completions
+/// without `/v1`.
 pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
     if let Some(rest) = path.strip_prefix(AZURE_V1) {
         return Cow::Owned(format!("/v1/{rest}"));
@@ -141,8 +144,8 @@ pub(super) fn canonical(path: Cow<'_, str>) -> Cow<'_, str> {
     if path == "/chat/completions" { Cow::Borrowed(CHAT) } else { path }
 }
 
-/// Whether a normal path that has no route of its own could be read as one of chat completions by the server that it is passed to: in another case,
-/// with parameters, behind another prefix.
+/// Whether the receiving server could read a normal path without its own route as chat completions: in another case,
+/// with parameters, or behind another prefix.
 pub(super) fn is_disguised_chat(path: &str) -> bool {
     if path == CHAT {
         return false;
@@ -262,7 +265,7 @@ mod tests {
         }
     }
 
-    /// A letter of a path in one of its spellings.
+    /// Writes a letter of a path in one of its spellings.
     fn spelled(letter: char, how: u8) -> String {
         let byte = u32::from(letter);
         match how % 8 {
@@ -282,7 +285,8 @@ mod tests {
     ];
 
     proptest! {
-        /// Reads a path as the most lenient of servers would: whatever such a server takes for chat completions is routed to the guard or refused.
+        /// Models the most lenient server: every path that such a server takes for chat completions is routed to the
+        /// guard or refused.
         #[test]
         fn no_spelling_of_a_guarded_path_is_passed_through(
             base in prop::sample::select(vec![CHAT, "/chat/completions", "/openai/v1/chat/completions"]),
@@ -311,7 +315,8 @@ mod tests {
         }
     }
 
-    /// What a server that decodes again and again, folds case and width, drops parameters and resolves dots would route.
+    /// Returns the path that a lenient server would route: it decodes repeatedly, folds case and width, drops
+    /// parameters and resolves dots.
     fn lenient(path: &str) -> String {
         let mut text = path.to_owned();
         for _ in 0..4 {

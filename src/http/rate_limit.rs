@@ -1,4 +1,4 @@
-//! What is left of a caller's limits, in the header fields that OpenAI has for it (API reference, "Rate limits").
+//! Remaining limits of a caller in OpenAI's header fields (API reference, "Rate limits").
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ const TOKENS: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-reset-tokens"),
 ];
 
-/// Seconds of a minute.
+/// Seconds per minute.
 const MINUTE: u64 = 60;
 
-/// Adds what is left, in place of what the upstream says of its own limits.
+/// Adds the caller's remaining limits; they replace those of the upstream.
 pub(super) fn mark(headers: &mut HeaderMap, standing: &Standing) {
     for (names, dimension) in [(REQUESTS, standing.requests), (TOKENS, standing.tokens)] {
         let Some(Dimension { limit, remaining, reset }) = dimension else { continue };
@@ -34,7 +34,7 @@ pub(super) fn mark(headers: &mut HeaderMap, standing: &Standing) {
     }
 }
 
-/// As OpenAI spells it: `1m5s`, `12s`.
+/// Formats a duration as OpenAI does: `1m5s`, `12s`.
 fn spelled(time: Duration) -> String {
     match (time.as_secs() / MINUTE, time.as_secs() % MINUTE) {
         (0, seconds) => format!("{seconds}s"),

@@ -1,4 +1,4 @@
-//! A body that tells when the connection has taken all of it.
+//! A response body that reports its delivery.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use hyper::body::{Frame, SizeHint};
 use crate::pipeline::Receipt;
 use callwright_openai::emit;
 
-/// `body`; its end is told to `receipt`.
+/// Wraps `body`; `receipt` is notified when the connection has taken all of it.
 pub(super) fn body(body: Body, receipt: Receipt) -> Body {
     Body::new(Receipted { body, receipt: Some(receipt) })
 }
@@ -35,7 +35,7 @@ impl HttpBody for Receipted {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         match &polled {
             Poll::Ready(None) => self.delivered(),
-            // A client that has read the last event may go before the stream has ended.
+            // A client that has read the last event may disconnect before the stream has ended.
             Poll::Ready(Some(Ok(frame))) if is_last(frame) || self.body.is_end_stream() => self.delivered(),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Request bodies that are read whole: within the limit of a body, and within the memory of all bodies.
+//! Request bodies that are read in full, within the size limit of a body and the memory limit of all bodies.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use super::body_memory::{MemoryFull, Reservation};
 use super::error;
 use super::router::ClientSide;
 
-/// Time for which the rest of a refused body is read and discarded: closing a connection with unread bytes resets it, and the client would not see why.
+/// Time limit for reading and discarding the rest of a refused body. Closing a connection with unread bytes resets it,
+/// and the client would not see the reason.
 const DISCARDING_TIME: Duration = Duration::from_secs(2);
 
-/// A body that is held in memory, and counted there until its last reference is dropped.
+/// A body in memory, counted against the memory limit until its last reference is dropped.
 struct HeldBody {
     bytes: Vec<u8>,
     _reservation: Reservation,
@@ -26,14 +27,14 @@ impl AsRef<[u8]> for HeldBody {
     }
 }
 
-/// Why a body was not read to its end.
+/// Reason why a body was not read to its end.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
-    /// It is larger than a body may be.
+    /// The body exceeds the size limit.
     TooLarge,
-    /// The bodies of all requests hold as much memory as they may.
+    /// The memory limit of all request bodies is reached.
     MemoryFull,
-    /// It broke off.
+    /// The body ended early.
     Broken,
 }
 
@@ -46,7 +47,7 @@ impl From<MemoryFull> for Refusal {
 /// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
-/// The response to a request whose body is too large, finds no room in memory, or breaks off.
+/// The response to a request whose body is too large, exceeds the memory limit, or ends early.
 pub(super) async fn receive(
     side: &ClientSide,
     headers: &HeaderMap,
@@ -58,13 +59,14 @@ pub(super) async fn receive(
     let read = match declared {
         Some(bytes) if bytes > limit => Err(Refusal::TooLarge),
         Some(bytes) if !side.body_memory.has_room(bytes) => Err(Refusal::MemoryFull),
-        _ => collect(&mut body, reservation, declared.unwrap_or(limit).min(limit)).await,
+        Some(bytes) => collect(&mut body, reservation, Length::Declared(bytes)).await,
+        None => collect(&mut body, reservation, Length::AtMost(limit)).await,
     };
     let refusal = match read {
         Ok(held) => return Ok(Bytes::from_owner(held)),
         Err(refusal) => refusal,
     };
-    // A client that waits for `100 Continue` has sent nothing of it.
+    // A client that waits for `100 Continue` has not sent any of the body.
     if refusal != Refusal::Broken && !headers.contains_key(header::EXPECT) {
         let _ = tokio::time::timeout(DISCARDING_TIME, discard(body, limit)).await;
     }
@@ -77,21 +79,48 @@ pub(super) async fn receive(
         Refusal::MemoryFull => {
             side.metrics.request_bodies_refused.inc();
             let message = format!(
-                "request bodies hold all of the {} bytes that they may (server.body_memory_bytes); try again later",
+                "request bodies use all of the {} bytes allowed by server.body_memory_bytes; try again later",
                 side.body_memory.limit()
             );
             error::overloaded(message, "body_memory_full")
         }
         Refusal::Broken => {
-            error::invalid_request(StatusCode::BAD_REQUEST, "the request body broke off", "body_incomplete")
+            error::invalid_request(StatusCode::BAD_REQUEST, "the request body ended early", "body_incomplete")
         }
     }))
 }
 
-/// Reads a body of at most `longest` bytes into one buffer. It is copied from the connection's buffers, each of which may be much larger than the piece
-/// of the body in it.
-async fn collect(body: &mut Body, mut reservation: Reservation, longest: usize) -> Result<HeldBody, Refusal> {
+/// Length of a body as far as it is known before the body arrives.
+#[derive(Debug, Clone, Copy)]
+enum Length {
+    /// The `content-length`.
+    Declared(usize),
+    /// An upper limit.
+    AtMost(usize),
+}
+
+impl Length {
+    fn longest(self) -> usize {
+        match self {
+            Self::Declared(bytes) | Self::AtMost(bytes) => bytes,
+        }
+    }
+}
+
+/// Bytes by which the reservation of a body with a declared length grows.
+const RESERVATION_STEP: usize = 64 * 1024;
+
+/// Reads a body into one buffer. The bytes are copied, because each of the connection's buffers may be much larger than
+/// the piece of the body in it.
+///
+/// With a declared length, the buffer is allocated once. The operating system provides its memory as it is filled, so
+/// only the bytes that arrived are reserved, and none is copied twice. Otherwise the buffer doubles.
+async fn collect(body: &mut Body, mut reservation: Reservation, known: Length) -> Result<HeldBody, Refusal> {
+    let longest = known.longest();
     let mut bytes = Vec::new();
+    if let Length::Declared(declared) = known {
+        bytes.try_reserve_exact(declared).map_err(|_| Refusal::MemoryFull)?;
+    }
     let mut capacity = 0;
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(|_| Refusal::Broken)?.into_data() else { continue };
@@ -99,7 +128,11 @@ async fn collect(body: &mut Body, mut reservation: Reservation, longest: usize) 
         if length > longest {
             return Err(Refusal::TooLarge);
         }
-        if length > capacity {
+        if length > capacity && matches!(known, Length::Declared(_)) {
+            let larger = length.next_multiple_of(RESERVATION_STEP).min(longest);
+            reservation.add(larger - capacity, larger)?;
+            capacity = larger;
+        } else if length > capacity {
             // Both buffers exist until the first is copied.
             let larger = (2 * capacity).clamp(length, longest);
             reservation.add(larger, larger)?;
@@ -153,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_holds_its_bytes_until_its_last_reference_is_dropped() {
         let (memory, metrics) = memory(1024 * KIB);
-        let held = collect(&mut pieces(100, KIB), memory.reservation(), 200 * KIB).await.ok().unwrap();
+        let held = collect(&mut pieces(100, KIB), memory.reservation(), Length::AtMost(200 * KIB)).await.ok().unwrap();
         let bytes = Bytes::from_owner(held);
         assert_eq!(bytes.len(), 100 * KIB);
         let held = usize::try_from(metrics.request_body_bytes.get()).unwrap();
@@ -168,16 +201,29 @@ mod tests {
     #[tokio::test]
     async fn with_a_known_length_no_more_than_that_is_reserved() {
         let (memory, metrics) = memory(1024 * KIB);
-        let _held = collect(&mut pieces(100, KIB), memory.reservation(), 100 * KIB).await.ok().unwrap();
+        let _held =
+            collect(&mut pieces(100, KIB), memory.reservation(), Length::Declared(100 * KIB)).await.ok().unwrap();
         assert_eq!(metrics.request_body_bytes.get(), 100 * 1024);
+    }
+
+    #[tokio::test]
+    async fn a_declared_length_reserves_only_what_arrived() {
+        let (memory, metrics) = memory(1024 * KIB);
+        let broken = stream::iter([Ok(Bytes::from(vec![b'x'; KIB])), Err(std::io::Error::other("reset"))]);
+        let mut body = Body::from_stream(broken);
+        let reading = collect(&mut body, memory.reservation(), Length::Declared(900 * KIB));
+        assert_eq!(reading.await.err(), Some(Refusal::Broken));
+        let mut body = Body::from_stream(stream::iter([Ok::<_, Infallible>(Bytes::from(vec![b'x'; KIB]))]));
+        let _held = collect(&mut body, memory.reservation(), Length::Declared(900 * KIB)).await.ok().unwrap();
+        assert_eq!(metrics.request_body_bytes.get(), 64 * 1024);
     }
 
     #[tokio::test]
     async fn a_body_without_room_and_one_beyond_its_limit_release_what_they_reserved() {
         let (memory, metrics) = memory(1024 * KIB);
-        let full = collect(&mut pieces(1024, KIB), memory.reservation(), 4096 * KIB).await.err();
+        let full = collect(&mut pieces(1024, KIB), memory.reservation(), Length::AtMost(4096 * KIB)).await.err();
         assert_eq!(full, Some(Refusal::MemoryFull));
-        let large = collect(&mut pieces(100, KIB), memory.reservation(), 99 * KIB).await.err();
+        let large = collect(&mut pieces(100, KIB), memory.reservation(), Length::Declared(99 * KIB)).await.err();
         assert_eq!(large, Some(Refusal::TooLarge));
         assert_eq!(metrics.request_body_bytes.get(), 0);
     }

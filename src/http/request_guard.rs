@@ -1,4 +1,4 @@
-//! What is checked of each request before it is routed: its host, its origin, its path, and whether it wants to become a WebSocket.
+//! Checks of each request before routing: host, origin, path, and WebSocket upgrades.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -25,18 +25,18 @@ use super::{Settings, error};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Endpoint, Label, Listener, RequestRefusal};
 
-/// Checks the requests of one listener before they are routed.
+/// Checks the requests of one listener before routing.
 #[derive(Debug)]
 pub struct RequestGuard {
     listener: Listener,
-    /// None where every request needs a credential: a page that rebinds a name has none to send.
+    /// `None` if every request needs a credential: a page that rebinds a name has none to send.
     hosts: Option<HostRules>,
     origins: OriginRules,
     metrics: Arc<Metrics>,
 }
 
 impl RequestGuard {
-    /// The guard of the client side, which is bound to this address.
+    /// Creates the guard of the client listener, which is bound to this address.
     pub fn of_clients(settings: &Settings, are_keys_required: bool, bound: IpAddr, metrics: Arc<Metrics>) -> Self {
         let is_open = !settings.requires_client_credential(are_keys_required);
         Self {
@@ -47,7 +47,8 @@ impl RequestGuard {
         }
     }
 
-    /// The guard of the operator side, which is bound to this address. It serves no page but its own console.
+    /// Creates the guard of the operator listener, which is bound to this address. It serves no page but its own
+    /// console.
     pub fn of_operators(settings: &Settings, bound: IpAddr, metrics: Arc<Metrics>) -> Self {
         let is_open = !settings.requires_operator_credential();
         Self {
@@ -58,12 +59,12 @@ impl RequestGuard {
         }
     }
 
-    /// Puts the guard before a router, whose routes see normal paths alone.
+    /// Wraps a router with the guard; its routes see only normalised paths.
     pub(super) fn before(self, router: Router) -> Router {
         Router::new().fallback_service(router).layer(from_fn_with_state(Arc::new(self), check))
     }
 
-    /// Checks a request, and brings its path into the normal form.
+    /// Checks a request, and normalises its path.
     fn examine(&self, parts: &mut Parts) -> Result<Initiator, Refusal> {
         if let Some(hosts) = &self.hosts {
             hosts.check(parts)?;
@@ -112,14 +113,14 @@ async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: N
     response
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Debug)]
 enum Refusal {
     Host(HostFault),
     Origin(Listener),
     WebSocket,
     Path(PathFault),
-    /// The path could pass for that of chat completions.
+    /// The path could be read as that of chat completions.
     Disguise(String),
 }
 
@@ -135,7 +136,7 @@ impl From<PathFault> for Refusal {
     }
 }
 
-/// Characters of a refused host that the message repeats; no DNS name has more.
+/// Maximum number of characters of a refused host in the message; no DNS name has more.
 const MAX_SHOWN_HOST: usize = 253;
 
 impl Refusal {
@@ -153,12 +154,12 @@ impl Refusal {
             Self::Host(HostFault::Invalid) => {
                 (StatusCode::BAD_REQUEST, "a request needs one valid `Host` field".to_owned(), "invalid_host")
             }
-            // RFC 9110, section 15.5.20: the server is not the one of the request's authority.
+            // RFC 9110, section 15.5.20: the server does not serve the request's authority.
             Self::Host(HostFault::Foreign(host)) => {
                 let shown: String = host.chars().take(MAX_SHOWN_HOST).collect();
                 let message = format!(
-                    "the host `{shown}` is not served: without required credentials this listener answers to `localhost`, its own addresses and \
-                     the names in `server.hosts`; add the name there if it is the proxy's"
+                    "the host `{shown}` is not served: without required credentials this listener serves `localhost`, its own addresses and \
+                     the names in `server.hosts`; add the name there if it belongs to the proxy"
                 );
                 (StatusCode::MISDIRECTED_REQUEST, message, "host_not_allowed")
             }
@@ -166,7 +167,7 @@ impl Refusal {
                 let key = match listener {
                     Listener::Client => "add the page's origin to `server.allowed_origins` if it may use the proxy",
                     Listener::Operator => {
-                        "open the console at this listener's own address; `server.allowed_origins` is for the client side"
+                        "open the console at this listener's own address; `server.allowed_origins` applies to the client listener only"
                     }
                 };
                 let message =
@@ -174,13 +175,12 @@ impl Refusal {
                 (StatusCode::FORBIDDEN, message, "origin_not_allowed")
             }
             Self::WebSocket => {
-                let message = "WebSocket connections are not proxied; use HTTP requests, with `stream: true` for answers in pieces, or connect to \
-                               the provider itself";
+                let message = "WebSocket connections are not proxied; use HTTP requests, with `stream: true` for streaming, or connect to \
+                               the provider directly";
                 (StatusCode::NOT_IMPLEMENTED, message.to_owned(), "upgrade_not_supported")
             }
             Self::Path(fault) => {
-                let message =
-                    format!("the request's path is refused: {fault}; send the path as the API reference writes it");
+                let message = format!("the request path is refused: {fault}; send the path as in the API reference");
                 (StatusCode::BAD_REQUEST, message, "invalid_path")
             }
             Self::Disguise(path) => {
@@ -192,14 +192,14 @@ impl Refusal {
     }
 }
 
-/// Whether a request is to become a WebSocket: by `Upgrade` of HTTP/1.1 (RFC 6455) or extended CONNECT of HTTP/2 (RFC 8441).
+/// Whether a request opens a WebSocket: by `Upgrade` of HTTP/1.1 (RFC 6455) or extended CONNECT of HTTP/2 (RFC 8441).
 fn is_web_socket(parts: &Parts) -> bool {
     let is_named = |text: &str| text.split(',').any(|one| one.trim().eq_ignore_ascii_case("websocket"));
     parts.extensions.get::<Protocol>().is_some()
         || parts.headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok()).any(is_named)
 }
 
-/// The URI with another path; `None` where it has that path.
+/// Returns the URI with the path `target`; `None` if it has that path already.
 fn rewritten(uri: &Uri, target: Cow<'_, str>) -> Result<Option<Uri>, PathFault> {
     if *target == *uri.path() {
         return Ok(None);
@@ -213,15 +213,15 @@ fn rewritten(uri: &Uri, target: Cow<'_, str>) -> Result<Option<Uri>, PathFault> 
     Uri::from_parts(parts).map(Some).map_err(|_| PathFault::Escape)
 }
 
-/// Seconds for which a browser remembers what a preflight allowed.
+/// Seconds for which a browser caches a preflight response.
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("600");
 
-/// Whether a browser asks for permission before it sends a request (<https://fetch.spec.whatwg.org/#cors-preflight-request>).
+/// Whether a request is a CORS preflight (<https://fetch.spec.whatwg.org/#cors-preflight-request>).
 fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Allows what an allowed origin asks for: the request itself is checked as any other.
+/// Allows the method and header fields that an allowed origin requests: the request itself is checked like any other.
 fn preflight(asked: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -238,7 +238,7 @@ fn preflight(asked: &HeaderMap) -> Response {
     response
 }
 
-/// Lets an allowed origin read an answer, without cookies and the like.
+/// Adds the CORS header fields that let an allowed origin read the response, without credentials such as cookies.
 fn share(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// A router that answers with the target that it sees, behind the guard of open listeners on loopback.
+    /// Returns a router that responds with the request target, behind the guard of open listeners on loopback.
     fn guarded(listener: Listener, metrics: &Arc<Metrics>) -> Router {
         let settings = Settings { allowed_origins: vec!["https://chat.example".to_owned()], ..Settings::default() };
         let bound = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -1,4 +1,4 @@
-//! The whole HTTP surface on one screen.
+//! Routes of both listeners.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,41 +19,41 @@ use super::body_memory::BodyMemory;
 use super::request_guard::RequestGuard;
 use super::{admin, chat, console, error, feedback, health, metered, models, operator, pass_through};
 
-/// What the client side's handlers need.
+/// State of the client listener's handlers.
 #[derive(Debug, Clone)]
 pub struct ClientSide {
-    /// Takes the turns.
+    /// Processes turns.
     pub pipeline: Arc<Pipeline>,
-    /// Where verdicts go.
+    /// Stores verdicts.
     pub store: Arc<Store>,
-    /// Who may come in.
+    /// Authenticates clients.
     pub access: Arc<Access>,
-    /// Counts the requests.
+    /// Metrics of requests.
     pub metrics: Arc<Metrics>,
-    /// Largest request body, in bytes.
+    /// Maximum size of a request body, in bytes.
     pub body_limit_bytes: usize,
-    /// Bytes of bodies in memory.
+    /// Memory limit of request bodies.
     pub body_memory: Arc<BodyMemory>,
 }
 
-/// What the operator side's handlers need.
+/// State of the operator listener's handlers.
 #[derive(Debug, Clone)]
 pub struct OperatorSide {
-    /// What runs.
+    /// Pipeline to inspect and control.
     pub pipeline: Arc<Pipeline>,
-    /// Where traces are.
+    /// Storage of traces and memory.
     pub store: Arc<Store>,
-    /// The keys of clients.
+    /// Virtual keys.
     pub access: Arc<Access>,
-    /// What operators have to send.
+    /// Credential of operators.
     pub token: Arc<OperatorToken>,
-    /// What is counted.
+    /// Metrics to render.
     pub metrics: Arc<Metrics>,
-    /// Set when the process ends: it takes no new turns.
+    /// Whether the process is shutting down and accepts no new turns.
     pub draining: Arc<AtomicBool>,
 }
 
-/// The client side: what an OpenAI client speaks to. Paths are normal here: `path.rs` has seen them.
+/// Builds the client listener's router, for OpenAI clients. Its paths have been normalised by `path.rs`.
 pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
     let metrics = state.metrics.clone();
     let router = Router::new()
@@ -64,13 +64,14 @@ pub fn client_router(state: ClientSide, guard: RequestGuard) -> Router {
         .route("/v1/{*path}", any(pass_through::pass))
         .fallback(error::no_such_client_route)
         .method_not_allowed_fallback(error::no_such_client_method)
-        // The first is the outermost; together they cost a request one box.
+        // The first layer is the outermost; as a tuple they cost one box per request.
         .layer((from_fn_with_state(metrics, metered::client), CatchPanicLayer::custom(error::panicked)))
         .with_state(state);
     guard.before(router)
 }
 
-/// The operator side: health, metrics, administration. What stands above `operator::authorized` needs the operators' token.
+/// Builds the operator listener's router: health, metrics, administration. Routes above `operator::authorized` require
+/// the operator token.
 pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
     let representation = put(admin::tools::write).delete(admin::tools::take_back);
     let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
@@ -115,7 +116,7 @@ pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> Router {
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
         .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
-        // Everything above is for operators alone; what follows tells nothing that anybody may not know.
+        // Routes above are for operators only; those below disclose nothing confidential.
         .route_layer(from_fn_with_state(state.token.clone(), operator::authorized))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

@@ -1,4 +1,4 @@
-//! Listening, and ending: running turns are finished, new ones are not begun.
+//! Listening and shutdown: running turns complete, new ones are refused.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,15 +12,15 @@ use tokio_util::task::TaskTracker;
 use super::connections::{Connections, Serving, accept_until_end};
 use super::tls::Tls;
 
-/// A listener that cannot be had.
+/// Error of binding a listener.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}; choose another address with server.{key} (port 0 takes a free one)")]
 pub struct ServeError {
-    /// The address asked for.
+    /// The requested address.
     pub address: SocketAddr,
     /// The configuration key that holds it.
     pub key: &'static str,
-    /// Why not.
+    /// The I/O error.
     #[source]
     pub source: io::Error,
 }
@@ -28,12 +28,13 @@ pub struct ServeError {
 /// Binds a listener.
 ///
 /// # Errors
-/// When the address is taken or not ours.
+/// If the address is in use or not an address of this machine.
 pub async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, ServeError> {
     TcpListener::bind(address).await.map_err(|source| ServeError { address, key, source })
 }
 
-/// Serves HTTP/1.1 and HTTP/2, over TLS where it is given, until `ending` is cancelled and every connection has finished what it was doing.
+/// Serves HTTP/1.1 and HTTP/2, over TLS if it is given, until `ending` is cancelled and every connection has completed
+/// its requests.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
@@ -44,7 +45,7 @@ pub async fn serve(
     let tasks = TaskTracker::new();
     let serving = Serving { connections, tls, router, ending };
     accept_until_end(&listener, &serving, &tasks).await;
-    // New clients are refused by the system from here on.
+    // From here on, the system refuses new clients.
     drop(listener);
     tasks.close();
     tasks.wait().await;

@@ -12,77 +12,82 @@ use callwright_types::Secret;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Address of the client side; port 0 takes a free one. HTTP/1.1 and h2c.
+    /// Address of the client listener; port 0 takes a free port. HTTP/1.1 and h2c.
     pub listen: SocketAddr,
-    /// Address of the operator side: health, metrics, administration.
+    /// Address of the operator listener: health, metrics, administration.
     pub operator_listen: SocketAddr,
-    /// Listen on addresses other than loopback although nothing of the proxy's own protects the listener.
+    /// Whether listeners without credentials may have addresses other than loopback.
     pub allow_public: bool,
-    /// Host names under which clients and operators reach the proxy, besides `localhost` and IP literals: exact names, or `*.example.com` for all
-    /// names below one. Checked on listeners that require no credential.
+    /// Host names under which clients and operators reach the proxy, besides `localhost` and IP literals: exact names,
+    /// or `*.example.com` for all names below one. Checked on listeners that require no credential.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may use the client side from another origin, such as `https://chat.example.com`.
+    /// Origins of web pages that may use the client listener from another origin, such as `https://chat.example.com`.
     pub allowed_origins: Vec<String>,
-    /// What operators have to send as `Authorization: Bearer TOKEN`; empty: nothing.
+    /// Token that operators must send as `Authorization: Bearer TOKEN`; empty: none required.
     pub operator_token: Secret,
-    /// Largest request body, in bytes. The default lets several images through.
+    /// Maximum size of a request body, in bytes. The default admits several images.
     pub body_limit_bytes: usize,
-    /// Bytes that request bodies may hold in memory over all requests, until their turns end. Beyond it requests get status 503.
+    /// Maximum number of bytes that request bodies of all turns in progress may hold in memory. Further requests get
+    /// status 503.
     pub body_memory_bytes: usize,
-    /// Maximum number of open client connections; 0 derives it from the limit of open files. Beyond it clients get status 503.
+    /// Maximum number of open client connections; 0 derives it from the limit of open files. Further clients get status
+    /// 503.
     pub max_connections: usize,
-    /// Seconds that a client may take from the first byte of a request's header section, or of a connection, to its end.
+    /// Maximum number of seconds from the first byte of a connection, or of a request's header section, to the end of
+    /// the header section.
     pub header_timeout_seconds: u64,
     /// Seconds without a byte of a request body after which the request gets status 408 and its connection is closed.
     pub body_timeout_seconds: u64,
     /// Seconds without a request after which a connection is closed.
     pub idle_timeout_seconds: u64,
-    /// Seconds between two HTTP/2 PING frames that test whether the client is still there; 0 sends none.
+    /// Seconds between two HTTP/2 PING frames that test whether the client is alive; 0 sends none.
     pub http2_ping_seconds: u64,
-    /// Seconds that an HTTP/2 client may take to acknowledge a PING frame; its connection is closed then.
+    /// Maximum number of seconds for the acknowledgement of a PING frame; then the connection is closed.
     pub http2_ping_timeout_seconds: u64,
-    /// Seconds that running turns have to finish after SIGTERM.
+    /// Maximum number of seconds for running turns to complete after SIGTERM.
     pub shutdown_grace_seconds: u64,
-    /// Seconds that a client may take to agree on TLS; its connection is closed then.
+    /// Maximum number of seconds for a TLS handshake; then the connection is closed.
     pub tls_handshake_timeout_seconds: u64,
-    /// Milliseconds without a change before changed certificates are read: a certificate and its key are written one after the other.
+    /// Milliseconds without a change before changed certificates are read: a certificate and its key are written one
+    /// after the other.
     pub tls_reload_quiet_milliseconds: u64,
-    /// TLS of the client side.
+    /// TLS of the client listener.
     pub tls: TlsSettings,
-    /// TLS of the operator side.
+    /// TLS of the operator listener.
     pub operator_tls: TlsSettings,
 }
 
-/// TLS of one listener (`[server.tls]`, `[server.operator_tls]`). Without a certificate it speaks plain HTTP. Paths are relative to the
-/// configuration file.
+/// TLS of one listener (`[server.tls]`, `[server.operator_tls]`). Without a certificate the listener serves plain HTTP.
+/// Paths are relative to the configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
-    /// A PEM file: the listener's own certificate, then those that lead from it to its authority.
+    /// PEM file of the certificate chain: the listener's own certificate first, then its intermediate authorities.
     pub certificate: String,
-    /// A PEM file: the certificate's private key, not encrypted.
+    /// PEM file of the certificate's private key, not encrypted.
     pub key: String,
-    /// A PEM file of authorities. Where it is given, clients must show a certificate that one of them issued (mutual TLS).
+    /// PEM file of authorities. If given, clients must present a certificate that one of them issued (mutual TLS).
     pub client_ca: String,
 }
 
 impl TlsSettings {
-    /// Is there any?
+    /// Whether TLS is configured.
     pub fn is_on(&self) -> bool {
         !self.certificate.is_empty()
     }
 
-    /// Must clients show a certificate?
+    /// Whether clients must present a certificate.
     pub fn asks_clients(&self) -> bool {
         self.is_on() && !self.client_ca.is_empty()
     }
 
-    /// Its files.
+    /// Returns the configured paths.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.certificate, &mut self.key, &mut self.client_ca].into_iter()
     }
 
-    /// What is wrong with the table of this name: the key that it is about, and a message that names it. What the files hold is read at the start.
+    /// Returns the key and the message of a fault in the table with this name. The contents of the files are checked at
+    /// start.
     pub fn fault(&self, table: &str) -> Option<(String, String)> {
         let fault = |key: &str, why: &str| {
             let place = format!("{table}.{key}");
@@ -98,9 +103,7 @@ impl TlsSettings {
             }
             (false, true) if !self.client_ca.is_empty() => fault(
                 "client_ca",
-                &format!(
-                    "only TLS can ask clients for a certificate; give `{table}.certificate` and `{table}.key` too"
-                ),
+                &format!("client certificates require TLS; set `{table}.certificate` and `{table}.key` too"),
             ),
             _ => None,
         }
@@ -108,8 +111,8 @@ impl TlsSettings {
 }
 
 impl Settings {
-    /// Faults of the limits and timeouts: the key, and a message that names it. The limit of connections is compared with the number of files that
-    /// this process may open.
+    /// Returns the faults of limits and timeouts: the key, and a message that names it. The connection limit is
+    /// compared with the limit of open files.
     pub fn faults(&self) -> Vec<(String, String)> {
         self.faults_under(descriptors::limit())
     }
@@ -156,7 +159,8 @@ impl Settings {
         faults
     }
 
-    /// Maximum number of open client connections, derived from the limit of open files where the configuration has none.
+    /// Returns the maximum number of open client connections, derived from the limit of open files if it is not
+    /// configured.
     pub(super) fn client_connections(&self) -> usize {
         match self.max_connections {
             0 => descriptors::default_connections(descriptors::limit()),
@@ -164,17 +168,17 @@ impl Settings {
         }
     }
 
-    /// Whether each request to the operator side needs a token or a client certificate.
+    /// Whether each request to the operator listener needs a token or a client certificate.
     pub fn requires_operator_credential(&self) -> bool {
         !self.operator_token.is_empty() || self.operator_tls.asks_clients()
     }
 
-    /// Whether each request to the client side needs a key or a client certificate.
+    /// Whether each request to the client listener needs a key or a client certificate.
     pub fn requires_client_credential(&self, are_keys_required: bool) -> bool {
         are_keys_required || self.tls.asks_clients()
     }
 
-    /// Entries of `hosts` and `allowed_origins` that cannot match: the key of each, and a message that names it.
+    /// Returns the entries of `hosts` and `allowed_origins` that cannot match: the key, and a message that names it.
     pub fn browser_faults(&self) -> Vec<(String, String)> {
         let mut faults = Vec::new();
         for (number, host) in self.hosts.iter().enumerate() {
@@ -201,7 +205,7 @@ impl Settings {
     }
 }
 
-/// Longest timeout of a connection, in seconds: a day.
+/// Maximum timeout of a connection, in seconds: a day.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 
 impl Default for Settings {
@@ -214,7 +218,7 @@ impl Default for Settings {
             allowed_origins: Vec::new(),
             operator_token: Secret::default(),
             body_limit_bytes: 32 * 1024 * 1024,
-            body_memory_bytes: 256 * 1024 * 1024,
+            body_memory_bytes: 128 * 1024 * 1024,
             max_connections: 0,
             header_timeout_seconds: 15,
             body_timeout_seconds: 30,

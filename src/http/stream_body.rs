@@ -1,4 +1,4 @@
-//! The body of a streamed answer: events as they come, and a keep-alive comment while there are none.
+//! Body of a streamed response: events, and keep-alive comments during silence.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use tokio::time::timeout;
 use crate::pipeline::{Answer, AnswerBody, Pending, Running};
 use callwright_openai::{emit, event};
 
-/// Where the next bytes come from.
+/// Source of the next bytes.
 enum Source {
-    /// The client was told 200 before the answer's head is known: a comment first.
+    /// The client got status 200 before the answer's head is known: a comment comes first.
     Ping(Pending),
-    /// The head is still not known.
+    /// The head is still unknown.
     Late(Pending),
-    /// Events of a stream, and the turn that makes them.
+    /// Events of a stream, and the turn that produces them.
     Events(mpsc::Receiver<Bytes>, Running),
-    /// Nothing more.
+    /// End of the body.
     Ended,
 }
 
-/// A body that sends `events`, and a comment after each `keep_alive` of silence. The turn is cancelled when the body is
-/// dropped before its end.
+/// Creates a body that sends `events`, and a comment after each `keep_alive` of silence. The turn is cancelled if the
+/// body is dropped before its end.
 pub(super) fn of_events(events: mpsc::Receiver<Bytes>, turn: Running, keep_alive: Duration) -> Body {
     body(Source::Events(events, turn), keep_alive)
 }
 
-/// A body for a stream whose answer is still to come: it begins with a keep-alive comment. An error that comes after
-/// this becomes an error event, as the status can no longer say it.
+/// Creates a body for a stream whose answer is pending: it begins with a keep-alive comment. A later error becomes an
+/// error event, because the status has been sent.
 pub(super) fn of_late_answer(answer: Pending, keep_alive: Duration) -> Body {
     body(Source::Ping(answer), keep_alive)
 }
@@ -58,7 +58,7 @@ async fn next(mut source: Source, keep_alive: Duration) -> Option<(Bytes, Source
                         if status.is_success() { event(&body) } else { emit::late_error(&body, status, &headers) };
                     return Some((event, Source::Ended));
                 }
-                // The turn broke; the log says why.
+                // The turn failed; the log has the reason.
                 Ok(Err(_)) => Source::Ended,
             },
             Source::Events(mut events, mut turn) => match timeout(keep_alive, turn.event(&mut events)).await {

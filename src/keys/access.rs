@@ -1,4 +1,4 @@
-//! Who comes in, and what each is allowed: what the listeners and turns ask.
+//! Authentication and admission of requests, for listeners and turns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,37 +22,37 @@ use super::tally::Amount;
 use callwright_store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
 use callwright_types::{KeyLimits, Usage, VirtualKey};
 
-/// Keys that are read from the store at a time.
+/// Number of keys read from the store per page.
 const PAGE: u32 = 500;
 
-/// Before every revision, that of imported rows too.
+/// Revision before all others, including that of imported rows.
 const NOTHING_SEEN: Revision = -1;
 
-/// Whose request it is; `None` where keys are not the proxy's own.
+/// Key of a request; `None` if virtual keys are off.
 pub type Caller = Option<Arc<KnownKey>>;
 
-/// What a request asks for.
+/// Resource that a request uses.
 #[derive(Debug, Clone, Copy)]
 pub enum Asked<'a> {
-    /// An answer of a model.
+    /// A model's answer.
     Turn {
-        /// The name that the client gave.
+        /// Model name that the client sent.
         model: &'a str,
-        /// The names of the models that may be asked for it, at their upstreams.
+        /// Names of the models that may serve the request, at their upstreams.
         targets: &'a [&'a str],
-        /// The tokens of the request, about, and those that its answer may have, where the request says.
+        /// Estimated tokens of the request, and the token limit of its answer, if the request sets one.
         tokens: (u64, Option<u64>),
     },
-    /// Something that is passed through.
+    /// A path that is passed through.
     PassedThrough {
-        /// Its path below `/v1`.
+        /// Path below `/v1`.
         path: &'a str,
-        /// Whether a model may be used for it, which is not counted.
+        /// Whether the path may use a model, whose usage is not metered.
         may_use_model: bool,
     },
 }
 
-/// Virtual keys, and what they use.
+/// Virtual keys and their usage.
 #[derive(Debug)]
 pub struct Access {
     settings: Settings,
@@ -61,24 +61,25 @@ pub struct Access {
     is_loaded: AtomicBool,
     ledger: Arc<Ledger>,
     store: Arc<Store>,
-    /// The revision up to which keys are known.
+    /// Revision up to which the keys have been read.
     upto: Mutex<Revision>,
     exchange: Mutex<Exchange>,
 }
 
-/// How far this process is with telling what was used, and being told.
+/// State of the usage exchange with the store.
 #[derive(Debug)]
 struct Exchange {
-    /// The revision up to which it is known what was used.
+    /// Revision up to which usage has been read.
     seen: Revision,
-    /// The number of the next telling.
+    /// Number of the next report.
     number: u64,
-    /// What was told and not confirmed: it may have been heard, so it is told again as it was, under the same number.
+    /// Report that was sent but not confirmed. The store may have received it, so it is sent again unchanged under the
+    /// same number.
     told: Vec<UsageRow>,
 }
 
 impl Access {
-    /// No key is known yet.
+    /// Creates an instance without keys.
     pub fn new(settings: &Settings, prices: &BTreeMap<String, PriceSettings>, store: Arc<Store>) -> Self {
         Self {
             settings: settings.clone(),
@@ -92,25 +93,25 @@ impl Access {
         }
     }
 
-    /// Does nobody come in without a key of the proxy's own?
+    /// Whether every client needs a virtual key.
     pub fn is_required(&self) -> bool {
         self.settings.is_required()
     }
 
-    /// Is it known which keys there are, if anybody wants to know?
+    /// Whether the keys are loaded, if they are required.
     pub fn is_ready(&self) -> bool {
         !self.is_required() || self.is_loaded()
     }
 
-    /// Have the keys of the store been read since the process began?
+    /// Whether the keys of the store have been read since the process started.
     pub fn is_loaded(&self) -> bool {
         self.is_loaded.load(Ordering::Relaxed)
     }
 
-    /// Whose request it is, by the key that was sent.
+    /// Identifies the caller by the key that was sent.
     ///
     /// # Errors
-    /// [`Denied`], where keys are required and this is none.
+    /// [`Denied`], if keys are required and this one is not valid.
     pub fn identify(&self, sent: Option<&str>) -> Result<Caller, Denied> {
         if !self.is_required() {
             return Ok(None);
@@ -122,10 +123,10 @@ impl Access {
         self.known.load().find(sent, Timestamp::now()).map(Some)
     }
 
-    /// Takes a request in, and counts it; `None` where there is nothing to be counted.
+    /// Admits a request and counts it; `None` if virtual keys are off.
     ///
     /// # Errors
-    /// [`Refused`], where the key may not ask for that, or not now.
+    /// [`Refused`], if the key lacks the permission or a limit is reached.
     pub fn admit(&self, caller: &Caller, asked: Asked<'_>) -> Result<Option<Admission>, Box<Refused>> {
         let Some(known) = caller else { return Ok(None) };
         let subjects = self.subjects(known);
@@ -135,25 +136,25 @@ impl Access {
         Ok(Some(Admission::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
     }
 
-    /// What is left of a caller's limits.
+    /// Returns the remaining limits of a caller.
     pub fn standing(&self, caller: &Caller) -> Standing {
         caller
             .as_ref()
             .map_or_else(Standing::default, |known| self.ledger.standing(&Moment::now(), &self.subjects(known)))
     }
 
-    /// The keys that are known.
+    /// Returns the loaded keys.
     pub fn keys(&self) -> Arc<KnownKeys> {
         self.known.load_full()
     }
 
-    /// Keys that are of use now.
+    /// Returns the number of active keys.
     pub fn active(&self) -> usize {
         let now = Timestamp::now();
         self.known.load().iter().filter(|known| KeyState::of(known.key(), now) == KeyState::Active).count()
     }
 
-    /// A key as operators see it, with what it used.
+    /// Returns a key with its usage, as operators see it.
     pub fn report(&self, key: &VirtualKey) -> KeyReport {
         let now = Moment::now();
         let (day, month, under_way) = self.ledger.used(&now, &subject_of_key(&key.id));
@@ -161,10 +162,10 @@ impl Access {
         KeyReport::of(key, now.at, Some(usage))
     }
 
-    /// Takes over which keys changed in the store; says whether any did.
+    /// Reads changed keys from the store; returns whether any changed.
     ///
     /// # Errors
-    /// [`StoreError`]; the keys that are known stay so.
+    /// [`StoreError`]; the loaded keys stay in use.
     pub async fn refresh(&self) -> Result<bool, StoreError> {
         let mut upto = self.upto.lock().await;
         let mut is_other = false;
@@ -182,10 +183,10 @@ impl Access {
         }
     }
 
-    /// Tells the store what keys used here, and takes over what they used elsewhere.
+    /// Reports the usage of this process to the store, and reads that of other processes.
     ///
     /// # Errors
-    /// [`StoreError`]; what was not told is told the next time.
+    /// [`StoreError`]; usage that was not reported is part of the next exchange.
     pub async fn exchange(&self) -> Result<(), StoreError> {
         let mut exchange = self.exchange.lock().await;
         let Exchange { seen, number, told } = &mut *exchange;
@@ -210,9 +211,9 @@ impl Access {
         }
     }
 
-    /// Tells the store everything, before the process ends; what it does not take then is lost.
+    /// Reports all usage before the process ends; usage that the store does not accept then is lost.
     pub async fn finish(&self) {
-        // What could not be told before goes first, by itself.
+        // A previously failed report is sent first, separately.
         let was_interrupted = !self.exchange.lock().await.told.is_empty();
         if self.exchange().await.is_ok() && was_interrupted {
             let _ = self.exchange().await;
@@ -224,7 +225,7 @@ impl Access {
         Duration::from_millis(self.settings.sync_milliseconds.max(1))
     }
 
-    /// What a request may use; nothing where no limit counts that.
+    /// Returns the maximum usage of a request, or nothing if no limit meters it.
     fn reserved(&self, subjects: &[Subject], asked: Asked<'_>) -> Amount {
         let Asked::Turn { targets, tokens: (prompt_tokens, answer), .. } = asked else { return Amount::default() };
         if !subjects.iter().any(|subject| subject.limits.is_metered()) {
@@ -233,7 +234,7 @@ impl Access {
         let completion_tokens = answer.unwrap_or(self.settings.reserved_answer_tokens);
         let total_tokens = prompt_tokens.saturating_add(completion_tokens);
         let usage = Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0 };
-        // Whichever of the models answers.
+        // The most expensive of the models that may answer.
         let nanos = targets.iter().map(|target| self.prices.nanos(target, &usage)).max().unwrap_or(0);
         Amount { requests: 0, tokens: total_tokens, nanos }
     }
@@ -246,7 +247,7 @@ impl Access {
                 let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
                 if !covers(allowed, path) {
                     let message = format!(
-                        "the key `{name}` may not use `/v1{path}`: have the proxy's operator add it to the key's `pass_through` (`callwright keys \
+                        "the key `{name}` may not use `/v1{path}`: the proxy's operator must add it to the key's `pass_through` (`callwright keys \
                          update {name} --pass-through PATH`) or to `keys.pass_through`"
                     );
                     return refused(Limit::Path, message);
@@ -258,8 +259,8 @@ impl Access {
                     !known.key().models.is_empty() || subjects.iter().any(|subject| subject.limits.is_metered());
                 if is_limited && self.settings.unmetered == Unmetered::Refuse {
                     let message = format!(
-                        "the models, tokens or money of the key `{name}` are limited, and what is passed through is not counted: use chat \
-                         completions, or have the proxy's operator set `keys.unmetered = \"allow\"`"
+                        "the models, tokens or money of the key `{name}` are limited, but pass-through requests are not metered: use chat \
+                         completions; the proxy's operator can also set `keys.unmetered = \"allow\"`"
                     );
                     return refused(Limit::Unmetered, message);
                 }
@@ -272,7 +273,7 @@ impl Access {
                 let has_budget = subjects.iter().any(|subject| subject.limits.budget.amount > 0.0);
                 if let Some(target) = targets.iter().find(|target| has_budget && !self.prices.has(target)) {
                     let message = format!(
-                        "the key `{name}` has a budget, and the model `{target}` no price: have the proxy's operator add [prices.\"{target}\"]"
+                        "the key `{name}` has a budget, but the model `{target}` has no price: the proxy's operator must add [prices.\"{target}\"]"
                     );
                     return refused(Limit::Price, message);
                 }
@@ -281,7 +282,7 @@ impl Access {
         }
     }
 
-    /// The key and its group, each with its limits.
+    /// Returns the key and its group, each with its limits.
     fn subjects(&self, known: &KnownKey) -> Vec<Subject> {
         let VirtualKey { id, name, group, limits, .. } = known.key();
         let mut subjects =
@@ -294,7 +295,7 @@ impl Access {
     }
 }
 
-/// What a key's use is stored under.
+/// Returns the subject under which a key's usage is stored.
 pub(super) fn subject_of_key(id: &str) -> String {
     format!("key:{id}")
 }

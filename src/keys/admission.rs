@@ -1,4 +1,4 @@
-//! A request that was taken in: it counts as under way until this is dropped.
+//! Permit of an admitted request; it counts as in progress until the permit is dropped.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::prices::Prices;
 use super::tally::Amount;
 use callwright_types::Usage;
 
-/// A request that was taken in.
+/// An admitted request.
 #[derive(Debug)]
 pub struct Admission {
     ledger: Arc<Ledger>,
@@ -17,12 +17,12 @@ pub struct Admission {
     reserved: Amount,
 }
 
-/// What a request to a model used.
+/// Usage of one model request.
 #[derive(Debug, Clone, Copy)]
 pub struct Charge<'a> {
-    /// The model's name at its upstream.
+    /// Name of the model at its upstream.
     pub model: &'a str,
-    /// Its tokens.
+    /// Tokens used.
     pub usage: Usage,
 }
 
@@ -31,7 +31,7 @@ impl Admission {
         Self { ledger, prices, subjects, reserved }
     }
 
-    /// Counts what was used; says what it cost, in the currency of the price table.
+    /// Counts usage, and returns its cost in the currency of the price table.
     pub fn charge<'a>(&self, charges: impl IntoIterator<Item = Charge<'a>>) -> f64 {
         let mut amount = Amount::default();
         for Charge { model, usage } in charges {

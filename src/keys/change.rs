@@ -1,4 +1,4 @@
-//! What operators say of a key when they make or change one.
+//! Validation of keys that operators create or change.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer};
@@ -7,72 +7,72 @@ use super::known::globs;
 use super::registrar::KeyError;
 use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
 
-/// Characters of a name; they stand in metrics, traces and policies.
+/// Maximum number of characters of a name, which appears in metrics, traces and policies.
 const MAX_NAME: usize = 100;
 
-/// Globs on models, or names of policies, of one key: more are no rule that anybody reads.
+/// Maximum number of model globs or policy names of one key; longer lists are unreadable.
 const MAX_NAMES: usize = 100;
 
-/// Characters of one of them.
+/// Maximum number of characters of a list entry.
 const MAX_GLOB: usize = 200;
 
-/// A key that is to be made.
+/// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyDraft {
-    /// Its name.
+    /// Name of the key.
     pub name: String,
-    /// Everything else; what is left out is without limit.
+    /// All other fields; absent limits mean unlimited.
     #[serde(flatten)]
     pub change: KeyChange,
 }
 
-/// What is to be changed; what is left out stays.
+/// Changes of a key; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct KeyChange {
-    /// The group that it belongs to; empty: none.
+    /// Group of the key; empty: none.
     pub group: Option<String>,
-    /// The policy that holds for its turns; empty: none.
+    /// Policy that applies to the key's turns; empty: none.
     pub policy: Option<String>,
-    /// The policies that its requests may ask for; `null`: those that are `selectable`.
+    /// Policies that the key's requests may select; `null`: those that are `selectable`.
     #[serde(deserialize_with = "some")]
     pub selectable: Option<Option<Vec<String>>>,
-    /// Globs on the models and aliases that it may use; none given: all.
+    /// Globs on the models and aliases that the key may use; empty: all.
     pub models: Option<Vec<String>>,
-    /// Paths below `/v1` that it may have passed through; `null`: those of the configuration.
+    /// Paths below `/v1` that are passed through for the key; `null`: those of the configuration.
     #[serde(deserialize_with = "some")]
     pub pass_through: Option<Option<Vec<String>>>,
-    /// Requests within any minute; 0: any number.
+    /// Maximum number of requests per minute; 0: unlimited.
     pub requests_per_minute: Option<u64>,
-    /// Tokens within any minute; 0: any number.
+    /// Maximum number of tokens per minute; 0: unlimited.
     pub tokens_per_minute: Option<u64>,
-    /// Requests at a time; 0: any number.
+    /// Maximum number of concurrent requests; 0: unlimited.
     pub concurrent_requests: Option<u64>,
-    /// Money for each period; 0: any amount.
+    /// Maximum cost per budget period; 0: unlimited.
     pub budget: Option<f64>,
-    /// The period of the budget.
+    /// Budget period.
     pub budget_period: Option<BudgetPeriod>,
-    /// Days from now after which it is of no use any more; 0: never.
+    /// Number of days until the key expires; 0: never.
     pub expires_in_days: Option<u32>,
 }
 
-/// Tells `null` from what is left out.
+/// Distinguishes `null` from an absent field.
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<String>>>, D::Error> {
     Option::<Vec<String>>::deserialize(deserializer).map(Some)
 }
 
-/// Most days after which a key expires: a hundred years, which nobody means who writes more.
+/// Maximum number of days until a key expires: a hundred years; larger values are mistakes.
 const MAX_DAYS: u32 = 36_500;
 
-/// Hours of a day.
+/// Hours per day.
 const DAY_HOURS: i64 = 24;
 
 impl KeyChange {
-    /// Changes a key.
+    /// Applies the change to a key.
     ///
     /// # Errors
-    /// [`KeyError::Invalid`], where something cannot be.
+    /// [`KeyError::Invalid`], if a value is invalid.
     pub(super) fn apply(&self, key: &mut VirtualKey, now: Timestamp) -> Result<(), KeyError> {
         if let Some(group) = &self.group {
             if !group.is_empty() {
@@ -105,7 +105,7 @@ impl KeyChange {
             None => {}
             Some(0) => key.expires_at = None,
             Some(days) if days > MAX_DAYS => {
-                return Err(KeyError::Invalid(format!("`expires_in_days` may be {MAX_DAYS}; 0 is never")));
+                return Err(KeyError::Invalid(format!("`expires_in_days` must be at most {MAX_DAYS}; 0 means never")));
             }
             Some(days) => {
                 let time = SignedDuration::from_hours(i64::from(days) * DAY_HOURS);
@@ -126,7 +126,7 @@ impl KeyChange {
     }
 }
 
-/// Is it a name that a key or a group can have?
+/// Checks the name of a key or a group.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let fits = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_letter) && !name.starts_with(ids::KEY_ID);
@@ -139,19 +139,20 @@ pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
     )))
 }
 
-/// Checks paths that may be passed through: segments below `/v1`, such as `files` or `audio/speech`, or `*` for everything.
+/// Checks paths that may be passed through: segments below `/v1`, such as `files` or `audio/speech`, or `*` for
+/// everything.
 pub(super) fn check_paths(field: &str, paths: &[String]) -> Result<(), KeyError> {
     check_texts(field, paths)?;
     match paths.iter().find(|path| !is_path(path)) {
         None => Ok(()),
         Some(path) => Err(KeyError::Invalid(format!(
-            "`{field}`: `{path}` is not a path below `/v1`; write it without slashes around it, such as `files` or `audio/speech`, or `*` for \
+            "`{field}`: `{path}` is not a path below `/v1`; write it without leading or trailing slashes, such as `files` or `audio/speech`, or `*` for \
              everything"
         ))),
     }
 }
 
-/// Whether a text is `*` or segments in their normal form.
+/// Whether a text is `*` or a normalised sequence of segments.
 fn is_path(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b':');
     let is_segment = |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_letter);
@@ -160,7 +161,7 @@ fn is_path(text: &str) -> bool {
 
 fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {
     if texts.len() > MAX_NAMES {
-        return Err(KeyError::Invalid(format!("`{field}` may have {MAX_NAMES} entries")));
+        return Err(KeyError::Invalid(format!("`{field}` must have at most {MAX_NAMES} entries")));
     }
     texts.iter().try_for_each(|text| {
         if text.is_empty() {
@@ -172,7 +173,9 @@ fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {
 
 fn check_text(field: &str, text: &str) -> Result<(), KeyError> {
     if text.chars().count() > MAX_GLOB || text.chars().any(char::is_control) {
-        return Err(KeyError::Invalid(format!("`{field}` may have {MAX_GLOB} characters, and none that is invisible")));
+        return Err(KeyError::Invalid(format!(
+            "`{field}` must have at most {MAX_GLOB} characters, without control characters"
+        )));
     }
     Ok(())
 }

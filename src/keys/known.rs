@@ -1,4 +1,4 @@
-//! The keys that are known: held in memory, so that a request asks no store.
+//! Loaded keys, held in memory, so that requests need no store access.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::refusal::Denied;
 use super::secret;
 use callwright_types::{KeyNote, VirtualKey};
 
-/// A key, made ready to be asked.
+/// A loaded key with its compiled globs.
 #[derive(Debug)]
 pub struct KnownKey {
     key: VirtualKey,
-    /// `None`: all models.
+    /// `None` means all models.
     models: Option<GlobSet>,
 }
 
-/// Is a key of use?
+/// State of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
-    /// It is.
+    /// Usable.
     Active,
-    /// Its time is over.
+    /// Expired.
     Expired,
-    /// It was revoked.
+    /// Revoked.
     Revoked,
 }
 
 impl KeyState {
-    /// As it is written.
+    /// Returns the name in JSON and text.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -41,7 +41,7 @@ impl KeyState {
         }
     }
 
-    /// Of a key at a time.
+    /// Returns the state of a key at `now`.
     pub fn of(key: &VirtualKey, now: Timestamp) -> Self {
         if key.revoked_at.is_some() {
             Self::Revoked
@@ -59,28 +59,28 @@ impl KnownKey {
         Self { key, models }
     }
 
-    /// What is stored of it.
+    /// Returns the stored key.
     pub fn key(&self) -> &VirtualKey {
         &self.key
     }
 
-    /// For traces.
+    /// Returns the note for traces.
     pub fn note(&self) -> KeyNote {
         KeyNote { id: self.key.id.clone(), name: self.key.name.clone(), group: self.key.group.clone() }
     }
 
-    /// May it use some models alone?
+    /// Whether the key may use only some models.
     pub fn is_restricted(&self) -> bool {
         self.models.is_some()
     }
 
-    /// May it use the model or alias of this name?
+    /// Whether the key may use the model or alias with this name.
     pub fn allows(&self, model: &str) -> bool {
         self.models.as_ref().is_none_or(|models| models.is_match(model))
     }
 }
 
-/// Whether one of these entries covers a path below `/v1`: it is the path, begins it in whole segments, or is `*`.
+/// Whether one of the entries covers a path below `/v1`: it equals the path, is a prefix of whole segments, or is `*`.
 pub(super) fn covers(entries: &[String], path: &str) -> bool {
     let path = path.trim_start_matches('/');
     entries.iter().any(|entry| {
@@ -88,7 +88,7 @@ pub(super) fn covers(entries: &[String], path: &str) -> bool {
     })
 }
 
-/// Compiles globs on names of models.
+/// Compiles globs on model names.
 pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for text in texts {
@@ -97,7 +97,7 @@ pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
     set.build()
 }
 
-/// All keys. Never changes: what changed makes the next one.
+/// Immutable set of all keys; a change creates a new set.
 #[derive(Debug, Default)]
 pub struct KnownKeys {
     by_id: HashMap<String, Arc<KnownKey>>,
@@ -113,7 +113,7 @@ struct Slot {
 }
 
 impl KnownKeys {
-    /// These keys in place of what was known of them, and the others as they were.
+    /// Returns a set in which these keys replace their previous versions.
     pub(super) fn with(&self, keys: Vec<VirtualKey>) -> Self {
         let mut by_id = self.by_id.clone();
         by_id.extend(keys.into_iter().map(|key| (key.id.clone(), Arc::new(KnownKey::new(key)))));
@@ -128,10 +128,10 @@ impl KnownKeys {
         Self { by_id, by_handle }
     }
 
-    /// The key with this secret.
+    /// Finds the key with this secret.
     ///
     /// # Errors
-    /// [`Denied`]: who does not know the whole secret is not told more than that it is not known.
+    /// [`Denied`]; a sender without the full secret learns only that the key is unknown.
     pub(super) fn find(&self, sent: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
         let slot = secret::handle_of(sent).and_then(|handle| self.by_handle.get(handle)).ok_or(Denied::Unknown)?;
         if !secret::is_same(&slot.hash, &secret::digest(sent)) {
@@ -145,7 +145,7 @@ impl KnownKeys {
         }
     }
 
-    /// The key of this id, else the latest one of this name that is not revoked.
+    /// Returns the key with this id, or else the latest key with this name, preferably one that is not revoked.
     pub fn get(&self, id_or_name: &str) -> Option<&Arc<KnownKey>> {
         let named = || {
             let of_name = |known: &&Arc<KnownKey>| known.key.name == id_or_name;
@@ -154,7 +154,7 @@ impl KnownKeys {
         self.by_id.get(id_or_name).or_else(named)
     }
 
-    /// All of them, revoked ones too, in no order.
+    /// Iterates over all keys including revoked ones, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<KnownKey>> {
         self.by_id.values()
     }

@@ -1,4 +1,4 @@
-//! What all keys and groups used, and whether one of them may use more.
+//! Usage of all keys and groups, and the decision whether a request exceeds a limit.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,30 +11,30 @@ use super::tally::{Amount, Tally};
 use callwright_store::{UsageRow, UsageSeen};
 use callwright_types::KeyLimits;
 
-/// Billionths of a unit of currency.
+/// Billionths per unit of currency.
 const NANOS: f64 = 1e9;
 
-/// After what time it is worth another try where too many requests are under way: nobody knows when one ends.
+/// Retry time when too many requests are in progress; their end is unknown.
 const CONCURRENT_RETRY: Duration = Duration::from_secs(1);
 
-/// A key or a group, and what it may use.
+/// A key or a group with its limits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subject {
-    /// What its use is stored under: `key:ID` or `group:NAME`.
+    /// Name under which usage is stored: `key:ID` or `group:NAME`.
     pub(super) name: String,
-    /// How people are told of it.
+    /// Name in messages.
     pub(super) shown: String,
     pub(super) limits: KeyLimits,
 }
 
-/// What all used, as this process knows it.
+/// Usage of all subjects, as known to this process.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     tallies: Mutex<HashMap<String, Tally>>,
 }
 
 impl Ledger {
-    /// Takes a request in: counts it for all its subjects, where none of their limits is reached, and reserves what it may use until it has
+    /// Admits a request if no limit is reached: counts it for all its subjects, and reserves its maximum usage until
     /// [`ended`](Self::ended).
     pub(super) fn admit(&self, now: &Moment, subjects: &[Subject], reserved: Amount) -> Result<(), Box<Refused>> {
         let mut tallies = self.locked();
@@ -53,7 +53,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A request of these subjects has ended, and uses nothing more of what was reserved for it.
+    /// Ends a request of these subjects, and releases its reservation.
     pub(super) fn ended<'a>(&self, subjects: impl IntoIterator<Item = &'a str>, reserved: Amount) {
         let mut tallies = self.locked();
         for subject in subjects {
@@ -64,7 +64,7 @@ impl Ledger {
         }
     }
 
-    /// Counts tokens and money.
+    /// Counts tokens and cost.
     pub(super) fn charge<'a>(&self, now: &Moment, subjects: impl IntoIterator<Item = &'a str>, amount: Amount) {
         let mut tallies = self.locked();
         for subject in subjects {
@@ -72,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// What is left of the limits of these subjects.
+    /// Returns the remaining limits of these subjects.
     pub(super) fn standing(&self, now: &Moment, subjects: &[Subject]) -> Standing {
         let mut tallies = self.locked();
         let mut standing = Standing::default();
@@ -89,7 +89,7 @@ impl Ledger {
         standing
     }
 
-    /// What a subject used in the day and in the month, and requests under way.
+    /// Returns a subject's usage of the day and of the month, and its requests in progress.
     pub(super) fn used(&self, now: &Moment, subject: &str) -> (Amount, Amount, u64) {
         use callwright_types::BudgetPeriod::{Day, Month};
         let tallies = self.locked();
@@ -97,7 +97,7 @@ impl Ledger {
         (tally.of_period(now, Day), tally.of_period(now, Month), tally.all_under_way())
     }
 
-    /// What the store has not been told yet.
+    /// Returns the usage that has not been reported to the store yet.
     pub(super) fn untold(&self) -> Vec<UsageRow> {
         let tallies = self.locked();
         let rows = tallies.iter().flat_map(|(subject, tally)| {
@@ -107,12 +107,12 @@ impl Ledger {
             })
         });
         let mut rows: Vec<UsageRow> = rows.collect();
-        // In one order, or two replicas could wait for each other's rows.
+        // Sorted, to prevent deadlocks between replicas that lock the same rows.
         rows.sort_by(|one, other| (&one.subject, one.day).cmp(&(&other.subject, other.day)));
         rows
     }
 
-    /// Requests under way in this process, by subject.
+    /// Returns the requests in progress in this process, by subject.
     pub(super) fn under_way(&self) -> Vec<(String, u64)> {
         let tallies = self.locked();
         let mut under_way: Vec<(String, u64)> = tallies
@@ -124,7 +124,8 @@ impl Ledger {
         under_way
     }
 
-    /// The store was told `told` and said `seen`. `is_first`: it is what was there before this process began.
+    /// Applies an exchange: `told` was reported, and `seen` was read. `is_first` means that `seen` is the usage before
+    /// this process started.
     pub(super) fn exchanged(&self, now: &Moment, told: &[UsageRow], seen: &UsageSeen, is_first: bool) {
         let mut tallies = self.locked();
         for row in told {
@@ -142,7 +143,7 @@ impl Ledger {
         tallies.retain(|_, tally| !tally.forget_old(now));
     }
 
-    /// The store says nothing: what is under way in other processes is not known any more.
+    /// Handles a failed exchange: requests in progress in other processes are unknown.
     pub(super) fn alone(&self) {
         for tally in self.locked().values_mut() {
             tally.elsewhere = 0;
@@ -150,7 +151,7 @@ impl Ledger {
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<String, Tally>> {
-        // Nothing here can panic half-way.
+        // No code under this lock can panic halfway.
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,12 +165,12 @@ fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimen
     (limit > 0).then(dimension)
 }
 
-/// The limit that a further request would exceed; first what takes longest to be over. A request that is alone is let in as long as there is
-/// anything left: what it uses is not known, and it may be less than is reserved for it.
+/// Returns the limit that a further request would exceed, the longest-lasting first. A request without concurrent ones
+/// is admitted while any quota is left: its usage is unknown and may be less than its reservation.
 fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount) -> Option<Refused> {
     let Subject { shown, limits, .. } = subject;
     let refused = |limit, retry_after, message| Refused { limit, message, retry_after: Some(retry_after) };
-    // What others reserve is not told: as much for each request as for this one.
+    // Reservations of other processes are unknown: each of their requests counts with the reservation of this one.
     let by_others = tally.reserved.plus(reserved.times(tally.elsewhere));
     let is_over = |used: u64, by_others: u64, own: u64, limit: f64| {
         let reserved = if by_others > 0 { by_others.saturating_add(own) } else { 0 };
@@ -183,7 +184,7 @@ fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount)
     }
     if budget.amount > 0.0 && is_over(used, by_others.nanos, reserved.nanos, money) {
         let message = format!(
-            "requests under way may use what is left of the budget of {} of {shown}; set max_tokens to reserve less",
+            "requests in progress may use the rest of the budget of {} of {shown}; set max_tokens to reserve less",
             budget.amount
         );
         return Some(refused(Limit::Reserved, CONCURRENT_RETRY, message));
@@ -202,13 +203,13 @@ fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount)
     }
     if tokens > 0 && is_over(tally.tokens.sum(now.second), by_others.tokens, reserved.tokens, tokens as f64) {
         let message = format!(
-            "rate limit reached for {shown}: requests under way may use what is left of {tokens} tokens per minute; set max_tokens to reserve less"
+            "rate limit reached for {shown}: requests in progress may use the rest of {tokens} tokens per minute; set max_tokens to reserve less"
         );
         return Some(refused(Limit::Tokens, CONCURRENT_RETRY, message));
     }
     let concurrent = limits.concurrent_requests;
     if concurrent > 0 && tally.all_under_way() >= concurrent {
-        let message = format!("rate limit reached for {shown}: {concurrent} requests at a time");
+        let message = format!("rate limit reached for {shown}: {concurrent} concurrent requests");
         return Some(refused(Limit::Concurrent, CONCURRENT_RETRY, message));
     }
     None

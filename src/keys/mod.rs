@@ -1,7 +1,7 @@
-//! Virtual keys: who may come in, and how much each may use.
+//! Virtual keys: authentication of clients, and limits on their usage.
 //!
-//! Owns secrets and their hashes, the keys that are known, the counts behind limits and budgets, prices, and how all of that is shared by way of
-//! the store. Must not know HTTP, policies' rules, or what a request says.
+//! Owns secrets and their hashes, the loaded keys, the counters behind limits and budgets, prices, and their exchange
+//! through the store. Must not depend on HTTP, the rules of policies, or the contents of requests.
 
 mod access;
 mod admission;

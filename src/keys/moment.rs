@@ -1,4 +1,4 @@
-//! Now: by the clock that only goes forward, for minutes, and by the calendar, for budgets.
+//! The current time by the monotonic clock, for minutes, and by the calendar, for budgets.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use jiff::tz::TimeZone;
 
 use callwright_types::BudgetPeriod;
 
-/// Before every moment of this process.
+/// Origin of the monotonic seconds; earlier than any moment of this process.
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// A point in time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// Seconds since this process began; no change of the clock moves it.
+    /// Seconds since the process started; clock changes do not affect it.
     pub(super) second: u64,
-    /// The time of the clock.
+    /// Time of the system clock.
     pub(super) at: Timestamp,
 }
 
@@ -26,17 +26,17 @@ impl Moment {
         Self { second: BEGINNING.elapsed().as_secs(), at: Timestamp::now() }
     }
 
-    /// The day, of UTC.
+    /// Returns the day in UTC.
     pub(super) fn day(&self) -> Date {
         self.at.to_zoned(TimeZone::UTC).date()
     }
 
-    /// The first day of the month.
+    /// Returns the first day of the month.
     pub(super) fn month(&self) -> Date {
         self.day().first_of_month()
     }
 
-    /// The first day of a budget's period.
+    /// Returns the first day of a budget period.
     pub(super) fn beginning_of(&self, period: BudgetPeriod) -> Date {
         match period {
             BudgetPeriod::Day => self.day(),
@@ -44,7 +44,7 @@ impl Moment {
         }
     }
 
-    /// The time until the next period begins; at least a second.
+    /// Returns the time until the next period begins; at least one second.
     pub(super) fn left_of(&self, period: BudgetPeriod) -> Duration {
         let last = match period {
             BudgetPeriod::Day => self.day(),

@@ -1,24 +1,24 @@
-//! The operators' credential.
+//! Credential of operators.
 
 use super::secret::{digest, is_same};
 use callwright_types::Secret;
 
-/// What operators have to send; only its hash is held.
+/// Operator token; only its hash is held.
 #[derive(Clone)]
 pub struct OperatorToken(Option<[u8; 32]>);
 
 impl OperatorToken {
-    /// The token of the settings; empty: none is asked for.
+    /// Creates a credential from the settings; an empty token disables the check.
     pub fn of(token: &Secret) -> Self {
         Self((!token.is_empty()).then(|| digest(token.expose())))
     }
 
-    /// Has it been sent, or is none asked for?
+    /// Whether the sent token matches, or none is required.
     pub fn admits(&self, sent: Option<&str>) -> bool {
         match (&self.0, sent) {
             (None, _) => true,
             (Some(_), None) => false,
-            // Hashes have one length, so that comparing them tells nothing of the token's.
+            // Hashes have a fixed length, so the comparison does not reveal the token's length.
             (Some(token), Some(sent)) => is_same(token, &digest(sent)),
         }
     }

@@ -1,4 +1,4 @@
-//! What models cost.
+//! Prices of models.
 
 use std::collections::BTreeMap;
 
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Usage;
 
-/// Billionths of the currency that a token costs for each unit of its price per million.
+/// Cost of a token in billionths of the currency, per unit of its price per million.
 const NANOS_PER_TOKEN: f64 = 1e9 / 1e6;
 
-/// What a model costs (`[prices."MODEL"]`), in one currency for all: whichever the budgets are in.
+/// Prices of a model (`[prices."MODEL"]`), in the same currency as the budgets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PriceSettings {
-    /// A million tokens of requests.
+    /// Price of a million prompt tokens.
     pub prompt: f64,
-    /// A million tokens of answers.
+    /// Price of a million completion tokens.
     pub completion: f64,
-    /// A million tokens of requests that the provider had in its cache; none: as other tokens of requests.
+    /// Price of a million cached prompt tokens; `None`: as other prompt tokens.
     pub cached: Option<f64>,
 }
 
 impl PriceSettings {
-    /// What is wrong with them: the key, and its value.
+    /// Returns the first invalid price: its key and value.
     pub fn fault(&self) -> Option<(&'static str, f64)> {
         let prices = [("prompt", self.prompt), ("completion", self.completion), ("cached", self.cached.unwrap_or(0.0))];
         prices.into_iter().find(|(_, price)| !(price.is_finite() && *price >= 0.0))
     }
 
-    /// What tokens cost, in billionths of the currency; rounded up.
+    /// Returns the cost of tokens in billionths of the currency, rounded up.
     fn nanos(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.prompt_tokens);
         let sum = (usage.prompt_tokens - cached) as f64 * self.prompt
             + cached as f64 * self.cached.unwrap_or(self.prompt)
             + usage.completion_tokens as f64 * self.completion;
-        // A number that is too large becomes the largest.
+        // The cast saturates.
         (sum * NANOS_PER_TOKEN).ceil() as u64
     }
 }
@@ -48,12 +48,12 @@ impl Prices {
         Self(settings.clone())
     }
 
-    /// Has the model a price?
+    /// Whether the model has a price.
     pub(super) fn has(&self, model: &str) -> bool {
         self.0.contains_key(model)
     }
 
-    /// What tokens of a model cost, in billionths of the currency; nothing where the model has no price.
+    /// Returns the cost of a model's tokens in billionths of the currency; 0 if the model has no price.
     pub(super) fn nanos(&self, model: &str, usage: &Usage) -> u64 {
         self.0.get(model).map_or(0, |price| price.nanos(usage))
     }

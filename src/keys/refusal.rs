@@ -1,52 +1,52 @@
-//! Why somebody does not come in, or not now.
+//! Reasons for denying a client or refusing a request.
 
 use std::time::Duration;
 
-/// Who does not come in: nobody knows the key that was sent.
+/// Reason why a client is not authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    /// None was sent.
-    #[error("no API key was sent: a key of this proxy is needed, as `Authorization: Bearer cw-...` or `api-key`")]
+    /// No key was sent.
+    #[error("no API key was sent: send a key of this proxy as `Authorization: Bearer cw-...` or `api-key`")]
     Missing,
-    /// It is none of ours.
-    #[error("the API key is not known here: keys of this proxy begin with `cw-`; ask its operator for one")]
+    /// The key does not exist.
+    #[error("unknown API key: keys of this proxy begin with `cw-`; request one from its operator")]
     Unknown,
-    /// Its time is over, or it was rotated and the grace time is over.
-    #[error("the API key has expired; ask the proxy's operator for another one")]
+    /// The key has expired, or it was rotated and the grace time is over.
+    #[error("the API key has expired; request another one from the proxy's operator")]
     Expired,
-    /// It was revoked.
-    #[error("the API key was revoked; ask the proxy's operator for another one")]
+    /// The key was revoked.
+    #[error("the API key was revoked; request another one from the proxy's operator")]
     Revoked,
-    /// The store could not be read since the process began, so no key is known.
-    #[error("keys cannot be looked up at the moment, because the proxy's store does not work; try again")]
+    /// The store could not be read since the process started, so no keys are loaded.
+    #[error("keys cannot be verified at the moment, because the proxy's store is unavailable; try again")]
     NotLoaded,
 }
 
-/// What a request would exceed, or is not allowed.
+/// Limit or permission that a request violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Requests within a minute.
+    /// Requests per minute.
     Requests,
-    /// Tokens within a minute.
+    /// Tokens per minute.
     Tokens,
-    /// Requests at a time.
+    /// Concurrent requests.
     Concurrent,
-    /// Money of a period.
+    /// Budget of a period.
     Budget,
-    /// What is left of the money is reserved for requests under way.
+    /// The rest of the budget is reserved for requests in progress.
     Reserved,
     /// The key may not use the model.
     Model,
-    /// The key has a budget, and the model no price.
+    /// The key has a budget, but the model has no price.
     Price,
-    /// What is passed through is not counted, and the key is limited.
+    /// Pass-through requests are not metered, but the key is limited.
     Unmetered,
-    /// The key may not have the path passed through.
+    /// The path is not passed through for this key.
     Path,
 }
 
 impl Limit {
-    /// Its name for metrics.
+    /// Returns the name in metrics.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Requests => "limited_requests",
@@ -60,7 +60,7 @@ impl Limit {
         }
     }
 
-    /// The status of the answer: may the same request be served later?
+    /// Returns the HTTP status: 429 if the same request may succeed later, otherwise 403.
     pub const fn status(self) -> u16 {
         match self {
             Self::Requests | Self::Tokens | Self::Concurrent | Self::Budget | Self::Reserved => 429,
@@ -68,7 +68,7 @@ impl Limit {
         }
     }
 
-    /// The class of the error, as OpenAI has it (API reference, "Error codes").
+    /// Returns the error type as in OpenAI's API (API reference, "Error codes").
     pub const fn kind(self) -> &'static str {
         match self {
             Self::Requests | Self::Concurrent => "requests",
@@ -78,7 +78,7 @@ impl Limit {
         }
     }
 
-    /// The error's code.
+    /// Returns the error code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Requests | Self::Tokens | Self::Concurrent | Self::Reserved => "rate_limit_exceeded",
@@ -91,20 +91,20 @@ impl Limit {
     }
 }
 
-/// A request that is not served.
+/// A request that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refused {
-    /// Why.
+    /// Violated limit or permission.
     pub limit: Limit,
-    /// For a person: what it is, and what mends it.
+    /// Message for people: the reason and the fix.
     pub message: String,
-    /// After what time the same request may be served.
+    /// Time after which the same request may succeed.
     pub retry_after: Option<Duration>,
 }
 
 impl Refused {
-    /// The seconds of `retry_after`, rounded up: who comes back earlier is refused again.
+    /// Returns `retry_after` in seconds, rounded up, because an earlier retry would be refused again.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         self.retry_after.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))
     }

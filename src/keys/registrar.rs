@@ -1,4 +1,4 @@
-//! Making, changing and ending keys in the store: for the command line and for `/admin/keys` alike.
+//! Creation, change and revocation of keys in the store, for the command line and for `/admin/keys`.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -10,66 +10,66 @@ use super::secret;
 use callwright_store::{KeyPut, KeyUsage, Keys, Revision, Store, StoreError};
 use callwright_types::{KeyLimits, Secret, VirtualKey, ids};
 
-/// Times that a key is changed anew because somebody else changed it meanwhile.
+/// Number of attempts of a change when concurrent changes interfere.
 const TRIES: u32 = 3;
 
-/// Keys that are read at a time.
+/// Number of keys read per page.
 const PAGE: u32 = 500;
 
-/// Secrets of a key, the latest among them, that may hold at a time: who rotates faster ends the oldest.
+/// Maximum number of valid secrets of a key, including the latest; faster rotation invalidates the oldest.
 const MAX_SECRETS: usize = 5;
 
-/// What could not be done with a key.
+/// Error of an operation on a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// There is none.
-    #[error("there is no key `{0}`; `callwright keys list` and `GET /admin/keys` name those that there are")]
+    /// The key does not exist.
+    #[error("there is no key `{0}`; see `callwright keys list` or `GET /admin/keys`")]
     NotFound(String),
-    /// Another one has the name.
-    #[error("there is a key `{0}` already; take another name, or revoke that one first")]
+    /// Another key has the name.
+    #[error("the key `{0}` already exists; use another name, or revoke that key first")]
     NameTaken(String),
-    /// It was revoked, and stays so.
-    #[error("the key `{0}` is revoked; make a new one")]
+    /// The key was revoked permanently.
+    #[error("the key `{0}` is revoked; create a new one")]
     Revoked(String),
-    /// Something cannot be.
+    /// A value is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// Others change it at the same time.
+    /// Concurrent changes interfere.
     #[error("the key `{0}` changes faster than it can be written; try again")]
     Busy(String),
-    /// The system gives no random numbers.
-    #[error("the system gives no random numbers, so no secret can be made; try again")]
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers, so no secret can be created; try again")]
     NoRandom,
-    /// The store did not do what was asked.
+    /// The store operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A key and its new secret, which is nowhere else.
+/// A key with its new secret, which is stored nowhere else.
 #[derive(Debug)]
 pub struct Issued {
     /// The key.
     pub key: KeyReport,
-    /// What the client has to send. It is not kept.
+    /// Secret for the client; it is not stored.
     pub secret: Secret,
 }
 
-/// Makes and changes keys in a store.
+/// Creates and changes keys in a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Registrar<'a> {
     store: &'a Store,
 }
 
 impl<'a> Registrar<'a> {
-    /// Of this store.
+    /// Creates a registrar of this store.
     pub fn of(store: &'a Store) -> Self {
         Self { store }
     }
 
-    /// Makes a key.
+    /// Creates a key.
     ///
     /// # Errors
-    /// [`KeyError`]; there is no new key then.
+    /// [`KeyError`]; then no key was created.
     pub async fn create(&self, draft: &KeyDraft) -> Result<Issued, KeyError> {
         check_name("name", &draft.name)?;
         let now = Timestamp::now();
@@ -97,10 +97,10 @@ impl<'a> Registrar<'a> {
         }
     }
 
-    /// Gives a key a new secret; those that it has hold for `grace`.
+    /// Issues a new secret of a key; its previous secrets stay valid for `grace`.
     ///
     /// # Errors
-    /// [`KeyError`]; the secrets hold as before then.
+    /// [`KeyError`]; then the secrets are unchanged.
     pub async fn rotate(&self, id_or_name: &str, grace: SignedDuration) -> Result<Issued, KeyError> {
         let (secret, kept) = secret::mint(Timestamp::now()).ok_or(KeyError::NoRandom)?;
         let change = |key: &mut VirtualKey, now: Timestamp| {
@@ -118,7 +118,7 @@ impl<'a> Registrar<'a> {
         Ok(Issued { key: KeyReport::of(&key, Timestamp::now(), None), secret })
     }
 
-    /// Ends a key, at once and for good.
+    /// Revokes a key at once and permanently.
     ///
     /// # Errors
     /// [`KeyError`].
@@ -134,13 +134,13 @@ impl<'a> Registrar<'a> {
     /// Changes a key.
     ///
     /// # Errors
-    /// [`KeyError`]; it stays as it was then.
+    /// [`KeyError`]; then the key is unchanged.
     pub async fn update(&self, id_or_name: &str, change: &KeyChange) -> Result<KeyReport, KeyError> {
         let key = self.changed(id_or_name, |key, now| change.apply(key, now)).await?;
         Ok(KeyReport::of(&key, Timestamp::now(), None))
     }
 
-    /// All keys, in the order in which they were made.
+    /// Returns all keys in the order of creation.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -157,7 +157,7 @@ impl<'a> Registrar<'a> {
         }
     }
 
-    /// A key with what it used, as the store has it.
+    /// Returns a key with its usage from the store.
     ///
     /// # Errors
     /// [`KeyError::NotFound`] and [`KeyError::Store`].
@@ -173,7 +173,7 @@ impl<'a> Registrar<'a> {
         self.store.key(id_or_name).await?.ok_or_else(|| KeyError::NotFound(id_or_name.to_owned()))
     }
 
-    /// Changes a key as it stands.
+    /// Changes the current version of a key.
     async fn changed(
         &self,
         id_or_name: &str,

@@ -1,4 +1,4 @@
-//! A key as operators see it: without hashes, with what it used.
+//! Key reports for operators: without hashes, with usage.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -12,68 +12,68 @@ use callwright_types::{KeyLimits, VirtualKey};
 /// A key as operators see it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyReport {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its group; empty: none.
+    /// Group; empty: none.
     pub group: String,
-    /// Is it of use?
+    /// Current state.
     pub state: KeyState,
-    /// What its secrets begin with, the latest last.
+    /// Prefixes of its secrets, the latest last.
     pub prefixes: Vec<PrefixReport>,
-    /// The policy that it is bound to; empty: none.
+    /// Policy to which the key is bound; empty: none.
     pub policy: String,
-    /// The policies that its requests may ask for; none: those that are `selectable`.
+    /// Policies that the key's requests may select; `None`: those that are `selectable`.
     pub selectable: Option<Vec<String>>,
-    /// Globs on the models that it may use; none given: all.
+    /// Globs on the models that the key may use; empty: all.
     pub models: Vec<String>,
-    /// Paths below `/v1` that it may have passed through; none: those of the configuration (`keys.pass_through`).
+    /// Paths below `/v1` that are passed through for the key; `None`: those of the configuration (`keys.pass_through`).
     pub pass_through: Option<Vec<String>>,
-    /// How much it may use.
+    /// Limits.
     pub limits: KeyLimits,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// From when on it is of no use any more.
+    /// Time of expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked_at: Option<Timestamp>,
-    /// What it used, where that was looked up.
+    /// Usage, if it was queried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageSummary>,
 }
 
-/// The beginning of a secret.
+/// Prefix of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PrefixReport {
-    /// Its first letters.
+    /// First characters of the secret.
     pub prefix: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Until when it holds; none: as long as the key.
+    /// Time until which the secret is valid; `None`: as long as the key.
     pub valid_until: Option<Timestamp>,
 }
 
-/// What a key used.
+/// Usage of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct UsageSummary {
-    /// In this day of UTC.
+    /// Usage of the current day (UTC).
     pub day: Used,
-    /// In this month.
+    /// Usage of the current month (UTC).
     pub month: Used,
-    /// Requests that are under way, where that is known.
+    /// Number of requests in progress, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under_way: Option<u64>,
 }
 
-/// What was used in a time.
+/// Usage in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Used {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens of requests and answers.
+    /// Number of tokens of requests and answers.
     pub tokens: u64,
-    /// Money, in the currency of the price table.
+    /// Cost in the currency of the price table.
     pub cost: f64,
 }
 
@@ -108,7 +108,7 @@ impl UsageSummary {
         Self { day: Used::of(day), month: Used::of(month), under_way }
     }
 
-    /// What the rows of a month say; `today` is the day.
+    /// Sums the rows of a month; `today` is the current day.
     pub(super) fn of_rows(rows: &[UsageRow], today: jiff::civil::Date) -> Self {
         let amount = |row: &UsageRow| Amount { requests: row.requests, tokens: row.tokens, nanos: row.nanos };
         let sum = |all: Amount, row: &UsageRow| all.plus(amount(row));

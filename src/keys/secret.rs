@@ -1,4 +1,4 @@
-//! Secrets of keys: made, taken apart, compared.
+//! Secrets of keys: creation, parsing, comparison.
 
 use std::iter::repeat_with;
 
@@ -12,16 +12,16 @@ use subtle::ConstantTimeEq;
 use callwright_common::digest::hex;
 use callwright_types::{KeySecret, Secret};
 
-/// What every secret begins with, so that people and scanners of leaked secrets know what it is.
+/// Prefix of every secret, recognisable by people and by secret scanners.
 const BEGINNING: &str = "cw-";
 
-/// Letters of the handle, which is shown in lists: by chance two keys have the same once in 10^14.
+/// Number of characters of the handle, which lists show. The chance that two keys have the same handle is 1 in 10^14.
 const HANDLE_LENGTH: usize = 8;
 
-/// Random bytes of a secret: nobody finds 256 bits by trying, so that a plain hash of them keeps them as well as a slow one would.
+/// Number of random bytes of a secret. 256 bits cannot be guessed, so a plain hash protects them as well as a slow one.
 const RANDOM_BYTES: usize = 32;
 
-/// Makes a secret, and what is kept of it. `None` where the system gives no random numbers.
+/// Creates a secret and its stored form. Returns `None` if the system provides no random numbers.
 pub(super) fn mint(at: Timestamp) -> Option<(Secret, KeySecret)> {
     let mut random = [0; RANDOM_BYTES];
     SystemRandom::new().fill(&mut random).ok()?;
@@ -31,34 +31,34 @@ pub(super) fn mint(at: Timestamp) -> Option<(Secret, KeySecret)> {
     Some((Secret::new(text), kept))
 }
 
-/// The handle of what may be a secret of ours.
+/// Returns the handle of a text with the form of a virtual key's secret.
 pub(super) fn handle_of(text: &str) -> Option<&str> {
     let (handle, secret) = text.strip_prefix(BEGINNING)?.split_once('-')?;
     let fits = handle.len() == HANDLE_LENGTH && handle.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (fits && !secret.is_empty()).then_some(handle)
 }
 
-/// Has a text the form of a secret of ours?
+/// Whether a text has the form of a virtual key's secret.
 pub fn may_be_ours(text: &str) -> bool {
     handle_of(text).is_some()
 }
 
-/// How lists show a secret.
+/// Returns the form in which lists show a secret.
 pub(super) fn prefix(handle: &str) -> String {
     format!("{BEGINNING}{handle}-...")
 }
 
-/// The hash of a text.
+/// Returns the SHA-256 hash of a text.
 pub(super) fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Are two hashes the same? Takes as long wherever they differ.
+/// Compares two hashes in constant time.
 pub(super) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     one.ct_eq(other).into()
 }
 
-/// The bytes of a hash that is written as hexadecimal digits.
+/// Parses a hash in hexadecimal digits.
 pub(super) fn hash_of(hex: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     let digits = hex.as_bytes();

@@ -11,22 +11,24 @@ use callwright_types::KeyLimits;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Whose keys clients use.
+    /// Source of the keys that clients use.
     pub mode: KeyMode,
-    /// May a key whose models, tokens or money are limited send what is passed through, and so neither read nor counted?
+    /// Whether a key with limited models, tokens or budget may send pass-through requests, which are neither parsed nor
+    /// metered.
     pub unmetered: Unmetered,
-    /// Paths below `/v1` that keys without a list of their own may have passed through: `files` stands for it and everything below, `*` for
-    /// everything.
+    /// Paths below `/v1` that are passed through for keys without a list of their own: `files` covers the path and
+    /// everything below it, `*` covers everything.
     pub pass_through: Vec<String>,
-    /// Milliseconds between two exchanges of what keys used with the store.
+    /// Milliseconds between two exchanges of usage with the store.
     pub sync_milliseconds: u64,
-    /// Tokens that are reserved for the answer of a turn whose request does not limit them, for keys whose tokens or money are limited.
+    /// Number of tokens reserved for the answer of a turn whose request sets no limit, for keys with limited tokens or
+    /// budget.
     pub reserved_answer_tokens: u64,
-    /// Limits that all keys of a group have together, by the group's name.
+    /// Limits that all keys of a group share, by the group's name.
     pub groups: BTreeMap<String, KeyLimits>,
 }
 
-/// Paths that use a model or list models, and show nothing that other users of the provider's account stored there.
+/// Paths that use or list models, and do not expose data that other users of the provider's account stored.
 const SHARED_PATHS: [&str; 4] = ["models", "embeddings", "audio", "images"];
 
 impl Default for Settings {
@@ -43,12 +45,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Does nobody come in without a key of the proxy's own?
+    /// Whether every client needs a virtual key.
     pub fn is_required(&self) -> bool {
         self.mode == KeyMode::Required
     }
 
-    /// What cannot be, as the key below `keys` and what is wrong with it.
+    /// Returns the faults: the key below `keys`, and the message.
     pub fn faults(&self) -> Vec<(String, String)> {
         let of_group = |(name, limits): (&String, &KeyLimits)| {
             let place = format!("groups.{name}");
@@ -61,24 +63,24 @@ impl Settings {
     }
 }
 
-/// Whose keys clients use.
+/// Source of the keys that clients use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyMode {
-    /// Their own of the provider: what they send goes on, where the upstream has no key.
+    /// The provider's keys: clients' keys are forwarded where the upstream has none.
     #[default]
     PassThrough,
-    /// Keys that the proxy gave out: nobody comes in without one.
+    /// Virtual keys: every client needs one.
     Required,
 }
 
-/// What becomes of requests that are passed through.
+/// Handling of pass-through requests, which are not metered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmetered {
-    /// They are refused for keys with a limit that they would get around.
+    /// Refuses them for keys with a limit that they would evade.
     #[default]
     Refuse,
-    /// They are passed through, and count as requests alone.
+    /// Passes them through, and counts them as requests only.
     Allow,
 }

@@ -1,29 +1,29 @@
-//! What is left of a key's limits.
+//! Remaining limits of a key.
 
 use std::time::Duration;
 
-/// What is left, of the limit of key and group that leaves least; none where there is no limit.
+/// Remaining limits, the lower of key and group; `None` without a limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Of requests within a minute.
+    /// Requests per minute.
     pub requests: Option<Dimension>,
-    /// Of tokens within a minute.
+    /// Tokens per minute.
     pub tokens: Option<Dimension>,
 }
 
-/// What is left of one limit.
+/// State of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimension {
     /// The limit.
     pub limit: u64,
-    /// What is left of it.
+    /// Remaining amount.
     pub remaining: u64,
-    /// The time after which all of it is left, where nothing more is used.
+    /// Time until the full limit is available again, without further usage.
     pub reset: Duration,
 }
 
 impl Standing {
-    /// Of both, what leaves less.
+    /// Returns the lower limits of both.
     pub(super) fn and(self, other: Self) -> Self {
         Self { requests: tighter(self.requests, other.requests), tokens: tighter(self.tokens, other.tokens) }
     }

@@ -1,4 +1,4 @@
-//! What one key or group used.
+//! Usage of one key or group.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::moment::Moment;
 use super::window::Window;
 use callwright_types::BudgetPeriod;
 
-/// Amounts of what is counted.
+/// Amounts of usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) requests: u64,
     pub(super) tokens: u64,
-    /// Billionths of the price table's currency.
+    /// Cost in billionths of the price table's currency.
     pub(super) nanos: u64,
 }
 
@@ -47,31 +47,31 @@ impl Amount {
     }
 }
 
-/// What was used on a day.
+/// Usage of one day.
 #[derive(Debug, Default)]
 struct DayUse {
-    /// As the store has it: of all processes.
+    /// Usage in the store, of all processes.
     known: Amount,
-    /// By this process, and not in the store yet.
+    /// Usage of this process that has not been stored yet.
     untold: Amount,
 }
 
-/// What one key or group used, as this process knows it.
+/// Usage of one key or group, as known to this process.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) requests: Window,
     pub(super) tokens: Window,
-    /// Requests under way in this process.
+    /// Number of requests in progress in this process.
     pub(super) under_way: u64,
-    /// Requests under way in others.
+    /// Number of requests in progress in other processes.
     pub(super) elsewhere: u64,
-    /// What the requests under way in this process may use.
+    /// Sum of the reservations of this process's requests in progress.
     pub(super) reserved: Amount,
     days: BTreeMap<Date, DayUse>,
 }
 
 impl Tally {
-    /// Counts what was used here and now.
+    /// Counts usage of this process at `now`.
     pub(super) fn add(&mut self, now: &Moment, amount: Amount) {
         self.requests.add(now.second, amount.requests);
         self.tokens.add(now.second, amount.tokens);
@@ -79,43 +79,43 @@ impl Tally {
         day.untold = day.untold.plus(amount);
     }
 
-    /// What the store has of a day. What others used of it since the last look was used just now, as far as anybody knows.
+    /// Updates the stored usage of a day. New usage of other processes counts as of now, because its time is unknown.
     pub(super) fn learn(&mut self, now: &Moment, date: Date, all: Amount, is_first: bool) {
         let today = now.day();
         let day = self.days.entry(date).or_default();
         let others = all.minus(day.known);
         day.known = all;
-        // What was there before this process began may be long ago.
+        // Usage from before this process started may be old.
         if date == today && !is_first {
             self.requests.add(now.second, others.requests);
             self.tokens.add(now.second, others.tokens);
         }
     }
 
-    /// What the store is to be told, by day.
+    /// Returns the usage to report to the store, by day.
     pub(super) fn untold(&self) -> impl Iterator<Item = (Date, Amount)> {
         self.days.iter().filter(|(_, day)| !day.untold.is_none()).map(|(date, day)| (*date, day.untold))
     }
 
-    /// The store was told this.
+    /// Marks usage as reported.
     pub(super) fn told(&mut self, date: Date, amount: Amount) {
         let day = self.days.entry(date).or_default();
         day.untold = day.untold.minus(amount);
         day.known = day.known.plus(amount);
     }
 
-    /// Everything of a budget's period.
+    /// Returns the usage of a budget period.
     pub(super) fn of_period(&self, now: &Moment, period: BudgetPeriod) -> Amount {
         let days = self.days.range(now.beginning_of(period)..);
         days.fold(Amount::default(), |sum, (_, day)| sum.plus(day.known).plus(day.untold))
     }
 
-    /// Requests under way, everywhere.
+    /// Returns the number of requests in progress in all processes.
     pub(super) fn all_under_way(&self) -> u64 {
         self.under_way.saturating_add(self.elsewhere)
     }
 
-    /// Forgets days of earlier months that the store knows; says whether nothing is left that anybody could want to know.
+    /// Drops stored days of earlier months; returns whether nothing relevant is left.
     pub(super) fn forget_old(&mut self, now: &Moment) -> bool {
         let month = now.month();
         self.days.retain(|date, day| *date >= month || !day.untold.is_none());
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(tally.of_period(&next_day, BudgetPeriod::Month), amount(3));
         let next_month = at(100, "2026-12-01");
         assert_eq!(tally.of_period(&next_month, BudgetPeriod::Month), amount(0));
-        assert!(!tally.forget_old(&next_month), "the store was not told");
+        assert!(!tally.forget_old(&next_month), "not stored yet");
         for (date, amount) in tally.untold().collect::<Vec<_>>() {
             tally.told(date, amount);
         }

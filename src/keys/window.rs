@@ -1,20 +1,21 @@
-//! What was used within the last minute, by seconds: no more memory than sixty numbers, and no border at which a limit counts twice.
+//! Sliding window of usage within the last minute, by seconds: at most sixty numbers, and no window boundary at which a
+//! limit counts twice.
 
 use std::collections::VecDeque;
 
-/// Seconds of a minute.
+/// Seconds per minute.
 const MINUTE: u64 = 60;
 
 /// Counts of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    /// Second and count, the oldest first.
+    /// Pairs of second and count, oldest first.
     counts: VecDeque<(u64, u64)>,
     sum: u64,
 }
 
 impl Window {
-    /// Counts at a second; earlier than the last one means then.
+    /// Adds a count at a second; a second earlier than the last one counts as the last one.
     pub(super) fn add(&mut self, second: u64, count: u64) {
         if count == 0 {
             return;
@@ -26,7 +27,7 @@ impl Window {
         self.sum = self.sum.saturating_add(count);
     }
 
-    /// The sum of the minute that ends at this second.
+    /// Returns the sum of the minute that ends at this second.
     pub(super) fn sum(&mut self, second: u64) -> u64 {
         while let Some((first, count)) = self.counts.front().copied().filter(|(first, _)| first + MINUTE <= second) {
             debug_assert!(first <= second);
@@ -36,7 +37,7 @@ impl Window {
         self.sum
     }
 
-    /// Seconds until no more than `most` are left, where nothing is added; 0 where that is so now.
+    /// Returns the seconds until the sum is at most `most` without additions; 0 if it is already.
     pub(super) fn until(&mut self, second: u64, most: u64) -> u64 {
         let mut left = self.sum(second);
         for (first, count) in &self.counts {
@@ -51,7 +52,7 @@ impl Window {
         0
     }
 
-    /// Is nothing counted any more?
+    /// Whether the window is empty.
     pub(super) fn is_empty(&mut self, second: u64) -> bool {
         self.sum(second) == 0
     }

@@ -1,4 +1,4 @@
-//! What a turn gives back, and the way it gets to the client.
+//! The answer of a turn and its delivery to the client.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,45 +15,45 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// The answer to a turn's request.
+/// Answer to the request of a turn.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: StatusCode,
-    /// Header fields, the upstream's own included.
+    /// Header fields, including those from the upstream.
     pub headers: HeaderMap,
-    /// The body.
+    /// Body.
     pub body: AnswerBody,
 }
 
-/// The body of an answer.
+/// Body of an answer.
 #[derive(Debug)]
 pub enum AnswerBody {
-    /// All of it.
+    /// Complete body.
     Whole(Bytes),
-    /// Whole server-sent events, as they come.
+    /// Complete server-sent events, streamed as they arrive.
     Events(mpsc::Receiver<Bytes>),
 }
 
-/// Tells a turn that its client has the whole answer; dropping it tells that it has not.
+/// Acknowledges to a turn that its client received the whole answer. Dropping it without a call means "not delivered".
 #[derive(Debug)]
 pub struct Receipt(oneshot::Sender<()>);
 
 impl Receipt {
-    /// A receipt, and where it comes in.
+    /// Creates a receipt and the receiver of its acknowledgement.
     pub(crate) fn new() -> (Self, oneshot::Receiver<()>) {
         let (sender, receiver) = oneshot::channel();
         (Self(sender), receiver)
     }
 
-    /// The connection has taken the answer to its last byte.
+    /// Reports that the connection took the last byte of the answer.
     pub fn delivered(self) {
-        // A turn that has nothing to tell does not wait.
+        // The receiver is gone if the turn does not wait for the acknowledgement.
         let _ = self.0.send(());
     }
 }
 
-/// An answer that is on its way: the turn goes on while it is waited for. Dropping it tells the turn that the client has gone.
+/// An answer in progress. Awaiting it drives the turn. Dropping it cancels the turn: the client has disconnected.
 #[derive(Debug)]
 pub struct Pending {
     answer: oneshot::Receiver<Answer>,
@@ -63,30 +63,30 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// An answer that comes out of `running`; `stream` says whether it will be one, if all goes well.
+    /// Creates a pending answer of `running`. `stream` is whether a successful answer is a stream.
     pub(crate) fn new(answer: oneshot::Receiver<Answer>, running: Running, stream: bool) -> Self {
         Self { answer, running, stream, receipt: None }
     }
 
-    /// With the receipt that the turn waits for.
+    /// Adds the receipt that the turn waits for.
     pub(crate) fn with_receipt(self, receipt: Option<Receipt>) -> Self {
         Self { receipt, ..self }
     }
 
-    /// What is to be told when the client has the whole answer; `None` where nobody wants to know.
+    /// Takes the receipt to acknowledge after complete delivery; `None` if the turn does not wait for it.
     pub fn take_receipt(&mut self) -> Option<Receipt> {
         self.receipt.take()
     }
 
-    /// Will the answer be a stream, if all goes well?
+    /// Whether a successful answer is a stream.
     pub fn is_stream(&self) -> bool {
         self.stream
     }
 
-    /// The answer once its head is known.
+    /// Returns the answer as soon as its head is available.
     ///
     /// # Errors
-    /// When the turn ended without one.
+    /// [`NoAnswer`] if the turn ended without an answer.
     pub async fn answer(&mut self) -> Result<Answer, NoAnswer> {
         let Self { answer, running, .. } = self;
         let next = |cx: &mut Context<'_>, alone: bool| match answer.try_recv() {
@@ -97,44 +97,46 @@ impl Pending {
         running.until(next).await.ok_or(NoAnswer)
     }
 
-    /// The turn alone, to be kept and driven until its events are sent.
+    /// Returns the turn, which the caller must keep and poll until all events are sent.
     pub fn into_running(self) -> Running {
         self.running
     }
 }
 
-/// A turn ended without an answer.
+/// The turn ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the turn ended without an answer")]
 pub struct NoAnswer;
 
-/// A turn under way. Where it executes nothing it runs in the task that waits for its answer, which saves it the way to a task of
-/// its own and back; it stands still then while the client takes nothing. Where it is dropped before its end, the client has
-/// gone: the turn is told so and ends in a task of its own, because what was begun is finished and recorded.
+/// A turn in progress. A turn without tool execution runs in the task that awaits its answer, which saves the transfer
+/// to another task and back. Such a turn pauses while the client reads nothing. Dropping `Running` before the end means
+/// that the client has disconnected: the turn is cancelled and finishes in its own task, because started work is
+/// completed and recorded.
 pub struct Running {
-    /// The turn, unless it has a task of its own or has ended.
+    /// The turn; `None` if it runs in its own task or has ended.
     turn: Option<BoxFuture<'static, ()>>,
     cancelled: CancellationToken,
     tracker: TaskTracker,
     runtime: Handle,
-    /// Counts the turn among the tracker's.
+    /// Keeps the tracker waiting for this turn.
     _counted: TaskTrackerToken,
 }
 
 impl Running {
-    /// A turn that runs in the task that waits for it. `tracker` counts it; from `cancelled` it learns that the client has gone.
+    /// Creates a turn that runs in the awaiting task. `tracker` counts it; `cancelled` signals that the client
+    /// disconnected.
     pub(crate) fn here(turn: BoxFuture<'static, ()>, cancelled: CancellationToken, tracker: &TaskTracker) -> Self {
         let mut running = Self::elsewhere(cancelled, tracker);
         running.turn = Some(turn);
         running
     }
 
-    /// A turn that has a task of its own, or no turn at all.
+    /// Creates a handle for a turn that runs in its own task, or for no turn at all.
     pub(crate) fn elsewhere(cancelled: CancellationToken, tracker: &TaskTracker) -> Self {
         Self { turn: None, cancelled, tracker: tracker.clone(), runtime: Handle::current(), _counted: tracker.token() }
     }
 
-    /// The next events of the turn's stream; `None` at their end.
+    /// Returns the next event of the stream; `None` at its end.
     pub async fn event(&mut self, events: &mut mpsc::Receiver<Bytes>) -> Option<Bytes> {
         let next = |cx: &mut Context<'_>, alone: bool| match events.try_recv() {
             Ok(event) => Poll::Ready(Some(event)),
@@ -144,8 +146,8 @@ impl Running {
         self.until(next).await
     }
 
-    /// Takes the turn further until `next` is ready. It is told whether it is alone: where the turn runs here nobody else
-    /// sends, and what it sends needs to wake nobody.
+    /// Polls the turn until `next` is ready. The second argument of `next` is whether the turn does not run in this
+    /// task; only then must `next` register a waker. A turn in this task is polled here and needs no other wake-up.
     async fn until<T>(&mut self, mut next: impl FnMut(&mut Context<'_>, bool) -> Poll<T>) -> T {
         poll_fn(|cx| {
             let Some(mut turn) = self.turn.take() else { return next(cx, true) };
@@ -179,11 +181,11 @@ impl fmt::Debug for Running {
     }
 }
 
-/// The client went away; nothing more can be sent.
+/// The client disconnected; nothing more can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientGone;
 
-/// The turn's end of the way to the client: first the head, then the events.
+/// The sending side of an answer: first the head, then the events.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     head: Option<oneshot::Sender<Answer>>,
@@ -192,17 +194,17 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    /// An outlet whose head goes to `head`; `buffer` events may wait for a slow client.
+    /// Creates an outlet that sends the head to `head`. Up to `buffer` events are queued for a slow client.
     pub(crate) fn new(head: oneshot::Sender<Answer>, buffer: usize) -> Self {
         Self { head: Some(head), events: None, buffer: buffer.max(1) }
     }
 
-    /// Has the head of a stream been sent?
+    /// Whether the head of a stream is sent.
     pub(crate) fn is_open(&self) -> bool {
         self.events.is_some()
     }
 
-    /// Sends the head of a stream, once.
+    /// Sends the head of a stream once.
     pub(crate) fn open(&mut self, headers: HeaderMap) -> Result<(), ClientGone> {
         let Some(head) = self.head.take() else { return Ok(()) };
         let (sender, receiver) = mpsc::channel(self.buffer);
@@ -219,10 +221,10 @@ impl Outlet {
         }
     }
 
-    /// Sends a whole answer; does nothing where a stream is open.
+    /// Sends a complete answer; does nothing if a stream is open.
     pub(crate) fn whole(&mut self, answer: Answer) {
         if let Some(head) = self.head.take() {
-            // The client may have gone: then there is no one to tell.
+            // The receiver is gone if the client disconnected.
             let _ = head.send(answer);
         }
     }
@@ -232,7 +234,8 @@ impl Outlet {
 mod tests {
     use super::*;
 
-    /// An answer whose turn sends `ready` as it begins, `late` once `gate` lets it, and says in the end whether the client was there.
+    /// A turn that sends two events at its start and a late one after `gate` opens or the turn is cancelled. `ended`
+    /// receives whether the client was still connected.
     struct Fixture {
         pending: Pending,
         gate: oneshot::Sender<()>,

@@ -1,4 +1,4 @@
-//! The desk at which turns ask, people decide, and turns hear of it.
+//! The approval desk: turns request approvals, people decide, and the desk notifies the waiting turns.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
 use callwright_types::{ApprovalNote, ApprovalStatus};
 
-/// Most entries that one sweep lets expire: it holds the write lock meanwhile.
+/// Maximum number of entries that one sweep expires. A sweep holds the write lock of the store.
 const SWEEP: u32 = 500;
 
-/// The queue of approvals with what the process adds to it: turns that wait hear of decisions at once.
+/// The approval queue with in-process notification: waiting turns receive decisions at once.
 #[derive(Debug)]
 pub struct ApprovalDesk {
     approvals: Arc<dyn Approvals>,
     metrics: Arc<Metrics>,
-    /// Told at every decision; whoever waits looks for its own then.
+    /// Notifies at every decision; each waiting turn then checks its own entry.
     decided: watch::Sender<()>,
-    /// Nothing is waited for any more: the process ends.
+    /// Cancelled at shutdown: no turn waits for a decision any more.
     ending: CancellationToken,
 }
 
@@ -33,7 +33,7 @@ impl ApprovalDesk {
         Self { approvals, metrics, decided: watch::Sender::new(()), ending: CancellationToken::new() }
     }
 
-    /// A page of the queue, newest first.
+    /// Returns a page of the queue, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -42,7 +42,7 @@ impl ApprovalDesk {
         self.approvals.approvals(filter).await
     }
 
-    /// One entry, whole; `None` where there is none of that id.
+    /// Returns one complete entry; `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -51,10 +51,10 @@ impl ApprovalDesk {
         self.approvals.approval(id).await
     }
 
-    /// A person decides. Of several decisions about one call the first stands.
+    /// Records the decision of a person. The first decision about a call is final.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is decided then.
+    /// [`StoreError`]; no decision is recorded then.
     pub async fn decide(&self, id: &str, ruling: &Ruling) -> Result<Decided, StoreError> {
         self.sweep().await?;
         let decided = self.approvals.decide(id, ruling).await?;
@@ -65,13 +65,13 @@ impl ApprovalDesk {
                 approval = id,
                 decision = approval.summary.note.status.label(),
                 by = ruling.by,
-                "a call was decided about"
+                "approval decided"
             );
         }
         Ok(decided)
     }
 
-    /// Lets expire what is over.
+    /// Expires overdue entries.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -81,24 +81,25 @@ impl ApprovalDesk {
         Ok(())
     }
 
-    /// Brings the gauge of pending approvals up to date. A store that does not work leaves it as it is.
+    /// Updates the gauge of pending approvals. If the store fails, the gauge keeps its value.
     pub async fn measure(&self) {
         if let Ok(pending) = self.approvals.pending().await {
             self.metrics.approvals_pending.set(i64::try_from(pending).unwrap_or(i64::MAX));
         }
     }
 
-    /// From now on nothing is waited for: what waits is withdrawn, and its turns go on.
+    /// Stops all waiting: pending approvals are withdrawn and their turns continue.
     pub fn end_waiting(&self) {
         self.ending.cancel();
     }
 
-    /// Asks, unless `most` questions are pending.
+    /// Adds an approval request unless `most` requests are pending.
     pub(super) async fn ask(&self, question: &Question, most: u32) -> Result<Asked, StoreError> {
         self.approvals.ask(question, most).await
     }
 
-    /// Waits for the decision about a call until `deadline`, or until the client has `gone`; how it stands then. It is not pending.
+    /// Waits for the decision about a call until `deadline` or until the client has `gone`. Returns the final status,
+    /// which is never pending.
     pub(super) async fn decision(
         &self,
         id: &str,
@@ -112,7 +113,7 @@ impl ApprovalDesk {
                 return Ok(note);
             }
             tokio::select! {
-                // The desk outlives every turn, so the sender is there.
+                // The desk outlives every turn, so the sender exists.
                 _ = decided.changed() => {}
                 () = sleep_until(deadline) => return self.close(id, ApprovalStatus::Expired).await,
                 () = gone.cancelled() => return self.close(id, ApprovalStatus::Withdrawn).await,
@@ -121,7 +122,7 @@ impl ApprovalDesk {
         }
     }
 
-    /// An approval as the executor takes it.
+    /// Returns an approval in the form that the executor expects.
     pub(super) fn grant(&self, id: &str) -> Grant {
         Grant::new(id.to_owned(), Arc::clone(&self.approvals))
     }

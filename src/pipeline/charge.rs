@@ -1,4 +1,4 @@
-//! What a turn's key is charged, and what a client is told that may not use more.
+//! Charges the usage of a turn to its virtual key, and builds the answer to a request over a limit.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
@@ -11,7 +11,7 @@ use callwright_upstream::forbid_retry;
 
 use super::Pipeline;
 
-/// Counts what a turn used: all its attempts, those of its plans too. Its request is under way no more.
+/// Charges the usage of all attempts of a turn, including those of its plans, and ends its admission.
 pub(super) fn charge(pipeline: &Pipeline, admission: Option<Admission>, trace: &Trace) {
     let (Some(admission), Some(key)) = (admission, &trace.key) else { return };
     let charges = trace
@@ -28,7 +28,7 @@ pub(super) fn charge(pipeline: &Pipeline, admission: Option<Admission>, trace: &
     pipeline.metrics.key_cost.add(&key.group, cost);
 }
 
-/// The body of the answer to a request that is not served.
+/// Returns the body of the answer to a refused request.
 pub fn refusal_body(refused: &Refused) -> ErrorBody {
     ErrorBody {
         message: refused.message.clone(),
@@ -38,14 +38,14 @@ pub fn refusal_body(refused: &Refused) -> ErrorBody {
     }
 }
 
-/// Its header fields: when it is worth another try.
+/// Returns the header fields of the answer to a refused request: `Retry-After`, or no retry for a spent budget.
 pub fn refusal_headers(refused: &Refused) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(seconds) = refused.retry_after_seconds() {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     if refused.limit == Limit::Budget {
-        // It is over in hours or days: clients would try in vain.
+        // A budget renews after hours or days, so client retries would fail.
         forbid_retry(&mut headers);
     }
     headers

@@ -1,9 +1,10 @@
-//! Work that would keep an async worker from other connections: done beside the workers, few pieces at a time, in turn for each key.
+//! CPU-bound work that would block an async worker: it runs on a limited number of slots, with fair queueing between
+//! keys.
 //!
-//! A worker that parses a large list of tools answers nobody meanwhile. [`CpuSlots::run`] does such work in place, after tokio has moved the
-//! worker's other tasks to another thread ([`tokio::task::block_in_place`]); so it may borrow from the turn. There is a slot less than
-//! cores, at least one. Who waits for one waits in the queue of its key, and the queues are served in turn: a client with many large requests
-//! delays its own.
+//! A worker that parses a large list of tools serves no other connection. [`CpuSlots::run`] does such work in place,
+//! after tokio has moved the worker's other tasks to another thread ([`tokio::task::block_in_place`]). The work may
+//! therefore borrow from the turn. The number of slots is the number of cores minus one, and at least one. Waiting work
+//! queues per key, and the queues are served round robin: a client with many large requests delays only its own.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,20 +14,21 @@ use tokio::sync::oneshot;
 
 use callwright_telemetry::Metrics;
 
-/// A kind of work, by what decides how long it takes.
+/// Kind of work, which determines its duration per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Reading a request body as JSON, and composing what goes upstream of it.
+    /// Parsing a JSON request body, and composing the upstream request.
     Body,
-    /// Reading a list of tools that is not cached.
+    /// Parsing a list of tools that is not cached.
     Tools,
-    /// Judging an answer.
+    /// Validating an answer.
     Answer,
 }
 
 impl Work {
-    /// Bytes that take about a millisecond on a core of a server; as much is done on the async worker. Estimated from the times in
-    /// BENCHMARKS: a body is only scanned, a list of tools parsed, and a text that is hostile takes up to 0.14 ms per kilobyte.
+    /// Returns the number of bytes that take about a millisecond on a server core. Work up to this size runs on the
+    /// async worker. Estimated from the times in BENCHMARKS: a body is only scanned, a list of tools is parsed, and a
+    /// hostile text takes up to 0.14 ms per kilobyte.
     const fn inline_bytes(self) -> usize {
         match self {
             Self::Body => 256 * 1024,
@@ -36,7 +38,7 @@ impl Work {
     }
 }
 
-/// The slots for work beside the async workers.
+/// Slots for CPU-bound work.
 #[derive(Debug, Clone)]
 pub(crate) struct CpuSlots {
     state: Arc<Mutex<State>>,
@@ -47,38 +49,36 @@ pub(crate) struct CpuSlots {
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// By key, those that wait; no queue is empty.
+    /// Waiting work by key; no queue is empty.
     waiting: HashMap<String, VecDeque<oneshot::Sender<Slot>>>,
-    /// The keys with a queue, the one that is served next first.
+    /// Keys with a queue, in the order in which they are served.
     turns: VecDeque<String>,
     count: usize,
 }
 
-/// A slot that is taken; free again when it is dropped.
+/// An occupied slot; dropping it releases the slot.
 #[derive(Debug)]
 struct Slot(Option<CpuSlots>);
 
-/// As many wait for a slot as may.
+/// The queue for slots is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the proxy has more large requests to read than it can at the moment; try again later (pipeline.max_waiting_work is reached)"
-)]
+#[error("too many large requests are queued; try again later (pipeline.max_waiting_work is reached)")]
 pub(crate) struct Overloaded;
 
 impl CpuSlots {
-    /// So many slots, for which at most `max_waiting` pieces of work wait that may be refused.
+    /// Creates slots. `max_waiting` limits the waiting work that [`try_run`](Self::try_run) admits.
     pub(crate) fn new(slots: usize, max_waiting: usize, metrics: Arc<Metrics>) -> Self {
         let state = State { free: slots.max(1), waiting: HashMap::new(), turns: VecDeque::new(), count: 0 };
         Self { state: Arc::new(Mutex::new(state)), max_waiting, metrics }
     }
 
-    /// Slots for the cores of this machine.
+    /// Creates slots for the cores of this machine.
     pub(crate) fn of_machine(max_waiting: usize, metrics: Arc<Metrics>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self::new(cores.saturating_sub(1), max_waiting, metrics)
     }
 
-    /// Does work that takes as long as `bytes` say, for the key of `tenant`; at once where that is short.
+    /// Runs work of `bytes` bytes for the key of `tenant`. Short work runs at once.
     pub(crate) async fn run<T>(&self, tenant: &str, (work, bytes): (Work, usize), does: impl FnOnce() -> T) -> T {
         if bytes <= work.inline_bytes() {
             return does();
@@ -87,10 +87,10 @@ impl CpuSlots {
         beside(does)
     }
 
-    /// The same for work that nobody has paid for yet.
+    /// Runs work like [`run`](Self::run), but refuses it under load.
     ///
     /// # Errors
-    /// Where too much waits already.
+    /// [`Overloaded`] if too much work is waiting.
     pub(crate) async fn try_run<T>(
         &self,
         tenant: impl FnOnce() -> String,
@@ -125,18 +125,18 @@ impl CpuSlots {
             }
             granted
         };
-        // The sender is dropped with all slots alone; then nothing has to be waited for.
+        // The sender is dropped without a grant only with the slots themselves; then there is nothing to wait for.
         granted.await.unwrap_or(Slot(None))
     }
 
-    /// Hands a slot on to who is next, or keeps it free.
+    /// Passes a slot on to the next waiting work, or marks it free.
     fn release(&self) {
         loop {
             let Some(grant) = self.lock().next() else { return };
             self.metrics.work_waiting.dec();
             match grant.send(Slot(Some(self.clone()))) {
                 Ok(()) => return,
-                // Who waited has gone. The slot goes to the next one.
+                // The waiting task is gone; the slot goes to the next one.
                 Err(mut slot) => slot.0 = None,
             }
         }
@@ -148,7 +148,7 @@ impl CpuSlots {
 }
 
 impl State {
-    /// Who is next; where nobody is, there is a free slot more.
+    /// Removes the next waiting work from its queue; marks a slot free if no work waits.
     fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
         let Some(key) = self.turns.pop_front() else {
             self.free += 1;
@@ -174,9 +174,9 @@ impl Drop for Slot {
     }
 }
 
-/// Does work that takes its time without keeping other tasks from their worker.
+/// Runs long work without blocking the other tasks of the worker.
 fn beside<T>(does: impl FnOnce() -> T) -> T {
-    // A runtime of one thread, as tests have it, has nowhere to move its tasks to.
+    // A current-thread runtime, as in tests, has no other thread to move its tasks to.
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(does),
         _ => does(),
@@ -200,7 +200,7 @@ mod tests {
         (state.free, state.count)
     }
 
-    /// Waits until so many wait.
+    /// Waits until `count` pieces of work are queued.
     async fn waiting(slots: &CpuSlots, count: usize) {
         while slots.lock().count < count {
             tokio::task::yield_now().await;

@@ -1,43 +1,44 @@
-//! The only loop of a turn, as a pure state machine: it decides ask / run / answer from verdicts, outcomes and what is
-//! left of the limits. It does no I/O, reads no clock, and provably ends (see the property test below): every step but
-//! an answer spends an upstream request, or follows one that did.
+//! The only loop of a turn, as a pure state machine. It decides between asking the upstream, running calls and
+//! answering, from verdicts, outcomes and the remaining limits. It does no I/O and reads no clock. It always terminates
+//! (see the property test below): every step except an answer spends an upstream request, or follows one that did.
 
 use callwright_types::Limits;
 
-/// What the turn does next.
+/// Next action of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Tell the model what the scan found, then ask.
+    /// Appends the faults found by the scan as feedback, then queries the upstream.
     FeedBack(Purpose),
-    /// Ask the upstream.
+    /// Queries the upstream.
     Ask(Purpose),
-    /// Execute the checked calls of the last answer that the proxy owns.
+    /// Executes the checked calls of the last answer that the proxy owns.
     Run,
-    /// Execute those that the proxy owns, and answer with the client's: it returns with their results.
+    /// Executes the calls that the proxy owns, and answers with the client's calls. The client returns with their
+    /// results.
     RunAndAnswer,
-    /// Answer the client.
+    /// Answers the client.
     Answer(Ending),
 }
 
-/// Why the upstream is asked.
+/// Reason for an upstream request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The client's own request.
     First,
-    /// The scan found faults; the model is told which.
+    /// The scan found faults; the request reports them to the model.
     StaticFeedback,
-    /// The answer may be a call or about one; the model is requested to call if it meant to.
+    /// The answer may be a call, or may only describe one. The model is requested to call if it intended to.
     Confirmation,
     /// The proxy executed calls, and all of them succeeded.
     ToolResults,
-    /// The proxy executed calls, and some failed; the model is told why.
+    /// The proxy executed calls, and some failed; the request explains the failures to the model.
     DynamicFeedback,
-    /// A limit is reached; the model is asked for a last word without calls.
+    /// A limit is reached; the model is requested to give a final answer without calls.
     Closing,
 }
 
 impl Purpose {
-    /// The value in traces.
+    /// Returns the value in traces.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -50,22 +51,23 @@ impl Purpose {
     }
 }
 
-/// How a turn ends.
+/// Final state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// With the last answer, as it was judged.
+    /// The turn ends with the last answer, as validated.
     Judged,
-    /// With the model's last word: a limit was reached, and it said so without calls.
+    /// A limit was reached, and the model gave a final answer without calls.
     Closed(Limit),
-    /// With the last answer although it is faulty: policy's `on_exhausted` says in what form.
+    /// The turn ends with the last answer although it is faulty. The `on_exhausted` rule of the policy determines its
+    /// form.
     Exhausted(Limit),
-    /// With the record of what was tried, for a person: the last answer's calls are the proxy's own, so it is of no use
-    /// to the client.
+    /// The turn ends with a record of the attempts, for a person. The last answer's calls are the proxy's own, so the
+    /// client cannot use it.
     Handover(Limit),
 }
 
 impl Ending {
-    /// The limit that ended the turn, where one did.
+    /// Returns the limit that ended the turn, if any.
     pub(crate) const fn limit(self) -> Option<Limit> {
         match self {
             Self::Judged => None,
@@ -74,7 +76,7 @@ impl Ending {
     }
 }
 
-/// A limit that can end a turn.
+/// Limit that can end a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// Rounds of static feedback.
@@ -87,14 +89,14 @@ pub(crate) enum Limit {
     Tokens,
     /// Wall-clock time.
     Seconds,
-    /// The upstream failed when it was asked again.
+    /// A repeated upstream request failed.
     Upstream,
-    /// The time that judging one answer may take.
+    /// Time budget for the validation of one answer.
     Judgement,
 }
 
 impl Limit {
-    /// The policy key under `limits`; also the value in traces and metrics.
+    /// Returns the policy key under `limits`, which is also the value in traces and metrics.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::StaticFeedback => "static_feedback",
@@ -108,46 +110,47 @@ impl Limit {
     }
 }
 
-/// What a judged answer holds, calls accepted earlier in the turn included.
+/// Summary of a validated answer, including calls accepted earlier in the turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
-    /// Are there faulty calls, or a text that should have been one?
+    /// Whether the answer has faulty calls, or a text that should have been a call.
     pub(crate) faulty: bool,
-    /// Whether the answer may be a call or about one, and nothing else is faulty.
+    /// Whether the answer may be a call or only describe one, and nothing else is faulty.
     pub(crate) unsure: bool,
-    /// Whether the answer was not judged within its budget. Nothing of it is right or wrong, and nothing of it may be executed.
+    /// Whether the answer was not validated within its budget. Nothing in it is known to be right or wrong, and nothing
+    /// in it may be executed.
     pub(crate) unjudged: bool,
-    /// Whether the fault is that there is no answer at all (E6).
+    /// Whether the fault is an empty answer (E6).
     pub(crate) no_answer: bool,
-    /// Could the client make use of what is faulty? Not if it is calls of the catalog's tools.
+    /// Whether the client can use the faulty parts. Calls of the catalog's tools are useless to the client.
     pub(crate) faults_are_the_clients: bool,
-    /// Calls that the client executes: checked ones, and those that are not ours to judge.
+    /// Number of calls that the client executes: checked calls, and calls that the proxy does not validate.
     pub(crate) client_calls: usize,
-    /// Checked calls that the proxy executes.
+    /// Number of checked calls that the proxy executes.
     pub(crate) proxy_calls: usize,
 }
 
-/// What the turn has spent so far.
+/// Resources that the turn has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// Tokens over all attempts.
+    /// Tokens of all attempts.
     pub(crate) tokens: u64,
     /// Whole seconds since the request arrived.
     pub(crate) seconds: u64,
 }
 
-/// The state of one turn's dialogue.
+/// State of the dialogue of one turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Dialogue {
     limits: Limits,
-    /// Only one round is allowed: several choices were asked for, or the mode is not `guard`.
+    /// Whether only one round is allowed: the client requested several choices, or the mode is not `guard`.
     single: bool,
     requests: u32,
     static_rounds: u32,
     dynamic_rounds: u32,
-    /// Answers that a plan gave in the upstream's place.
+    /// Number of answers that came from a plan, not from the upstream.
     planned: u32,
-    /// Whether the model was requested to confirm a call, which happens once.
+    /// Whether the model was requested to confirm a call; at most once per turn.
     confirmed: bool,
     /// Whether the model was sent the message about an empty answer; at most once per turn.
     nudged: bool,
@@ -156,7 +159,7 @@ pub(crate) struct Dialogue {
 }
 
 impl Dialogue {
-    /// A dialogue within `limits`; a `single` one never asks twice.
+    /// Creates a dialogue with `limits`; a `single` dialogue makes one upstream request.
     pub(crate) fn new(limits: Limits, single: bool) -> Self {
         Self {
             limits,
@@ -171,30 +174,31 @@ impl Dialogue {
         }
     }
 
-    /// The first step is always to ask: the client's own request goes out, whatever the limits are.
+    /// Returns the first step. It always sends the client's own request, independent of the limits.
     pub(crate) fn start(&mut self) -> Purpose {
         self.requests += 1;
         Purpose::First
     }
 
-    /// May a plan answer in the upstream's place? Each of its answers makes a call at least, and a plan has only so many.
+    /// Whether a plan may answer instead of the upstream. Each answer of a plan makes at least one call, and
+    /// `plan_calls` limits them.
     pub(crate) fn may_follow_plan(&self) -> bool {
         !self.single && self.planned < self.limits.plan_calls
     }
 
-    /// A plan answered in the upstream's place: the request that was decided on is not made.
+    /// Records that a plan answered: the upstream request of the last step is not made.
     pub(crate) fn planned(&mut self) {
         self.planned += 1;
         self.requests = self.requests.saturating_sub(1);
     }
 
-    /// The step after an answer was judged.
+    /// Returns the step after the validation of an answer.
     pub(crate) fn judged(&mut self, judged: Judged, spent: Spent) -> Step {
         if self.single {
             return Step::Answer(Ending::Judged);
         }
         if judged.unjudged {
-            // To request the model again would be answered by the same text, and cost the same time.
+            // Another request would give the same text, and cost the same time.
             let limit = Limit::Judgement;
             return Step::Answer(match judged.faults_are_the_clients {
                 true => Ending::Exhausted(limit),
@@ -233,7 +237,7 @@ impl Dialogue {
         }
     }
 
-    /// The step after the proxy's calls were executed.
+    /// Returns the step after the execution of the proxy's calls.
     pub(crate) fn ran(&mut self, any_failed: bool, spent: Spent) -> Step {
         if let Some(limit) = self.exceeded(spent) {
             return Step::Answer(Ending::Handover(limit));
@@ -249,14 +253,15 @@ impl Dialogue {
         }
     }
 
-    /// The step after a repeated request got no usable answer; `useful` tells whether the last judged answer is of use
-    /// to the client.
+    /// Returns the ending after a repeated request without a usable answer. `useful` is whether the client can use the
+    /// last validated answer.
     pub(crate) fn failed_again(&self, useful: bool) -> Ending {
         let limit = self.closing.unwrap_or(Limit::Upstream);
         if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
     }
 
-    /// The step after an answer that passes as it came unless it goes back: an empty one, or one that may be a call or about one.
+    /// Returns the step for an answer that is forwarded unchanged unless feedback is possible: an empty answer, or one
+    /// that may be a call.
     fn feed_back_or_answer(&mut self, is_first: bool, purpose: Purpose, spent: Spent) -> Step {
         if is_first && self.static_rounds < self.limits.static_feedback && self.exceeded(spent).is_none() {
             self.feed_back(purpose)
@@ -445,7 +450,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), cases: 2_000, ..ProptestConfig::default() })]
 
-        /// Whatever the model answers and the APIs return, the dialogue ends within its limits.
+        /// The dialogue ends within its limits for any model answers and API results.
         #[test]
         fn every_dialogue_ends_within_its_limits(
             limits in any_limits(),

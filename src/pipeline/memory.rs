@@ -1,4 +1,4 @@
-//! What was learned from use, as a turn sees it.
+//! The lessons and procedures that turns use.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use callwright_knowledge::experience::Notebook;
 use callwright_knowledge::procedures::Library;
 use callwright_search::embedding::Embedder;
 
-/// Lessons and procedures, ready to be found. Replaced as one when something is learned, here or by another replica.
+/// Searchable lessons and procedures. Replaced as a unit when this process or another replica learns something.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// The lessons of all scopes.
+    /// Lessons of all scopes.
     pub notebook: Arc<Notebook>,
-    /// The procedures of all scopes.
+    /// Procedures of all scopes.
     pub library: Arc<Library>,
-    /// What made the vectors of lessons and procedures, and makes those of what users say; `None` where all is found by words alone.
+    /// The embedder for the vectors of lessons, procedures and user messages; `None` for keyword search only.
     pub embedder: Option<Arc<dyn Embedder>>,
 }

@@ -1,7 +1,7 @@
-//! The way of a request; start with `turn.rs`.
+//! The processing of a request; start with `turn.rs`.
 //!
-//! Owns the sequence of stages, the dialogue that decides ask / run / answer, the snapshot a turn sees. Must not know HTTP servers,
-//! SQL, or OpenAI JSON.
+//! Owns the sequence of stages, the dialogue that decides the next step, and the snapshot of a turn. Must not know
+//! HTTP servers, SQL, or OpenAI JSON.
 
 mod answer;
 mod approvals;
@@ -75,16 +75,16 @@ use stages::plan::OutlinedBefore;
 use stages::recall::RecalledBefore;
 use turn::Turn;
 
-/// What the pipeline is made of.
+/// Components of the pipeline.
 #[derive(Debug)]
 pub struct Parts {
-    /// What holds for every turn.
+    /// Settings that apply to every turn.
     pub settings: Settings,
-    /// The model aliases, by name.
+    /// Model aliases by name.
     pub aliases: BTreeMap<String, AliasSettings>,
     /// The providers.
     pub upstreams: Upstreams,
-    /// Which of them gets what is passed through.
+    /// Upstreams for requests that are passed through.
     pub passing: PassThroughSettings,
     /// The toolsets and their documentation; replaced when documents change.
     pub tooling: Arc<ArcSwap<Tooling>>,
@@ -92,35 +92,35 @@ pub struct Parts {
     pub policies: Arc<ArcSwap<PolicyBook>>,
     /// Compiled schemas.
     pub validators: Validators,
-    /// How much work judging one answer may take.
+    /// Budget for the validation of one answer.
     pub judgement: BudgetLimits,
-    /// Texts of feedback.
+    /// Feedback templates.
     pub templates: Templates,
-    /// The notations that rescue reads; replaced when the operator's file changes.
+    /// The notations for calls in texts; replaced when the operator's file changes.
     pub notations: Arc<ArcSwap<Notations>>,
     /// Executes calls of the catalog's tools.
     pub executor: Executor,
-    /// Where the proxy's part of answers is kept.
+    /// Store of the proxy's part of mixed answers.
     pub kept: Arc<dyn KeptParts>,
-    /// Where the calls are that a person has to approve.
+    /// Store of the calls that need approval by a person.
     pub approvals: Arc<dyn Approvals>,
-    /// How plans are drawn.
+    /// Settings of the planner.
     pub planner: planner::Settings,
-    /// Where the plans are that wait for clients.
+    /// Store of the plans that wait for client results.
     pub plans: Arc<dyn PlanStates>,
-    /// Who may use how much.
+    /// Virtual keys and their limits.
     pub access: Arc<Access>,
-    /// What was learned from use; replaced when something is learned, here or by another replica.
+    /// Lessons and procedures; replaced when this process or another replica learns something.
     pub memory: Arc<ArcSwap<Memory>>,
-    /// Where traces go.
+    /// Queue of finished traces.
     pub traces: TraceQueue,
-    /// What is counted.
+    /// Metrics.
     pub metrics: Arc<Metrics>,
-    /// Where OpenTelemetry spans go.
+    /// Exporter of OpenTelemetry spans.
     pub spans: Spans,
 }
 
-/// What all turns share.
+/// State shared by all turns.
 #[derive(Debug)]
 pub struct Pipeline {
     settings: Settings,
@@ -153,7 +153,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline of its parts.
+    /// Creates a pipeline.
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
         let Parts { validators, templates, notations, executor, kept, approvals, planner, plans, access, .. } = parts;
@@ -193,7 +193,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes a turn. What was begun is finished and recorded even when the client goes away. Needs a Tokio runtime.
+    /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
     pub async fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
@@ -203,10 +203,10 @@ impl Pipeline {
         let opened = self.cpu.try_run(tenant, work, || open::open(self, request, cancelled.clone())).await;
         match opened.unwrap_or_else(|overloaded| Err(open::shed(overloaded))) {
             Ok(turn) => {
-                // At the level of errors, so that what is logged of a turn names it whatever else is logged.
+                // Error level, so that the span is active at every log level and log lines contain the trace id.
                 let span = tracing::error_span!("turn", trace = turn.record.trace().id);
                 let stream = turn.request.is_stream();
-                // What it sends to APIs has deadlines, and must not stand still while a client takes nothing.
+                // API calls have deadlines, so an executing turn must not pause while the client reads nothing.
                 let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
                 if !executes {
@@ -235,58 +235,58 @@ impl Pipeline {
         }
     }
 
-    /// How long the head of a streamed answer waits for the upstream's.
+    /// Maximum time that the head of a streamed answer waits for the head of the upstream's answer.
     pub fn hold_head(&self) -> Duration {
         Duration::from_secs(self.settings.hold_head_seconds.max(1))
     }
 
-    /// Seconds of silence after which a stream gets a keep-alive comment.
+    /// Time of silence after which a stream gets a keep-alive comment.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_secs(self.settings.keep_alive_seconds.max(1))
     }
 
-    /// Where people decide about calls.
+    /// Returns the approval desk.
     pub fn approvals(&self) -> &ApprovalDesk {
         &self.approvals
     }
 
-    /// The kill switch.
+    /// Returns the kill switch.
     pub fn switch(&self) -> &Switch {
         &self.switch
     }
 
-    /// The policies in force.
+    /// Returns the policies in force.
     pub fn policies(&self) -> Arc<PolicyBook> {
         self.policies.load_full()
     }
 
-    /// The names of the model aliases.
+    /// Returns the names of the model aliases.
     pub fn alias_names(&self) -> impl Iterator<Item = &str> {
         self.aliases.keys().map(String::as_str)
     }
 
-    /// Waits until every running turn has ended; begin no new ones meanwhile.
+    /// Waits until every running turn has ended. The caller must start no new turns.
     pub async fn drain(&self) {
         self.running.close();
         self.running.wait().await;
     }
 
-    /// Writes traces and sends spans that are still queued; gives up at `deadline`.
+    /// Writes queued traces and sends queued spans; gives up at `deadline`.
     pub async fn flush(&self, deadline: Duration) {
         tokio::join!(self.traces.drain(deadline), self.spans.flush(deadline));
     }
 
-    /// Traces that wait to be written.
+    /// Returns the number of traces that wait to be written.
     pub fn traces_waiting(&self) -> usize {
         self.traces.waiting()
     }
 
-    /// Bytes of traces that wait on disk, because the store does not take them.
+    /// Returns the bytes of traces that are spooled on disk because the store does not accept writes.
     pub fn traces_on_disk(&self) -> u64 {
         self.traces.on_disk()
     }
 
-    /// Measures how full the caches are now.
+    /// Updates the metrics of cache sizes.
     pub fn measure_caches(&self) {
         let tooling = self.tooling.load();
         let [tool_lists, searched] = tooling.offers.usage();
@@ -307,7 +307,7 @@ impl Pipeline {
         }
     }
 
-    /// Measures what goes on at each upstream now.
+    /// Updates the metrics of upstream load.
     pub fn measure_upstreams(&self) {
         for upstream in self.upstreams.iter() {
             let load = upstream.load();
@@ -318,7 +318,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends a turn: counts it and hands its trace to the queue.
+    /// Ends a turn: updates metrics, charges its key and queues its trace.
     fn finish(&self, turn: Turn) {
         let Turn { mut record, in_flight, admission, span, .. } = turn;
         record.end();
@@ -359,7 +359,8 @@ impl Pipeline {
         }
     }
 
-    /// The upstream of that name; the default one where the name is empty. Names were checked when the configuration was read.
+    /// Returns the upstream of that name; the default one if the name is empty. Names are validated with the
+    /// configuration.
     fn upstream(&self, name: &str) -> Arc<Upstream> {
         self.upstreams.get(name).unwrap_or_else(|| self.upstreams.default_upstream()).clone()
     }

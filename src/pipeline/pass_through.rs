@@ -1,4 +1,4 @@
-//! Everything below `/v1/` that the proxy does not judge: passed through untouched, and said to be so.
+//! Requests below `/v1/` that the proxy does not process: they are forwarded unchanged.
 
 use std::time::Instant;
 
@@ -13,21 +13,21 @@ use super::Pipeline;
 /// A request to pass through.
 #[derive(Debug)]
 pub struct PassThrough {
-    /// Its method.
+    /// HTTP method.
     pub method: Method,
     /// Path below `/v1`, and query.
     pub path_and_query: String,
-    /// The client's header fields.
+    /// Header fields of the client.
     pub headers: HeaderMap,
-    /// Its body, as it comes.
+    /// Body, streamed as it arrives.
     pub body: RequestBody,
 }
 
-/// What came of it.
+/// Result of a passed-through request.
 pub type Passed = Result<Answer, UpstreamFailure>;
 
 impl Pipeline {
-    /// Passes a request to the upstream that the configuration names for its path.
+    /// Forwards a request to the upstream that the configuration names for its path.
     pub async fn pass_through(&self, request: PassThrough) -> Passed {
         let started = Instant::now();
         let upstream = self.upstream(self.passing.upstream_of(&request.path_and_query));

@@ -1,4 +1,4 @@
-//! What a turn's plans are drawn from: the tools that it may use, each by its position, and which of them can supply which argument.
+//! The input for plans of a turn: the available tools by position, and which tool can supply which argument.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,32 +15,26 @@ use callwright_knowledge::planner::when::Prerequisite;
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::labels::Stage;
 
-/// The tools of a turn as plans know them.
+/// The tools of a turn from the planner's view.
 ///
-/// These are the tools of its toolsets and the client's own, whether they are offered or not: what supplies an argument need not be
-/// what the request asks for. Tools that policy never offers or does not execute are none of them. Each has the name by which it is offered.
+/// These are the tools of its toolsets and the client's own, offered or not: a tool that supplies an argument need not
+/// match the request. Tools that policy never offers or does not execute are excluded. Each tool has its offered name.
 #[derive(Debug)]
 pub(crate) struct PlanGround {
     ground: Arc<Ground>,
     offer: Arc<Offer>,
-    /// The positions of the tools that are offered, best first.
+    /// Positions of the offered tools, best first.
     offered: Vec<usize>,
     validators: Validators,
-    /// Looked up before.
+    /// Cache of compiled tools by position.
     compiled: Mutex<HashMap<usize, PlanTool>>,
 }
 
 impl PlanGround {
-    /// What the tools of a turn are, of which these are offered.
+    /// Collects the tools of a turn, with `offering` as the offered ones.
     pub(crate) fn of(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
         let snapshot = &turn.snapshot;
-        let wanted = Wanted {
-            toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
-            never: &turn.policy.offer.never,
-            execute: &turn.policy.execute,
-            list: turn.request.tools_text().unwrap_or_default(),
-            narrowed: offering.is_narrowed(),
-        };
+        let wanted = wanted(turn, offering);
         let ground = snapshot.producers.ground(&snapshot.catalog, wanted, || turn.request.client_tools());
         snapshot.producers.take_vectors(&ground, &snapshot.shelf);
         let offer = Arc::clone(offering.offer());
@@ -49,38 +43,43 @@ impl PlanGround {
         Self { ground, offer, offered, validators, compiled: Mutex::default() }
     }
 
-    /// Which of the tools can supply which argument.
+    /// Whether the tools of the turn are indexed already.
+    pub(crate) fn is_known(turn: &Turn, offering: &Offering) -> bool {
+        turn.snapshot.producers.knows(wanted(turn, offering))
+    }
+
+    /// Returns which tools can supply which argument.
     pub(crate) fn producers(&self) -> &Producers {
         &self.ground.producers
     }
 
-    /// The positions of the tools that are offered, those that serve the request best first.
+    /// Returns the positions of the offered tools, in descending relevance to the request.
     pub(crate) fn offered(&self) -> &[usize] {
         &self.offered
     }
 
-    /// The position of the tool of this name.
+    /// Returns the position of the tool with this name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.ground.producers.position(name)
     }
 
-    /// Does a tool that is offered require a key?
+    /// Whether any offered tool requires a key.
     pub(crate) fn requires_key(&self) -> bool {
         self.offered.iter().any(|position| self.ground.requires_key(*position, self))
     }
 
-    /// The keys that the tool at a position requires, with what evidently supplies them.
+    /// Returns the keys that the tool at a position requires, with the tools that clearly supply them.
     pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
         self.ground.prerequisites(position, self)
     }
 
-    /// Reads what a text asks for, by meaning only where its vectors are there at once.
+    /// Analyses a request text. Uses vectors only if the embedder returns them at once.
     pub(crate) async fn ask_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
         let embedder = turn.snapshot.shelf.embedder().filter(|embedder| embedder.is_immediate());
         self.ask_by(pipeline, embedder, text).await
     }
 
-    /// Reads what a text asks for; by words alone where its vectors cannot be had in time, which is counted.
+    /// Analyses a request text. Falls back to keywords if the vectors are not ready in time, which is counted.
     pub(crate) async fn ask(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> Asked {
         self.ask_by(pipeline, turn.snapshot.shelf.embedder(), text).await
     }
@@ -95,6 +94,16 @@ impl PlanGround {
             None => None,
         };
         self.ground.producers.ask(&request, &vectors.unwrap_or_default())
+    }
+}
+
+fn wanted<'a>(turn: &'a Turn, offering: &Offering) -> Wanted<'a> {
+    Wanted {
+        toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
+        never: &turn.policy.offer.never,
+        execute: &turn.policy.execute,
+        list: turn.request.tools_text().unwrap_or_default(),
+        narrowed: offering.is_narrowed(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The models that draw plans.
+//! The models that generate plans.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use callwright_common::cache::ByteCache;
 use callwright_knowledge::planner::Settings;
 use callwright_upstream::{Patience, TextModel};
 
-/// Bytes of the models that are known at a time. Clients name models, so there may be any number; what is forgotten is how one wants to
-/// be asked.
+/// Cache size in bytes for known models. Clients name models, so their number is unbounded; eviction only loses the
+/// learned request form of a model.
 const MODELS_BYTES: u64 = 256 * 1024;
 
-/// Models, by upstream and name, with what was learned of how they want to be asked.
+/// Models by upstream and name, with the learned form of their requests.
 #[derive(Debug)]
 pub(super) struct PlanningModels {
     known: ByteCache<(String, String), Arc<TextModel>>,
@@ -21,10 +21,10 @@ pub(super) struct PlanningModels {
 }
 
 impl PlanningModels {
-    /// None is known yet.
+    /// Creates an empty cache.
     pub(super) fn new(settings: &Settings) -> Self {
         let max_wait = Duration::from_secs(settings.max_wait_seconds);
-        // A model keeps its own name as well.
+        // The model stores its own name as well.
         let weigh = |(upstream, model): &(String, String), _: &Arc<TextModel>| {
             upstream.len() + 2 * model.len() + size_of::<TextModel>()
         };
@@ -33,7 +33,8 @@ impl PlanningModels {
 }
 
 impl Pipeline {
-    /// The model that draws a turn's plans, the name of its upstream and its own there: that of the alias that the configuration names, else the turn's own.
+    /// Returns the model that generates the plans of a turn, its upstream's name and its own name there. The alias in
+    /// the configuration takes precedence over the model of the turn.
     pub(super) fn planning_model(&self, turn: &Turn) -> (Arc<TextModel>, String, String) {
         let named = &self.planner.alias;
         let (upstream, model) = match turn.snapshot.aliases.get(named) {

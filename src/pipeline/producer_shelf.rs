@@ -1,7 +1,7 @@
-//! What can supply which argument, ready for turns: by the toolsets and rules of a turn, with the client's own tools.
+//! Index of the tools that can supply an argument, by the toolsets and rules of a turn, with the client's own tools.
 //!
-//! The toolsets' part is made when documents are loaded, and shared by reloads that leave them as they were. What is put together of it
-//! for a turn is kept for the next one: an agent sends the same tools with every request.
+//! The part of the toolsets is built when documents are loaded, and reused by reloads that do not change them. The
+//! combination for a turn is cached for the next one, because an agent sends the same tools with every request.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indexmap::Equivalent;
 
 use super::tool_shelf::ToolShelf;
-use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
 use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::drawing::Tools;
@@ -20,27 +20,32 @@ use callwright_search::embedding::Embedder;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
 use callwright_types::{OutputField, Tool};
 
-/// Bytes of the sets of toolsets under rules that are kept ready: there are as many as aliases and policies make.
+/// Cache size in bytes for sets of toolsets under rules. Aliases and policies determine their number.
 const REACHES_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Bytes that one tool of such a set takes, about: what is known of it belongs to the catalog.
+/// Estimated bytes of one tool in such a set; the tool's data belongs to the catalog.
 const REACH_BYTES_PER_TOOL: usize = 256;
 
-/// Bytes of memory that a client's list takes for each byte of its text, the text included, once it can be searched for sources; and each
-/// tool besides. Estimated: twice the parsed list.
+/// Estimated memory of an indexed client tool list, per byte of its text (text included) and per tool: twice the parsed
+/// list.
 const GROUND_BYTES_PER_BYTE: usize = 24;
 const GROUND_BYTES_PER_TOOL: usize = 4 * 1024;
 
-/// The producers of a catalog's arguments.
+/// Maximum size in bytes of a client's tool list that is cached at its first occurrence.
+const SMALL_LIST_BYTES: usize = 32 * 1024;
+
+/// Index of the tools that can supply the arguments of a catalog.
 #[derive(Debug)]
 pub struct ProducerShelf {
     of_catalog: CatalogProducers,
     edges: Arc<Edges>,
     reaches: ByteCache<ReachKey, Arc<Reach>>,
     grounds: ByteCache<GroundKey, Arc<Ground>>,
+    /// First occurrences of large client tool lists.
+    first_sight: FirstSight,
 }
 
-/// Which tools of the catalog a turn may use: those of its toolsets that the rules do not keep from being called.
+/// The catalog tools that a turn may use: those of its toolsets that the rules allow to be called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ReachKey {
     toolsets: Vec<String>,
@@ -48,7 +53,7 @@ struct ReachKey {
     execute: Vec<ExecuteRule>,
 }
 
-/// Those, with the client's tools of this list.
+/// The catalog tools of a turn, together with the client's tools of this list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct GroundKey {
     reach: ReachKey,
@@ -56,7 +61,7 @@ struct GroundKey {
     narrowed: bool,
 }
 
-/// A [`GroundKey`] that is looked for, hashed as that is.
+/// Borrowed form of a [`GroundKey`] for lookups; has the same hash.
 #[derive(Hash)]
 struct GroundView<'a> {
     reach: &'a ReachKey,
@@ -70,52 +75,62 @@ impl Equivalent<GroundKey> for GroundView<'_> {
     }
 }
 
-/// What a turn may use.
+/// The tools and rules of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// The entries of the configuration whose toolsets take part.
+    /// Toolset entries of the configuration that take part.
     pub(super) toolsets: &'a [String],
-    /// What is never offered.
+    /// Tools that are never offered.
     pub(super) never: &'a ToolGlobs,
-    /// What may be executed.
+    /// Rules for execution.
     pub(super) execute: &'a ExecuteRules,
-    /// The JSON text of the client's own tools.
+    /// JSON text of the client's own tools.
     pub(super) list: &'a str,
-    /// Does `never` hold for the client's own tools?
+    /// Whether `never` also applies to the client's own tools.
     pub(super) narrowed: bool,
 }
 
-/// The catalog's part.
+impl Wanted<'_> {
+    fn reach_key(&self) -> ReachKey {
+        ReachKey {
+            toolsets: self.toolsets.to_vec(),
+            never: self.never.texts().to_vec(),
+            execute: self.execute.rules.clone(),
+        }
+    }
+}
+
+/// The catalog's part of a turn's tools.
 #[derive(Debug)]
 struct Reach {
     producers: Producers,
-    /// With the position of the first tool of each.
+    /// The toolsets, each with the position of its first tool.
     toolsets: Vec<(usize, Arc<Toolset>)>,
 }
 
-/// The producers among a turn's tools, and the tools by their positions.
+/// The tools of a turn by position, and which of them supply which argument.
 #[derive(Debug)]
 pub(super) struct Ground {
     pub(super) producers: Producers,
     reach: Arc<Reach>,
-    /// The client's own, behind the catalog's.
+    /// The client's own tools; their positions follow the catalog's.
     client: Vec<Arc<Tool>>,
-    /// Those, where there are any.
+    /// Index of the client's own tools, if any.
     own: Option<Arc<Segment>>,
-    /// Which tools require a key, looked at before: at most an entry for each tool.
+    /// Cache: whether a tool requires a key, at most one entry per tool.
     requiring: Mutex<HashMap<usize, bool>>,
-    /// What tools need, looked up before: at most an entry for each tool.
+    /// Cache of the required keys, at most one entry per tool.
     prerequisites: Mutex<HashMap<usize, Arc<[Prerequisite]>>>,
 }
 
 impl ProducerShelf {
-    /// The producers of a catalog. What is as it was `before` costs nothing.
+    /// Builds the index of a catalog. Reuses the unchanged parts of `before`.
     pub fn fill(catalog: &Catalog, edges: Arc<Edges>, settings: &Settings, before: Option<&Self>) -> Self {
         let of_catalog = CatalogProducers::of(catalog, before.map(|before| &before.of_catalog));
         Self::of(of_catalog, edges, settings)
     }
 
-    /// The same, by another word of the operator's.
+    /// Returns the same index with other edges from the operator.
     #[must_use]
     pub fn with_edges(&self, edges: Arc<Edges>, settings: &Settings) -> Self {
         Self::of(self.of_catalog.clone(), edges, settings)
@@ -127,15 +142,16 @@ impl ProducerShelf {
         };
         let of_reach = |_: &ReachKey, reach: &Arc<Reach>| reach.producers.len() * REACH_BYTES_PER_TOOL;
         let reaches = ByteCache::new(REACHES_BYTES, of_reach);
-        Self { of_catalog, edges, reaches, grounds: ByteCache::new(settings.client_tools_cache_bytes, of_ground) }
+        let grounds = ByteCache::new(settings.client_tools_cache_bytes, of_ground);
+        Self { of_catalog, edges, reaches, grounds, first_sight: FirstSight::new(SMALL_LIST_BYTES) }
     }
 
-    /// How much is cached.
+    /// Returns the cache usage.
     pub(super) fn usage(&self) -> Usage {
         self.reaches.usage() + self.grounds.usage()
     }
 
-    /// What the operator's file names and the catalog has not; clients may send tools of these names.
+    /// Returns the tool names in the operator's file that the catalog lacks. Clients may send tools with these names.
     pub fn strangers(&self) -> Vec<&str> {
         if *self.edges == Edges::default() {
             return Vec::new();
@@ -143,31 +159,39 @@ impl ProducerShelf {
         self.of_catalog.all().unknown(&self.edges).into_iter().collect()
     }
 
-    /// The producers among all tools of the catalog, in the order of its toolsets and their operations.
+    /// Returns the producers among all tools of the catalog, in the order of its toolsets and their operations.
     pub(super) fn of_all(&self) -> Producers {
         self.of_catalog.all().with_edges(&self.edges)
     }
 
-    /// The producers among the tools that a turn may use. `client` gives the client's own, where they are not known yet.
+    /// Returns the producers among the tools that a turn may use. `client` parses the client's own tools; it is called
+    /// only on a cache miss.
     pub(super) fn ground(
         &self,
         catalog: &Catalog,
         wanted: Wanted<'_>,
         client: impl FnOnce() -> Vec<Tool>,
     ) -> Arc<Ground> {
-        let key = ReachKey {
-            toolsets: wanted.toolsets.to_vec(),
-            never: wanted.never.texts().to_vec(),
-            execute: wanted.execute.rules.clone(),
-        };
+        let key = wanted.reach_key();
         let view = GroundView { reach: &key, list: wanted.list, narrowed: wanted.narrowed };
-        self.grounds.get(&view).unwrap_or_else(|| {
-            let owned = GroundKey { reach: key.clone(), list: wanted.list.to_owned(), narrowed: wanted.narrowed };
-            self.grounds.get_with(owned, || {
-                let reach = self.reaches.get_with(key, || Arc::new(self.reach(catalog, wanted)));
-                Arc::new(Ground::of(reach, client(), wanted, &self.edges))
-            })
-        })
+        if let Some(ground) = self.grounds.get(&view) {
+            return ground;
+        }
+        let build = || {
+            let reach = self.reaches.get_with(key.clone(), || Arc::new(self.reach(catalog, wanted)));
+            Arc::new(Ground::of(reach, client(), wanted, &self.edges))
+        };
+        if !self.first_sight.admits(&view, wanted.list.len()) {
+            return build();
+        }
+        let owned = GroundKey { reach: key.clone(), list: wanted.list.to_owned(), narrowed: wanted.narrowed };
+        self.grounds.get_with(owned, build)
+    }
+
+    /// Whether the index for these tools is cached.
+    pub(super) fn knows(&self, wanted: Wanted<'_>) -> bool {
+        let key = wanted.reach_key();
+        self.grounds.get(&GroundView { reach: &key, list: wanted.list, narrowed: wanted.narrowed }).is_some()
     }
 
     fn reach(&self, catalog: &Catalog, wanted: Wanted<'_>) -> Reach {
@@ -189,7 +213,7 @@ impl ProducerShelf {
         Reach { producers: Producers::new(segments).without(barred).with_edges(&self.edges), toolsets }
     }
 
-    /// Has the toolsets' tools compared by meaning too, as soon as the shelf knows what they mean.
+    /// Adds the vectors of the toolsets' tools for semantic comparison, as soon as the shelf has them.
     pub(super) fn take_vectors(&self, ground: &Ground, shelf: &ToolShelf) {
         for (_, toolset) in &ground.reach.toolsets {
             let Some(segment) = self.of_catalog.segment(&toolset.name).filter(|segment| !segment.has_vectors()) else {
@@ -212,12 +236,12 @@ impl Ground {
         let first = reach.producers.len();
         let mut barred = HashSet::new();
         for (at, tool) in client.iter().enumerate() {
-            // A text is no object of arguments; of tools with one name the first is the one that is called.
+            // A free-text tool has no argument object; of tools with the same name, the first one is called.
             let is_first = segment.position(&tool.name) == Some(at);
             if tool.free_text || !is_first || wanted.narrowed && wanted.never.name(&tool.name) {
                 barred.insert(first + at);
             }
-            // What the client has a tool of its own for is not called by that name.
+            // A client tool shadows the catalog tool of the same name.
             barred.extend(reach.producers.position(&tool.name));
         }
         let producers = reach.producers.and(Arc::clone(&segment)).without(barred).with_edges(edges);
@@ -230,8 +254,8 @@ impl Ground {
         Self { producers, reach, client, own, requiring, prerequisites }
     }
 
-    /// Has the client's own tools compared by meaning too, where that can be known at once: they come with a request, which waits for nothing
-    /// slower.
+    /// Adds the vectors of the client's own tools if the embedder is immediate. A request does not wait for a slower
+    /// one.
     pub(super) async fn take_own_vectors(&self, embedder: &dyn Embedder) {
         let Some(own) = self.own.as_ref().filter(|own| embedder.is_immediate() && !own.has_vectors()) else { return };
         let texts = self.client.iter().map(|tool| shape(tool).embedded()).collect();
@@ -240,13 +264,14 @@ impl Ground {
         }
     }
 
-    /// Does the tool at a position require a key? Every turn asks that of every tool that it is offered.
+    /// Whether the tool at a position requires a key. Cached, because every turn checks every offered tool.
     pub(super) fn requires_key(&self, position: usize, tools: &dyn Tools) -> bool {
         let mut known = self.requiring.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(position).or_insert_with(|| tools.tool(position).is_some_and(|tool| requires_key(&tool)))
     }
 
-    /// The keys that the tool at a position requires, with what evidently supplies them, whatever is asked for.
+    /// Returns the keys that the tool at a position requires, with the tools that clearly supply them, independent of
+    /// the request.
     pub(super) fn prerequisites(&self, position: usize, tools: &dyn Tools) -> Arc<[Prerequisite]> {
         let known = || self.prerequisites.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known().get(&position).map(Arc::clone);
@@ -257,7 +282,7 @@ impl Ground {
         })
     }
 
-    /// The tool at a position, with what its answers hold; `None` where there is none, or it may not be called.
+    /// Returns the tool at a position with the fields of its answers; `None` if it does not exist or may not be called.
     pub(super) fn tool(&self, position: usize) -> Option<(Arc<Tool>, Arc<[OutputField]>)> {
         if self.producers.is_barred(position) {
             return None;

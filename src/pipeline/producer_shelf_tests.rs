@@ -1,4 +1,4 @@
-//! Which tools a turn's plans know.
+//! Tests of the tools that the plans of a turn can use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
 use callwright_types::{Owner, Tool};
 
-/// What people's and rooms' APIs say.
+/// OpenAPI document of an API for one kind of thing (persons, rooms).
 fn document(thing: &str) -> String {
     let schema =
         json!({"type": "object", "title": thing, "properties": {"id": {"type": "string"}, "name": {"type": "string"}}});
@@ -72,7 +72,7 @@ fn tools(list: &str) -> Vec<Tool> {
     listed.into_iter().map(tool).collect()
 }
 
-/// The rules of a turn.
+/// Rules of a turn.
 #[derive(Default)]
 struct Rules {
     never: ToolGlobs,
@@ -89,7 +89,7 @@ impl Fixture {
     }
 }
 
-/// The names of the tools that can supply an argument, best first.
+/// Returns the names of the tools that can supply an argument, best first.
 fn suppliers(ground: &Ground, tool: &str, argument: &str) -> Vec<String> {
     let producers = &ground.producers;
     let asked = producers.ask(&Request::read("whatever"), &[]);
@@ -151,7 +151,7 @@ fn a_turn_with_the_same_tools_and_rules_gets_the_same() {
     assert!(Arc::ptr_eq(&first, &fixture.ground(&["rooms", "persons"], &list, &rules)));
     assert!(!Arc::ptr_eq(&first, &fixture.ground(&["rooms"], &list, &rules)));
     assert!(!Arc::ptr_eq(&first, &fixture.ground(&["rooms", "persons"], "[]", &rules)));
-    // Keys mean the same in all toolsets, and for the client's tools.
+    // A key has the same meaning in all toolsets and in the client's tools.
     let list = json!([client_tool("invite", "person_id")]).to_string();
     assert_eq!(
         suppliers(&fixture.ground(&["rooms", "persons"], &list, &rules), "invite", "person_id")[0],

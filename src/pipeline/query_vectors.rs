@@ -1,4 +1,4 @@
-//! The vectors of what was said, as far as they can be had in time.
+//! Query vectors of user messages, within a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::Pipeline;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_telemetry::labels::Stage;
 
-/// The vectors of texts, in their order. `None` where they cannot be had within `pipeline.query_vector_milliseconds`: `stage` goes on by
-/// words alone, and that is counted.
+/// Returns the vectors of texts, in their order. Returns `None` after `pipeline.query_vector_milliseconds` or an error:
+/// `stage` continues with keywords only, which is counted.
 pub(super) async fn query_vectors(
     pipeline: &Pipeline,
     embedder: &Arc<dyn Embedder>,
@@ -18,14 +18,14 @@ pub(super) async fn query_vectors(
     stage: Stage,
 ) -> Option<Vec<Vector>> {
     let limit = Duration::from_millis(pipeline.settings.query_vector_milliseconds);
-    // One by one: what users say is kept nowhere.
+    // Embedded one by one: user messages are never cached.
     let asked = try_join_all(texts.iter().map(|text| embedder.embed_query(text.clone())));
     let reason = match tokio::time::timeout(limit, asked).await {
         Ok(Ok(made)) => return Some(made),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "it took longer than pipeline.query_vector_milliseconds".to_owned(),
+        Err(_) => "timeout (pipeline.query_vector_milliseconds)".to_owned(),
     };
-    tracing::warn!(reason, "what was said has no vector: it is compared by words alone");
+    tracing::warn!(reason, "no query vector: the search uses keywords only");
     pipeline.metrics.stage_degraded.inc(stage);
     None
 }

@@ -1,4 +1,5 @@
-//! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded queue.
+//! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded
+//! queue.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,22 +11,22 @@ use callwright_types::rules::Mode;
 use callwright_types::trace::{Attempt, Execution, Round};
 use callwright_types::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretValues, Trace, Usage, Verdict};
 
-/// The trace of a running turn, and the clock of its times.
+/// The trace of a running turn, and its clock.
 #[derive(Debug)]
 pub(crate) struct Record {
     trace: Trace,
     arrived: Instant,
     elsewhere: Duration,
     keep_bodies: bool,
-    /// Rounds that the model has reacted to.
+    /// Number of rounds to which the model has reacted.
     answered_rounds: usize,
-    /// What helping stages did.
+    /// Operations of auxiliary stages.
     operations: Vec<Operation>,
     /// Arguments that must not be stored.
     secrets: SecretValues,
 }
 
-/// What is known about a turn when it begins.
+/// Facts about a turn that are known at its start.
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub(crate) id: String,
@@ -43,7 +44,7 @@ pub(crate) struct Opening {
 }
 
 impl Record {
-    /// Begins the record of a turn that arrived at `arrived`.
+    /// Starts the record of a turn that arrived at `arrived`.
     pub(crate) fn open(opening: Opening, arrived: Instant) -> Self {
         let trace = Trace {
             id: opening.id,
@@ -88,17 +89,17 @@ impl Record {
         }
     }
 
-    /// The trace so far.
+    /// Returns the trace so far.
     pub(crate) fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// The trace so far, for the stages that add to it.
+    /// Returns the trace so far for stages that add to it.
     pub(crate) fn trace_mut(&mut self) -> &mut Trace {
         &mut self.trace
     }
 
-    /// Does policy say that bodies are stored?
+    /// Whether policy allows bodies to be stored.
     pub(crate) fn keeps_bodies(&self) -> bool {
         self.keep_bodies
     }
@@ -110,34 +111,35 @@ impl Record {
         self.trace.attempts.push(attempt);
     }
 
-    /// Adds a wait before an upstream is asked again.
+    /// Adds a wait before a retry of an upstream request.
     pub(crate) fn waited(&mut self, wait: Duration) {
         self.elsewhere += wait;
     }
 
-    /// Adds executions that, running side by side, took `duration` together.
+    /// Adds concurrent executions that took `duration` in total.
     pub(crate) fn executions(&mut self, executions: Vec<Execution>, duration: Duration) {
         self.elsewhere += duration;
         self.trace.executions.extend(executions);
     }
 
-    /// Adds what a helping stage began at `started` and has done now; `found` is how many things it found.
+    /// Adds an operation of an auxiliary stage that began at `started` and has just ended; `found` is the number of
+    /// results.
     pub(crate) fn operation(&mut self, kind: OperationKind, started: Instant, found: usize) {
         let started_after = started.saturating_duration_since(self.arrived);
         self.operations.push(Operation { kind, started_after, took: started.elapsed(), found });
     }
 
-    /// What helping stages did, in the order of their ends.
+    /// Returns the operations of auxiliary stages, in the order of their ends.
     pub(crate) fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Arguments that must not be stored, as far as they are known.
+    /// Returns the arguments that must not be stored, as far as they are known.
     pub(crate) fn secrets(&self) -> &SecretValues {
         &self.secrets
     }
 
-    /// Stores none of these.
+    /// Sets the values that must not be stored.
     pub(crate) fn keep_secret(&mut self, secrets: SecretValues) {
         self.secrets = secrets;
     }
@@ -147,8 +149,8 @@ impl Record {
         self.trace.record.push(round);
     }
 
-    /// Completes the rounds that still wait for what the model said and did next. It reacts once: an answer that says and calls nothing
-    /// leaves them as they are.
+    /// Completes the open rounds with the model's next text and action. Each round is completed once: an empty answer
+    /// leaves its fields empty.
     pub(crate) fn complete_rounds(&mut self, thought: Option<&str>, new_action: Option<&str>) {
         for round in self.trace.record.iter_mut().skip(self.answered_rounds) {
             round.thought = thought.map(str::to_owned);
@@ -157,7 +159,7 @@ impl Record {
         self.answered_rounds = self.trace.record.len();
     }
 
-    /// Notes that the last attempt declined to call: an empty answer was requested of it, and is no fault.
+    /// Records that the last attempt declined to call: the proxy requested an empty answer, so it is no fault.
     pub(crate) fn declined(&mut self) {
         if let Some(attempt) = self.trace.attempts.last_mut() {
             attempt.diagnoses.retain(|diagnosis| diagnosis.code != FaultCode::NoAnswer);
@@ -167,17 +169,17 @@ impl Record {
         }
     }
 
-    /// Time that was the upstreams' or tool APIs'.
+    /// Returns the time spent at upstreams and tool APIs.
     pub(crate) fn elsewhere(&self) -> Duration {
         self.elsewhere
     }
 
-    /// Time since the request arrived.
+    /// Returns the time since the request arrived.
     pub(crate) fn elapsed(&self) -> Duration {
         self.arrived.elapsed()
     }
 
-    /// Of that, the time that was neither the upstream's nor a tool API's.
+    /// Returns the elapsed time minus the time at upstreams and tool APIs.
     pub(crate) fn overhead(&self) -> Duration {
         self.elapsed().saturating_sub(self.elsewhere)
     }
@@ -188,7 +190,7 @@ impl Record {
         self.trace.overhead_ms = milliseconds(self.overhead());
     }
 
-    /// The finished trace. What policy does not let be stored is left out here, at one place.
+    /// Returns the finished trace. This is the only place that removes data which policy does not allow to be stored.
     pub(crate) fn close(mut self) -> Trace {
         if !self.keep_bodies || self.secrets.is_incomplete() {
             redact(&mut self.trace);
@@ -199,13 +201,13 @@ impl Record {
     }
 }
 
-/// A duration as traces and headers have it.
+/// Converts a duration to milliseconds for traces and headers.
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
-    // Microseconds are precise enough, and read well.
+    // Rounded to microseconds.
     (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
 }
 
-/// Masks secrets wherever they stand. What cannot be masked is not stored.
+/// Masks secrets everywhere in the trace. Redacts a trace that cannot be masked.
 fn mask(trace: &mut Trace, secrets: &SecretValues) {
     let masked = serde_json::to_value(&*trace).and_then(|mut value| {
         secrets.mask(&mut value);
@@ -217,7 +219,8 @@ fn mask(trace: &mut Trace, secrets: &SecretValues) {
     }
 }
 
-/// The facts of a diagnosis that no user, model or API wrote: of E1 the reason and the notation, which come from closed lists.
+/// Returns the facts of a diagnosis that no user, model or API wrote: for E1 the reason and the notation, which come
+/// from closed lists.
 fn unwritten(diagnosis: &Diagnosis) -> serde_json::Value {
     let mut kept = serde_json::Map::new();
     if diagnosis.code == FaultCode::NoCall {
@@ -228,7 +231,7 @@ fn unwritten(diagnosis: &Diagnosis) -> serde_json::Value {
     if kept.is_empty() { serde_json::Value::Null } else { kept.into() }
 }
 
-/// Removes everything that holds what users, models or APIs wrote.
+/// Removes all text from users, models and APIs.
 fn redact(trace: &mut Trace) {
     trace.request = None;
     trace.answer = None;
@@ -242,7 +245,7 @@ fn redact(trace: &mut Trace) {
             diagnosis.facts = unwritten(diagnosis);
             diagnosis.suggestion = None;
         }
-        // A rescue tells a notation and a tool, which nobody wrote.
+        // A rescue records a notation and a tool name, which contain no user data.
         for repair in attempt.repairs.iter_mut().filter(|repair| repair.kind != RepairKind::Rescued) {
             repair.from = serde_json::Value::Null;
             repair.to = serde_json::Value::Null;
@@ -256,7 +259,7 @@ fn redact(trace: &mut Trace) {
         execution.body = None;
     }
     if let Some(note) = &mut trace.plan {
-        // Which tools feed which stays; what was said and found out does not.
+        // The data flow between tools is kept; texts and results are removed.
         note.plan = note.plan.take().map(Plan::without_values);
         note.reason.clear();
         note.notes.clear();
@@ -273,7 +276,7 @@ fn redact(trace: &mut Trace) {
     }
 }
 
-/// `f` of `f({"a":1})`.
+/// Returns `f` for `f({"a":1})`.
 fn name_only(action: &str) -> String {
     action.split('(').next().unwrap_or_default().to_owned()
 }

@@ -1,29 +1,30 @@
-//! Model aliases, where requests go, and what holds for every turn.
+//! Model aliases, pass-through routing, and settings that apply to every turn.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A model alias (`[aliases.NAME]`): a name that `GET /v1/models` lists and a turn may ask for.
+/// A model alias (`[aliases.NAME]`): a name that `GET /v1/models` lists and a request may use as its model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AliasSettings {
-    /// Name of the upstream that serves it; empty: the default upstream.
+    /// Name of the upstream that serves the alias; empty: the default upstream.
     pub upstream: String,
     /// The model's name at that upstream; empty: the alias's own name.
     pub model: String,
-    /// In place of these two: several that share the turns by their weights and stand in for each other.
+    /// Several targets instead of `upstream` and `model`. They share the turns by weight and fail over to each other.
     pub targets: Vec<TargetSettings>,
-    /// Who stands in, in this order, where none of these gives an answer.
+    /// Failover upstreams, in this order, if none of the targets answers.
     pub fallbacks: Vec<FallbackSettings>,
     /// Toolsets whose tools are offered besides the client's own.
     pub toolsets: Vec<String>,
-    /// Policy that holds for the alias, whatever other policies match; empty: by matching.
+    /// Policy of the alias, regardless of other matching policies; empty: by matching.
     pub policy: String,
 }
 
 impl AliasSettings {
-    /// The upstream (empty: the default one) and the model that stand first, for what is no turn of a client; `name` is the alias's own.
+    /// Returns the first upstream (empty: the default one) and model, for requests outside of client turns. `name` is
+    /// the alias's own name.
     pub fn main_target<'a>(&'a self, name: &'a str) -> (&'a str, &'a str) {
         let (upstream, model) = match self.targets.first() {
             Some(target) => (&target.upstream, &target.model),
@@ -33,7 +34,7 @@ impl AliasSettings {
     }
 }
 
-/// One of several upstreams that share an alias's turns.
+/// One of several upstreams that share the turns of an alias.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetSettings {
@@ -41,7 +42,7 @@ pub struct TargetSettings {
     pub upstream: String,
     /// The model's name there; empty: the alias's own name.
     pub model: String,
-    /// Its share of the sessions, against the other targets' weights; 0: it only stands in for others.
+    /// Relative share of the sessions; 0: used for failover only.
     pub weight: u32,
 }
 
@@ -51,7 +52,7 @@ impl Default for TargetSettings {
     }
 }
 
-/// An upstream that stands in for others.
+/// A failover upstream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FallbackSettings {
@@ -61,18 +62,18 @@ pub struct FallbackSettings {
     pub model: String,
 }
 
-/// Where requests go that are passed through (`[pass_through]`): they may name no model.
+/// Routing of passed-through requests (`[pass_through]`), which may name no model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassThroughSettings {
     /// Name of the upstream; empty: the default upstream.
     pub upstream: String,
-    /// Names of upstreams by the beginning of the path below `/v1`, in whole segments; the longest that fits decides.
+    /// Upstream names by path prefix below `/v1`, in whole segments; the longest match wins.
     pub paths: BTreeMap<String, String>,
 }
 
 impl PassThroughSettings {
-    /// The upstream's name for a path below `/v1`, its query left out or not.
+    /// Returns the upstream's name for a path below `/v1`, with or without a query.
     pub fn upstream_of(&self, path: &str) -> &str {
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let fits = |prefix: &str| {
@@ -83,49 +84,53 @@ impl PassThroughSettings {
     }
 }
 
-/// Settings of the pipeline (`[pipeline]`): what holds for every turn and is no policy.
+/// Settings of the pipeline (`[pipeline]`): they apply to every turn, independent of policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Bytes of memory for lists of tools that are kept parsed; half as many again for lists that are searched. A list takes about twelve
-    /// times its text. A large one is kept when it comes for the second time.
+    /// Cache size in bytes for parsed lists of tools; searched lists get half as much in addition. A list takes about
+    /// twelve times its text. A large list is cached when it arrives for the second time.
     pub tool_list_cache_bytes: u64,
-    /// Largest assembled answer of a stream, in bytes.
+    /// Maximum size of an assembled streamed answer, in bytes.
     pub max_stream_bytes: usize,
-    /// Chunks of a stream that may wait for a slow client before the upstream is read no further.
+    /// Maximum number of stream chunks that are buffered for a slow client. Reading from the upstream pauses at this
+    /// number.
     pub stream_buffer_chunks: usize,
-    /// Seconds that the head of a streamed answer waits for the upstream's. A status can say until then what went wrong; it is 200 after that.
+    /// Maximum seconds that the head of a streamed answer waits for the upstream's head. Until then the status can
+    /// report an error; afterwards it is 200.
     pub hold_head_seconds: u64,
-    /// Seconds of silence after which a stream whose head is out gets a keep-alive comment.
+    /// Seconds of silence after which an open stream gets a keep-alive comment.
     pub keep_alive_seconds: u64,
-    /// Bytes of a streamed text that are held at a time because they may be a call; more are taken for text.
+    /// Maximum bytes of streamed text that are held back because they may be a call; longer text is forwarded as text.
     pub max_held_bytes: usize,
-    /// Milliseconds that a streamed text is held because it may be a call; then it is taken for text.
+    /// Maximum milliseconds that streamed text is held back because it may be a call; then it is forwarded as text.
     pub max_hold_milliseconds: u64,
-    /// Characters of an API's answer that the model is shown, at least 200; a longer one is shortened (`feedback::answer`).
+    /// Maximum characters of an API answer that are sent to the model, at least 200; longer answers are shortened
+    /// (`feedback::answer`).
     pub outcome_chars: usize,
-    /// Tokens, about, of one message that tells the model why a call failed; at least 200.
+    /// Approximate maximum tokens of a message that explains to the model why a call failed; at least 200.
     pub feedback_tokens: usize,
-    /// Failures in the tool messages of a conversation that are explained at most; of more, the oldest are left out.
+    /// Maximum number of failures in tool messages that are explained per conversation; the oldest are omitted.
     pub max_observed_failures: usize,
-    /// Milliseconds that looking up the failures of one conversation may take; those that are not reached are left as they are.
+    /// Maximum milliseconds for the lookup of the failures of one conversation; the remaining ones are not explained.
     pub max_observe_milliseconds: u64,
-    /// Bytes of what is remembered of tool messages that were looked at before: clients send them again with every request.
+    /// Cache size in bytes for analysed tool messages. Clients send them again with every request.
     pub observed_cache_bytes: u64,
-    /// Milliseconds to wait for the vectors of what the user said; then tools are chosen by words alone.
+    /// Maximum milliseconds to wait for query vectors; afterwards tools are selected by keywords only.
     pub query_vector_milliseconds: u64,
-    /// Bytes of what is remembered of the tools offered, of all sessions together; of more, sessions that were used longest ago are forgotten.
+    /// Cache size in bytes for the tools offered per session, for all sessions together. The least recently used
+    /// sessions are evicted.
     pub remembered_tools_bytes: u64,
-    /// Bytes of the lessons and outlines that are remembered as shown, of all sessions together: a message that had one keeps it as long as it is
-    /// remembered, so that what providers have in their prompt caches stays as it is there.
+    /// Cache size in bytes for lessons and outlines already shown, for all sessions together. A message keeps its
+    /// lesson while it is cached, which keeps the prompt caches of providers valid.
     pub remembered_notes_bytes: u64,
-    /// Large requests that may wait for a core to be read on; more are refused with 503.
+    /// Maximum number of large requests that may wait for a CPU slot; more are refused with 503.
     pub max_waiting_work: usize,
-    /// Bytes of the largest part of an answer that is kept for the client's return.
+    /// Maximum bytes of the part of an answer that is kept until the client returns.
     pub max_kept_bytes: usize,
-    /// Calls that may wait for a person's approval at a time; more are refused.
+    /// Maximum number of calls that wait for approval at a time; more are refused.
     pub max_pending_approvals: u32,
-    /// Bytes of the largest call, target and arguments together, that a person is asked about; a larger one is refused.
+    /// Maximum bytes of a call that is submitted for approval, target and arguments together; larger calls are refused.
     pub max_approval_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a turn sees of the world: one immutable snapshot from its start to its end.
+//! The immutable snapshot of catalog, policies and memory that a turn uses from its start to its end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use super::stages::observe::Seen;
 use super::stages::offer::Offers;
 use super::tool_shelf::ToolShelf;
 
-/// The catalog and what is made from it: replaced as one when documents change.
+/// The catalog and the data derived from it; replaced as a unit when documents change.
 #[derive(Debug)]
 pub struct Tooling {
-    /// The toolsets loaded.
+    /// The loaded toolsets.
     pub catalog: Arc<Catalog>,
     /// Their documentation.
     pub explainer: Arc<Explainer>,
-    /// Their tools, ready to be searched, and what was learned of them.
+    /// Search index of their tools, with the learned representations.
     pub shelf: Arc<ToolShelf>,
-    /// Which of them can supply which argument.
+    /// Index of the tools that can supply an argument.
     pub producers: Arc<ProducerShelf>,
-    /// Offers compiled from that catalog before.
+    /// Cache of offers compiled from this catalog.
     pub(crate) offers: Offers,
-    /// Tool messages explained from that documentation before.
+    /// Cache of tool messages explained from this documentation.
     pub(crate) seen: Seen,
 }
 
 impl Tooling {
-    /// The catalog with its documentation and its tools. The settings say how much of what is made from them is kept.
+    /// Creates the tooling of a catalog. The settings limit the caches.
     pub fn new(
         catalog: Arc<Catalog>,
         explainer: Arc<Explainer>,
@@ -52,7 +52,7 @@ impl Tooling {
         }
     }
 
-    /// The same catalog with other documentation; what was explained before is explained anew.
+    /// Returns the same catalog with other documentation, and an empty cache of explanations.
     pub fn with_explainer(&self, explainer: Explainer, settings: &Settings) -> Self {
         Self {
             catalog: self.catalog.clone(),
@@ -64,7 +64,7 @@ impl Tooling {
         }
     }
 
-    /// The same with other sources of arguments.
+    /// Returns the same catalog with another index of argument sources.
     #[must_use]
     pub fn with_producers(&self, producers: ProducerShelf) -> Self {
         Self {
@@ -78,29 +78,29 @@ impl Tooling {
     }
 }
 
-/// Catalog, documentation, policies and aliases as they were when the turn began.
+/// Catalog, documentation, policies and aliases at the start of the turn.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The toolsets loaded.
+    /// The loaded toolsets.
     pub catalog: Arc<Catalog>,
     /// Their documentation.
     pub explainer: Arc<Explainer>,
-    /// What was learned from use.
+    /// Lessons and procedures.
     pub memory: Arc<Memory>,
     /// The policies in force.
     pub policies: Arc<PolicyBook>,
-    /// The notations that rescue reads.
+    /// The notations for calls in texts.
     pub notations: Arc<Notations>,
-    /// The model aliases, by name.
+    /// Model aliases by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
-    /// Their tools, ready to be searched, and what was learned of them.
+    /// Search index of the toolsets' tools, with the learned representations.
     pub shelf: Arc<ToolShelf>,
-    /// Which of them can supply which argument.
+    /// Index of the tools that can supply an argument.
     pub producers: Arc<ProducerShelf>,
-    /// Offers compiled from that catalog before.
+    /// Cache of offers compiled from this catalog.
     pub offers: Offers,
-    /// Tool messages explained from that documentation before.
+    /// Cache of tool messages explained from this documentation.
     pub(crate) seen: Seen,
-    /// How much work judging one answer may take.
+    /// Budget for the validation of one answer.
     pub(crate) judgement: BudgetLimits,
 }

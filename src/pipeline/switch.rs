@@ -1,7 +1,7 @@
-//! The kill switch: what operators turn off at once, without touching files.
+//! The kill switch: operators turn off processing at once, without editing files.
 //!
-//! Turns that run when it is thrown go on as they began; new ones pass through as under `mode: off`. It is this process's own, and is forgotten
-//! when the process ends: what is to stay off stands in a policy file.
+//! Running turns continue unchanged; new turns are passed through as under `mode: off`. The switch is local to the
+//! process and is lost at its end. For a permanent change, use a policy file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,44 +13,44 @@ use serde::Serialize;
 use callwright_policy::Policy;
 use callwright_types::rules::Mode;
 
-/// What is turned off now.
+/// Current state of the switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Switched {
-    /// All turns, where they are.
+    /// Set if all turns are turned off.
     pub everything: Option<Thrown>,
-    /// The turns of these policies.
+    /// Policies whose turns are turned off.
     pub policies: BTreeMap<String, Thrown>,
 }
 
 impl Switched {
-    /// Is anything turned off?
+    /// Whether anything is turned off.
     pub fn is_any(&self) -> bool {
         self.everything.is_some() || !self.policies.is_empty()
     }
 }
 
-/// When and why something was turned off.
+/// Time and reason of a switch-off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Thrown {
-    /// When.
+    /// Time of the switch-off.
     pub at: Timestamp,
-    /// Why, as whoever did it says.
+    /// Reason given by the operator.
     pub reason: String,
 }
 
-/// The switch.
+/// The kill switch of a process.
 #[derive(Debug, Default)]
 pub struct Switch {
     state: ArcSwap<Switched>,
 }
 
 impl Switch {
-    /// What is turned off now.
+    /// Returns the current state.
     pub fn state(&self) -> Arc<Switched> {
         self.state.load_full()
     }
 
-    /// Turns off the turns of a policy, or all. Where they are off already, the first reason stays.
+    /// Turns off the turns of one policy, or all turns. If they are already off, the first reason is kept.
     pub fn off(&self, policy: Option<&str>, reason: &str) {
         let thrown = || Thrown { at: Timestamp::now(), reason: reason.to_owned() };
         self.state.rcu(|state| {
@@ -64,7 +64,7 @@ impl Switch {
         tracing::warn!(policy = policy.unwrap_or("all"), reason, "switched off: new turns pass through unguarded");
     }
 
-    /// Lets the turns of a policy, or those that were not turned off by their policy, be guarded again.
+    /// Ends the switch-off of one policy, or the one for all turns. Policies that were turned off separately stay off.
     pub fn on(&self, policy: Option<&str>) {
         self.state.rcu(|state| {
             let mut state = Switched::clone(state);
@@ -74,13 +74,13 @@ impl Switch {
             }
             state
         });
-        tracing::warn!(policy = policy.unwrap_or("all"), "switched on: new turns are as their policies say");
+        tracing::warn!(policy = policy.unwrap_or("all"), "switched on: new turns follow their policies");
     }
 
-    /// The policy as it is in force.
+    /// Returns the policy with the switch applied.
     pub(crate) fn in_force(&self, policy: Arc<Policy>) -> Arc<Policy> {
         let state = self.state.load();
-        // `base+requested`: what a request asks for besides makes its turn stricter, and turns nothing off.
+        // `base+requested`: the requested part only makes a turn stricter, so the base policy decides.
         let base = policy.name.split_once('+').map_or(policy.name.as_str(), |(base, _)| base);
         let is_off = state.everything.is_some() || state.policies.contains_key(base);
         if is_off { Arc::new(Policy { mode: Mode::Off, ..Policy::clone(&policy) }) } else { policy }

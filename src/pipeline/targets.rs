@@ -1,19 +1,19 @@
-//! Which upstream serves a turn, and which ones stand in for it.
+//! Selection of the upstream for a turn, and the failover order.
 
 use sha2::{Digest, Sha256};
 
 use super::settings::{AliasSettings, TargetSettings};
 
-/// A place to have an answer from: an upstream's name (empty: the default one), and a model's name there.
+/// An upstream's name (empty: the default one), and a model's name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) upstream: String,
     pub(crate) model: String,
 }
 
-/// The targets of an alias in the order in which they are asked; never none. The same `affinity` gives the same order in every process, and a
-/// target that is added or taken away moves only the turns that it gets or had: so what an upstream has of a conversation, above all its
-/// prompt cache, stays of use. Among many affinities each target comes first as often as its weight says.
+/// Returns the targets of an alias in failover order; never an empty list. The same `affinity` gives the same order in
+/// every process. Adding or removing a target moves only the turns that it gets or had, so the prompt cache of an
+/// upstream stays useful for a conversation. Over many affinities, each target comes first in proportion to its weight.
 pub(crate) fn targets(name: &str, alias: &AliasSettings, affinity: &str) -> Vec<Target> {
     let target = |upstream: &str, model: &str| Target {
         upstream: upstream.to_owned(),
@@ -30,7 +30,8 @@ pub(crate) fn targets(name: &str, alias: &AliasSettings, affinity: &str) -> Vec<
     order
 }
 
-/// Weighted rendezvous hashing: the highest score wins (Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", 2005).
+/// Weighted rendezvous hashing: the highest score wins (Schindelhauer and Schomaker, "Weighted Distributed Hash
+/// Tables", 2005).
 fn score(target: &TargetSettings, affinity: &str) -> f64 {
     let mut hash = Sha256::new();
     for part in [affinity, &target.upstream, &target.model] {
@@ -40,7 +41,7 @@ fn score(target: &TargetSettings, affinity: &str) -> f64 {
     let digest = hash.finalize();
     let number =
         digest.iter().take(size_of::<u64>()).fold(0, |number: u64, byte| number << u8::BITS | u64::from(*byte));
-    // Between 0 and 1, neither included.
+    // Between 0 and 1, both exclusive.
     let share = ((number >> (u64::BITS + 1 - f64::MANTISSA_DIGITS)) as f64 + 0.5) * f64::EPSILON;
     f64::from(target.weight) / -share.ln()
 }

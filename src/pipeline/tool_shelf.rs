@@ -1,7 +1,8 @@
-//! The tools' texts, ready to be searched: by words at once, by meaning as soon as their vectors are there.
+//! Search index of tools: by keywords at once, semantic as soon as the vectors are ready.
 //!
-//! Vectors are made beside the turns. Until a toolset has its own, its tools are found by words alone, and nothing waits: a local model
-//! may take minutes for a large catalog, the first time. What a reload leaves as it was keeps its index.
+//! Vectors are computed in background tasks. Until a toolset has vectors, its tools are found by keywords only, and no
+//! turn waits: a local model may need minutes for the first run over a large catalog. A reload keeps the index of
+//! unchanged toolsets.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use callwright_telemetry::{Metrics, WithoutVectors};
 use callwright_types::representation::Representation;
 use callwright_types::{Owner, Tool};
 
-/// What turns know of tools besides the catalog.
+/// Search index of the catalog's tools, with the learned representations.
 #[derive(Debug, Default)]
 pub struct ToolShelf {
     by_toolset: BTreeMap<String, Arc<ShelvedTools>>,
@@ -31,23 +32,24 @@ pub struct ToolShelf {
     text_vectors: Option<TextVectors>,
 }
 
-/// The tools of one toolset, or of one client's list.
+/// Search index of one toolset, or of one client's list.
 #[derive(Debug)]
 pub(super) struct ShelvedTools {
     texts: Vec<ToolText>,
     segment: ArcSwap<ToolSegment>,
     fusion: Fusion,
-    /// Does the index have the vectors?
+    /// Whether the index has the vectors.
     has_vectors: AtomicBool,
-    /// Those of the tools' own texts, without what was learned, once they are there.
+    /// Vectors of the tools' own texts, without learned patterns, once available.
     meanings: OnceLock<Arc<[Vector]>>,
-    /// Counts the tools until it has.
+    /// Counts the tools in the metric until the vectors are available.
     without_vectors: Mutex<Option<WithoutVectors>>,
 }
 
 impl ToolShelf {
-    /// The tools of a catalog with what was learned of them, of which models are shown as much as `description_tokens` have room for. What
-    /// is as it was `before` is taken from there; the vectors of the rest are made beside. Needs a Tokio runtime.
+    /// Builds the index of a catalog with the learned representations. `description_tokens` limits the description for
+    /// models. Reuses the unchanged parts of `before`; computes the other vectors in background tasks. Needs a Tokio
+    /// runtime.
     pub fn fill(
         catalog: &Catalog,
         representations: Arc<Representations>,
@@ -78,19 +80,19 @@ impl ToolShelf {
         Self { by_toolset, representations, description_tokens, embedder, text_vectors }
     }
 
-    /// A shelf without any catalog.
+    /// Creates an index without a catalog.
     #[cfg(test)]
     pub(super) fn of_clients(representations: Representations, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let text_vectors = embedder.clone().map(TextVectors::new);
         Self { representations: Arc::new(representations), embedder, text_vectors, ..Self::default() }
     }
 
-    /// The tools of a toolset.
+    /// Returns the index of a toolset.
     pub(super) fn of_toolset(&self, toolset: &str) -> Option<&Arc<ShelvedTools>> {
         self.by_toolset.get(toolset)
     }
 
-    /// The tools of a client's list.
+    /// Builds the index of a client's list.
     pub(super) fn of_client(&self, tools: &[&Tool]) -> Arc<ShelvedTools> {
         let text = |tool: &&Tool| {
             let learned = self.representations.of_client_tool(&tool.name);
@@ -100,7 +102,8 @@ impl ToolShelf {
         ShelvedTools::put(tools.iter().map(text).collect(), fusion, self.embedder.as_ref(), "(a client's)", None)
     }
 
-    /// The tools of an offer, of the client and of the catalog. Their vectors are there at once where the embedder is immediate, and soon otherwise.
+    /// Builds the index of an offer, with tools of the client and of the catalog. It has vectors at once if the
+    /// embedder is immediate, otherwise soon after.
     pub(super) fn of_offer(&self, offered: &Toolbook) -> Arc<ShelvedTools> {
         let tools = offered.tools().iter();
         let texts = tools.map(|compiled| {
@@ -117,22 +120,22 @@ impl ToolShelf {
         }
     }
 
-    /// What was learned of a tool of a toolset.
+    /// Returns the learned representation of a toolset's tool.
     pub(super) fn learned(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
         self.representations.of_tool(toolset, tool)
     }
 
-    /// Tokens, about, that a description may have with what was learned behind it.
+    /// Approximate maximum tokens of a description with its learned patterns.
     pub(super) fn description_tokens(&self) -> usize {
         self.description_tokens
     }
 
-    /// Vectors of names and of what users write, where something makes vectors.
+    /// Returns the vectors of names and user messages, if an embedder is configured.
     pub(super) fn text_vectors(&self) -> Option<&TextVectors> {
         self.text_vectors.as_ref()
     }
 
-    /// What makes vectors, where something does.
+    /// Returns the embedder, if one is configured.
     pub(super) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref()
     }
@@ -170,48 +173,47 @@ impl ShelvedTools {
         })
     }
 
-    /// The index as it is now.
+    /// Returns the current index.
     pub(super) fn segment(&self) -> Arc<ToolSegment> {
         self.segment.load_full()
     }
 
-    /// Are the tools found by meaning, too?
+    /// Whether semantic search is available.
     pub(super) fn has_vectors(&self) -> bool {
         self.has_vectors.load(Ordering::Acquire)
     }
 
-    /// What the tools' own texts mean, in their order, once that is known.
+    /// Returns the vectors of the tools' own texts, in their order, once available.
     pub(super) fn meanings(&self) -> Option<&Arc<[Vector]>> {
         self.meanings.get()
     }
 
-    /// How words and meaning count.
+    /// Returns the weights of keyword and semantic search.
     pub(super) fn fusion(&self) -> Fusion {
         self.fusion
     }
 
-    /// The name of a tool.
+    /// Returns the name of a tool.
     pub(super) fn name(&self, tool: usize) -> Option<&str> {
         self.texts.get(tool).map(|text| text.name.as_str())
     }
 
-    /// A learned pattern of a tool, in words.
+    /// Returns the description of a learned pattern.
     pub(super) fn pattern(&self, tool: usize, pattern: usize) -> Option<&str> {
         self.texts.get(tool)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
 }
 
-/// How long to wait before the vectors are asked for again where there were none: at first, and at most. An endpoint may come up after
-/// the proxy, or have too much to do.
+/// First and longest pause before embedding is retried. An endpoint may start after the proxy, or be overloaded.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// Adds the vectors to the index, as soon as there are any. Gives up where the tools are not needed any more.
+/// Adds the vectors to the index as soon as embedding succeeds. Stops when the tools are no longer used.
 async fn embed(tools: Weak<ShelvedTools>, embedder: Arc<dyn Embedder>, name: String) {
     let mut pause = FIRST_PAUSE;
     while let Some(tools) = tools.upgrade() {
@@ -219,7 +221,7 @@ async fn embed(tools: Weak<ShelvedTools>, embedder: Arc<dyn Embedder>, name: Str
             Ok(vectors) => return index(tools, vectors, &name).await,
             Err(error) => {
                 let seconds = pause.as_secs();
-                tracing::warn!(toolset = name, %error, seconds, "the toolset's tools are found by words alone; tried again after these seconds");
+                tracing::warn!(toolset = name, %error, seconds, "embedding failed: the toolset's tools are found by keywords only; will retry");
             }
         }
         drop(tools);
@@ -237,14 +239,14 @@ async fn index(tools: Arc<ShelvedTools>, vectors: Vec<ToolVectors>, name: &str) 
     };
     match tokio::task::spawn_blocking(build).await {
         Ok((segment, meanings)) => {
-            // This is the one job that makes them.
+            // No other task sets the vectors.
             let _ = tools.meanings.set(meanings);
             tools.segment.store(Arc::new(segment));
             tools.has_vectors.store(true, Ordering::Release);
             drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());
-            tracing::debug!(toolset = name, tools = tools.texts.len(), "the toolset's tools are found by meaning too");
+            tracing::debug!(toolset = name, tools = tools.texts.len(), "semantic search of the toolset is available");
         }
-        Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by words alone"),
+        Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by keywords only"),
     }
 }
 

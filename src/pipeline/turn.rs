@@ -1,8 +1,9 @@
-//! One turn, from its arrival to the answer: the file to read first.
+//! The processing of one turn; the file to read first.
 //!
-//! [`take`] is the whole of it; [`converse`] is the visible sequence of stages (one file each under `stages/`), and the
-//! only loop is the one that [`dialogue`](super::dialogue) decides. Everything a turn knows is in [`Turn`]; what all
-//! turns share is in [`Pipeline`].
+//! A turn is one client request, from its arrival to the answer, with all its upstream requests and tool executions.
+//! [`take`] processes a turn. [`converse`] is the sequence of stages (one file each under `stages/`), and
+//! [`dialogue`](super::dialogue) decides its only loop. [`Turn`] holds the state of one turn; [`Pipeline`] holds the
+//! state that all turns share.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -38,63 +39,64 @@ use super::stages::{
     answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run, secrets,
 };
 
-/// An answer is compared with the conversation, which is read about so many times as quickly as the answer is judged.
+/// An answer is compared with the conversation. Reading the conversation is about this many times faster than
+/// validating an answer.
 const READ_MORE_QUICKLY: usize = 32;
 
-/// What is known about a turn from its start to its end.
+/// State of a turn from its start to its end.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// The client's request, as it came.
+    /// The client's request, unchanged.
     pub(crate) request: ChatRequest,
     /// The client's header fields.
     pub(crate) headers: HeaderMap,
-    /// The world as it was when the turn began.
+    /// Catalog, policies and memory at the start of the turn.
     pub(crate) snapshot: Snapshot,
-    /// The rules that hold.
+    /// The policy in effect.
     pub(crate) policy: Arc<Policy>,
-    /// Where the model is.
+    /// The current upstream.
     pub(crate) upstream: Arc<Upstream>,
-    /// The model's name there.
+    /// The model's name at that upstream.
     pub(crate) model: String,
-    /// Who stands in for that upstream, best first: upstreams and the model's names there.
+    /// Failover upstreams with the model's names there, best first.
     pub(crate) fallbacks: VecDeque<(Arc<Upstream>, String)>,
     /// Toolsets that the alias offers.
     pub(crate) toolsets: Vec<String>,
-    /// Does the client want to see what was done?
+    /// Whether the client requested debug information.
     pub(crate) debug: bool,
-    /// Largest assembled answer of a stream, in bytes.
+    /// Maximum size of an assembled streamed answer, in bytes.
     pub(crate) max_stream_bytes: usize,
     /// The trace so far.
     pub(crate) record: Record,
-    /// Told when the client goes away: nothing new begins then.
+    /// Cancelled when the client disconnects; nothing new starts then.
     pub(crate) cancelled: CancellationToken,
-    /// Status and header fields of the upstream's answer that the client gets.
+    /// Status of the upstream's answer that the client gets.
     pub(crate) answer_status: StatusCode,
-    /// See `answer_status`.
+    /// Header fields of the upstream's answer that the client gets.
     pub(crate) answer_headers: HeaderMap,
-    /// What of a stream the client has.
+    /// The part of a stream that the client already has.
     pub(crate) streamed: Streamed,
-    /// The turn's OpenTelemetry span, where spans are made.
+    /// The turn's OpenTelemetry span, if spans are enabled.
     pub(crate) span: Option<SpanContext>,
-    /// Counts the turn among those under way.
+    /// Counts the turn as in flight.
     pub(crate) in_flight: InFlight,
-    /// The turn's place among those of its key; `None` where keys are not the proxy's own.
+    /// Admission under the limits of the virtual key; `None` if the proxy does not manage keys.
     pub(crate) admission: Option<Admission>,
 }
 
 impl Turn {
-    /// Is one answer all there can be? With several choices there is no one conversation to go on with, and outside
-    /// `guard` nothing is changed.
+    /// Whether feedback rounds are impossible (`n > 1` or not in `guard` mode). Several choices have no single
+    /// conversation to continue, and outside of `guard` nothing is changed.
     fn is_single(&self) -> bool {
         self.policy.mode != Mode::Guard || self.request.choice_count() > 1
     }
 
-    /// Whose turn it is: the id of the virtual key, or the hash of the client's own.
+    /// Returns the owner of the turn: the id of the virtual key, or the hash of the client's own key.
     pub(crate) fn tenant(&self) -> &str {
         &self.record.trace().tenant
     }
 
-    /// The client's header fields as the next attempt's upstream is to see them: told which span asks.
+    /// Returns the client's header fields for the next attempt, with the `traceparent` of its span.
     pub(crate) fn headers_of_attempt(&self) -> Cow<'_, HeaderMap> {
         let Some(span) = &self.span else { return Cow::Borrowed(&self.headers) };
         let mut headers = self.headers.clone();
@@ -102,7 +104,7 @@ impl Turn {
         Cow::Owned(headers)
     }
 
-    /// Has the turn asked its upstream in vain, and is there another one? Then that is the turn's from here on.
+    /// Switches the turn to the next failover upstream. Returns whether there was one.
     pub(crate) fn fall_back(&mut self) -> bool {
         let Some((upstream, model)) = self.fallbacks.pop_front() else { return false };
         upstream.name().clone_into(&mut self.record.trace_mut().upstream);
@@ -110,30 +112,30 @@ impl Turn {
         true
     }
 
-    /// Time after which nothing new begins.
+    /// Returns the time after which nothing new starts.
     pub(crate) fn time_left(&self) -> Duration {
         Duration::from_secs(self.policy.limits.seconds).saturating_sub(self.record.elapsed())
     }
 
-    /// Time after which what is still under way at an upstream is cut off.
+    /// Returns the time after which upstream requests in flight are aborted.
     pub(crate) fn total_time_left(&self) -> Duration {
         Duration::from_secs(self.policy.limits.total_seconds).saturating_sub(self.record.elapsed())
     }
 
-    /// What the turn has spent so far.
+    /// Returns the resources that the turn has used so far.
     fn spent(&self) -> Spent {
         Spent { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
     }
 }
 
-/// A turn whose answer tells what became of its calls.
+/// A turn whose answer reports the results of its calls.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) trace_id: String,
 }
 
-/// Takes a turn through its stages, and records it. Says whether there are outcomes that the client knows once it has the answer: an
-/// error tells none.
+/// Processes and records a turn. Returns `Told` if the delivered answer reports the results of executed calls; an error
+/// reports none.
 pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet) -> Option<Told> {
     if converse(pipeline, &mut turn, &mut outlet).await.is_err() {
         turn.record.trace_mut().error = Some("the client went away".to_owned());
@@ -159,7 +161,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
     let mut judged =
         match hear(pipeline, turn, (&mut offering, &mut draft), outlet, (&mut course, &mut dialogue), first).await {
             Heard::Answer(judged) => judged,
-            // The client sees what it would have seen without us.
+            // The client gets the same answer as without the proxy.
             Heard::Relay(relay) => return answer::relay(turn, outlet, relay).await,
             Heard::ClientGone => return Err(ClientGone),
         };
@@ -174,7 +176,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 let stages = (&mut course, &mut dialogue);
                 match hear(pipeline, turn, (&mut offering, &mut draft), outlet, stages, Purpose::Confirmation).await {
                     Heard::Answer(answer) if answer.makes_calls() => judged = answer,
-                    // No call was meant: the client gets the first answer as it came.
+                    // The model intended no call: the client gets the first answer unchanged.
                     Heard::Answer(_) | Heard::Relay(_) => {
                         turn.streamed.restore(aside);
                         turn.record.declined();
@@ -197,7 +199,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                         judged = answer;
                         dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
                     }
-                    // What we have is better than an error.
+                    // The last answer is better than an error.
                     Heard::Relay(_) => {
                         Step::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept)))
                     }
@@ -230,14 +232,14 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
     }
 }
 
-/// What the next answer is.
+/// The next answer of a turn.
 enum Heard {
     Answer(JudgedAnswer),
     Relay(Relay),
     ClientGone,
 }
 
-/// The next answer, judged: that of a plan under way, else the upstream's.
+/// Returns the next validated answer: from a running plan, else from the upstream.
 async fn hear(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -267,7 +269,7 @@ async fn hear(
     }
 }
 
-/// The first upstream request.
+/// Composes the first upstream request.
 async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
     let (tenant, size) = (turn.tenant().to_owned(), turn.request.size());
     let compose = || {
@@ -280,7 +282,8 @@ async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
     pipeline.cpu.run(&tenant, (Work::Body, size), compose).await
 }
 
-/// Judges an answer. A tool that it calls, that is not offered and that could be, is offered from here on, and judged as if it had been.
+/// Validates an answer. A called tool that was not offered but could be is added to the offer, and then validated like
+/// the others.
 async fn judge(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -309,7 +312,8 @@ async fn judge(
     pipeline.cpu.run(&tenant, (Work::Answer, size), judge).await
 }
 
-/// Answers the client. What it does not get of the turn is kept before the answer leaves; of a `mixed` answer the proxy's calls are run.
+/// Answers the client. Stores the parts of the turn that the client does not get before it sends the answer. Executes
+/// the proxy's calls of a `mixed` answer.
 async fn finish(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -332,12 +336,12 @@ async fn finish(
         return Err(ClientGone);
     }
     answer::write(turn, outlet, settled).await?;
-    // The client has its answer; what is left is for later turns.
+    // The client has its answer; the rest prepares later turns.
     timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer(), draft, is_last_word));
     Ok(())
 }
 
-/// Runs a stage that does not wait, and meters its time.
+/// Runs a synchronous stage and records its duration.
 fn timed<T>(pipeline: &Pipeline, stage: Stage, run: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let result = run();

@@ -1,4 +1,4 @@
-//! Cycles of modules: which modules of a crate need one another.
+//! Cycles between the modules of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use super::sources::Source;
 
 type Module = Vec<String>;
 
-/// The modules of one crate, and which other modules each of them uses.
+/// Modules of one crate, with the other modules that each of them uses.
 pub(crate) struct ModuleGraph {
     uses: BTreeMap<Module, BTreeSet<Module>>,
 }
 
-/// Re-exports that are followed from one use; more of them would be a circle.
+/// Maximum number of re-exports that are followed from one use, against circular re-exports.
 const MAX_REEXPORTS: usize = 8;
 
 impl ModuleGraph {
@@ -55,7 +55,7 @@ impl ModuleGraph {
         Self { uses }
     }
 
-    /// Sets of modules each of which needs all others of its set, directly or through others; sets of one are left out.
+    /// Returns the strongly connected sets of two or more modules.
     pub(crate) fn cycles(&self) -> Vec<Vec<String>> {
         let reached: BTreeMap<&Module, BTreeSet<&Module>> =
             self.uses.keys().map(|module| (module, self.reachable(module))).collect();
@@ -87,7 +87,7 @@ impl ModuleGraph {
     }
 }
 
-/// The longest beginning of a path that is a module, and the name behind it.
+/// Returns the longest prefix of a path that is a module, and the next name.
 fn deepest_module<'p>(path: &'p [String], modules: &BTreeSet<Module>) -> (&'p [String], Option<&'p str>) {
     let length = (0..=path.len()).rev().find(|length| modules.contains(&path[..*length])).unwrap_or(0);
     (&path[..length], path.get(length).map(String::as_str))

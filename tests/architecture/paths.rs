@@ -1,22 +1,23 @@
-//! The paths, macros and literals of a source text, read from its tokens: comments, strings and lifetimes cannot confuse it.
+//! Paths, macros and literals of a source text, read from its tokens, so that comments, strings and lifetimes cause no
+//! false matches.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use proc_macro2::{Delimiter, Group, LexError, TokenStream, TokenTree};
 
-/// What a source text uses outside of test code.
+/// Names that a source text uses outside of test code.
 #[derive(Default)]
 pub(crate) struct Scan {
-    /// Every path of two segments or more, `use` trees taken apart.
+    /// Paths of at least two segments, with `use` trees expanded.
     pub(crate) paths: Vec<Used>,
     /// Names of invoked macros.
     pub(crate) macros: Vec<Word>,
-    /// Literals as they are written; documentation is left out.
+    /// Literals as written, without documentation.
     pub(crate) literals: Vec<Word>,
-    /// What `pub use` declarations re-export; these are no uses.
+    /// Re-exports of `pub use` declarations, which do not count as uses.
     pub(crate) reexports: Vec<Reexport>,
-    /// Modules that only tests compile and that have files of their own.
+    /// Modules in separate files that are compiled only for tests.
     pub(crate) test_modules: Vec<TestModule>,
 }
 
@@ -26,10 +27,10 @@ pub(crate) struct Reexport {
     pub(crate) path: Used,
 }
 
-/// A path as it is written: `["crate", "http", "Settings"]`; a leading `::` is an empty segment, a glob is `*`.
+/// A path as written: `["crate", "http", "Settings"]`. A leading `::` is an empty segment, a glob is `*`.
 pub(crate) struct Used {
     segments: Vec<String>,
-    /// Inline modules around it.
+    /// Enclosing inline modules.
     inline: Vec<String>,
     pub(crate) line: usize,
 }
@@ -47,8 +48,9 @@ pub(crate) struct TestModule {
 }
 
 impl Used {
-    /// The part of the crate that the path names from a file of `module`; for a root import that hides it (`crate::*`, `crate::{self}`) the
-    /// text that hides it. `None` for paths of libraries and of plain names.
+    /// Returns the part of the crate that the path names in a file of `module`. For a root import that hides it
+    /// (`crate::*`, `crate::{self}`), returns the hiding text. Returns `None` for paths of libraries and for plain
+    /// names.
     pub(crate) fn part(&self, module: &[String]) -> Option<String> {
         let mut rest = self.segments.iter().map(String::as_str);
         let mut base: Vec<&str> = module.iter().chain(&self.inline).map(String::as_str).collect();
@@ -64,7 +66,7 @@ impl Used {
             }
             match rest.next() {
                 Some(segment) => next = segment,
-                // A module as such, such as the `self` of `use super::{self}`.
+                // The module itself, such as the `self` of `use super::{self}`.
                 None if base.is_empty() && self.segments.len() > 1 => return Some(next.to_owned()),
                 None => return base.first().map(|part| (*part).to_owned()),
             }
@@ -72,8 +74,8 @@ impl Used {
         Some(base.first().copied().unwrap_or(next).to_owned())
     }
 
-    /// The segments from the root of the crate, for a path that begins with `crate`, `self` or `super`, or with one of `children`, the
-    /// modules inside `module`. `None` for paths of libraries and of plain names.
+    /// Returns the segments from the crate root, for a path that begins with `crate`, `self`, `super` or one of
+    /// `children`, the modules inside `module`. Returns `None` for paths of libraries and for plain names.
     pub(crate) fn absolute(&self, module: &[String], children: &BTreeSet<String>) -> Option<Vec<String>> {
         let mut base: Vec<String> = module.iter().chain(&self.inline).cloned().collect();
         let mut rest = self.segments.as_slice();
@@ -96,7 +98,7 @@ impl Used {
         Some(base)
     }
 
-    /// The library that the path begins with, if it begins with no keyword of the own crate.
+    /// Returns the library that the path begins with, unless it begins with a keyword of the own crate.
     pub(crate) fn external(&self) -> Option<&str> {
         let first = self.segments.iter().find(|segment| !segment.is_empty())?;
         (!["crate", "self", "super", "Self"].contains(&first.as_str())).then_some(first)
@@ -106,8 +108,8 @@ impl Used {
         self.segments.iter().map(String::as_str).take(prefix.len()).eq(prefix.iter().copied())
     }
 
-    /// Whether the path names an item of another crate of the workspace, or of another part, that is neither a module nor settings nor one
-    /// of these.
+    /// Whether the path names an item of another workspace crate or another part that is neither a module nor settings
+    /// nor one of `items`.
     pub(crate) fn is_foreign_item_besides(&self, items: &[&str]) -> bool {
         let is_foreign = match self.segments.first().map(String::as_str) {
             Some("crate") => self.segments.get(1).is_some_and(|part| part != "config"),
@@ -126,7 +128,7 @@ impl fmt::Display for Used {
     }
 }
 
-/// Reads a source text.
+/// Scans a source text.
 pub(crate) fn scan(text: &str) -> Result<Scan, LexError> {
     let tokens: TokenStream = text.parse()?;
     let mut scan = Scan::default();
@@ -159,7 +161,7 @@ impl Scan {
         }
     }
 
-    /// `#[..]` and `#![..]`: documentation is skipped, and `#[cfg(test)]` with all of its item.
+    /// Parses `#[..]` and `#![..]`. Skips documentation, and skips `#[cfg(test)]` together with its item.
     fn attribute<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
         let Some(group) = attribute_group(tokens) else { return &tokens[1..] };
         let words: Vec<String> = flat_words(group.stream());
@@ -173,7 +175,7 @@ impl Scan {
         &tokens[2..]
     }
 
-    /// Skips an item that only tests compile: to its `;` or past its braces.
+    /// Skips a test-only item to its `;` or past its braces.
     fn test_item<'t>(&mut self, mut tokens: &'t [TokenTree]) -> &'t [TokenTree] {
         let mut file = None;
         while let Some(group) = attribute_group(tokens) {
@@ -198,7 +200,7 @@ impl Scan {
         rest
     }
 
-    /// `mod name { .. }`, which `super` inside it counts.
+    /// Parses `mod name { .. }`, which counts for `super` inside it.
     fn module<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
         if let [_, TokenTree::Ident(name), TokenTree::Group(body), rest @ ..] = tokens
             && body.delimiter() == Delimiter::Brace
@@ -210,7 +212,8 @@ impl Scan {
         &tokens[1..]
     }
 
-    /// `pub use a::b;` and `pub(crate) use a::{b, c as d};`: what is re-exported. Of another item, its visibility.
+    /// Parses the re-exports of `pub use a::b;` and `pub(crate) use a::{b, c as d};`, or the visibility of another
+    /// item.
     fn visible<'t>(&mut self, tokens: &'t [TokenTree], inline: &[String]) -> &'t [TokenTree] {
         let mut rest = &tokens[1..];
         if let Some(TokenTree::Group(group)) = rest.first()
@@ -235,7 +238,7 @@ impl Scan {
         behind
     }
 
-    /// `a::b::c`, `a::{b, c::d}`, `::a::*` or `name!`.
+    /// Parses `a::b::c`, `a::{b, c::d}`, `::a::*` or `name!`.
     fn path<'t>(&mut self, tokens: &'t [TokenTree], prefix: &[String], inline: &[String]) -> &'t [TokenTree] {
         let line = tokens.first().map_or(0, |token| token.span().start().line);
         let mut segments = prefix.to_vec();
@@ -273,7 +276,7 @@ impl Scan {
         rest
     }
 
-    /// The inside of `prefix::{ .. }`.
+    /// Parses the inside of `prefix::{ .. }`.
     fn tree(&mut self, group: &Group, prefix: &[String], inline: &[String]) {
         let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
         let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
@@ -283,14 +286,14 @@ impl Scan {
     }
 }
 
-/// The pairs of `name as alias` in a declaration.
+/// Returns the pairs of `name as alias` in a declaration.
 fn aliases(tokens: &[TokenTree]) -> Vec<(String, String)> {
     let words = flat_words(tokens.iter().cloned().collect());
     let pairs = words.windows(3).filter(|words| words[1] == "as");
     pairs.map(|words| (words[0].clone(), words[2].clone())).collect()
 }
 
-/// The brackets of an attribute that `tokens` begin with.
+/// Returns the brackets of an attribute at the beginning of `tokens`.
 fn attribute_group(tokens: &[TokenTree]) -> Option<&Group> {
     match tokens {
         [TokenTree::Punct(hash), TokenTree::Group(group), ..]
@@ -306,7 +309,7 @@ fn is_path_separator(tokens: &[TokenTree]) -> bool {
     matches!(tokens, [TokenTree::Punct(left), TokenTree::Punct(right), ..] if left.as_char() == ':' && right.as_char() == ':')
 }
 
-/// Every identifier and literal, whatever it is nested in.
+/// Returns all identifiers and literals at any nesting depth.
 fn flat_words(tokens: TokenStream) -> Vec<String> {
     tokens
         .into_iter()

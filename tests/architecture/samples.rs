@@ -1,4 +1,4 @@
-//! The checker on samples: what it must find, and what it must not.
+//! Samples for the checker: code that it must report, and code that it must accept.
 
 use super::cycles::ModuleGraph;
 use super::import_breaks;
@@ -72,7 +72,7 @@ fn allowed_imports_and_own_modules_are_no_break() {
 
 #[test]
 fn libraries_and_visibility_are_no_imports_of_parts() {
-    // The library `http` has the name of a part.
+    // The library `http` has the same name as a part.
     assert_allowed("src/pipeline/sample.rs", "use http::HeaderMap; fn f(h: ::http::Method) {}");
     assert_allowed("src/keys/sample.rs", "pub(crate) struct S { pub(super) a: u8, pub(in crate::keys) b: u8 }");
 }

@@ -1,4 +1,4 @@
-//! The source files of every crate, each with its place in the module tree.
+//! Source files of all crates, with their position in the module tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,22 +7,21 @@ use std::sync::LazyLock;
 
 use super::{Scan, paths};
 
-/// One file that is no test code.
+/// A source file that is not test code.
 pub(crate) struct Source {
-    /// Path from the repository's root, with `/`.
+    /// Path from the repository root, with `/`.
     pub(crate) path: String,
-    /// Its crate, such as `callwright-judge`.
+    /// Crate, such as `callwright-judge`.
     pub(crate) package: String,
-    /// Its module, from the crate's root: `["scanner", "faults", "constraint"]`; empty for `lib.rs` and `main.rs`.
+    /// Module path from the crate root: `["scanner", "faults", "constraint"]`; empty for `lib.rs` and `main.rs`.
     pub(crate) module: Vec<String>,
-    /// The text.
     pub(crate) text: String,
-    /// What it uses outside of test code.
+    /// Names that it uses outside of test code.
     pub(crate) scan: Scan,
 }
 
 impl Source {
-    /// A file at `path` (from the repository's root) with this text.
+    /// Creates a file at `path` (from the repository root) with this text.
     pub(crate) fn new(path: &str, text: String) -> Self {
         let (package, inner) = match path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) {
             Some((package, inner)) => (package, inner),
@@ -32,18 +31,18 @@ impl Source {
         Self { path: path.to_owned(), package: package.to_owned(), module: module_of(inner), text, scan }
     }
 
-    /// `FILE:LINE`, as editors understand it.
+    /// Returns `FILE:LINE`, a format that editors recognise.
     pub(crate) fn at(&self, line: usize) -> String {
         format!("{}:{line}", self.path)
     }
 
-    /// The first module below the crate's root; empty for the root.
+    /// Returns the first module below the crate root, or an empty string for the root.
     pub(crate) fn part(&self) -> &str {
         self.module.first().map_or("", String::as_str)
     }
 }
 
-/// Every source file but those that only tests compile.
+/// Returns all source files except test-only ones.
 pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
     &SOURCES
@@ -61,18 +60,18 @@ fn read_sources() -> Vec<Source> {
     all.into_values().filter(|source| !tests.iter().any(|test| is_below(&source.path, test))).collect()
 }
 
-/// The crates below `crates/`.
+/// Returns the crates below `crates/`.
 pub(crate) fn packages() -> BTreeSet<String> {
     let entries = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap());
     entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
-/// A file of the repository.
+/// Returns the text of a file of the repository.
 pub(crate) fn root_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Is there such a file in the repository?
+/// Whether the repository has this file.
 pub(crate) fn exists(path: &str) -> bool {
     root().join(path).exists()
 }
@@ -94,7 +93,7 @@ fn collect(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// `a/b.rs` and `a/b/mod.rs` below a crate's `src/` are `crate::a::b`.
+/// Maps `a/b.rs` and `a/b/mod.rs` below a crate's `src/` to `crate::a::b`.
 fn module_of(inner: &str) -> Vec<String> {
     let inner = inner.trim_end_matches(".rs");
     let mut module: Vec<String> = inner.split('/').map(str::to_owned).collect();
@@ -104,7 +103,7 @@ fn module_of(inner: &str) -> Vec<String> {
     module
 }
 
-/// The files (without `.rs`, so folders as well) that `#[cfg(test)] mod NAME;` in `source` declares.
+/// Returns the files that `#[cfg(test)] mod NAME;` in `source` declares, without `.rs`, so that folders match as well.
 fn test_files(source: &Source) -> Vec<String> {
     let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let own = source.path.trim_end_matches(".rs");
@@ -121,7 +120,7 @@ fn test_files(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// Is `path` the module `test` or a file inside its folder?
+/// Whether `path` is the module `test` or a file in its folder.
 fn is_below(path: &str, test: &str) -> bool {
     path.strip_prefix(test).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }

@@ -1,7 +1,8 @@
-"""An operator at the console, in a real browser.
+"""Uses the console as an operator, in a real browser.
 
-Arguments: the operator side's URL, the browser's path, a folder for pictures. tests/console.rs has made the turns that are looked at: one whose missing
-floor was sent back, and taught a lesson; some of a tool that fails; a booking that waits for a person, in whose arguments somebody wrote markup.
+Arguments: the URL of the operator listener, the path of the browser, a folder for screenshots. tests/console.rs has
+created the turns: one with a missing floor that was sent back and became a lesson, some with a failing tool, and a
+booking that waits for approval and has markup in its arguments.
 """
 
 import json
@@ -20,7 +21,7 @@ def admin(path):
 
 
 def open_section(page, name):
-    """By keyboard alone: the links of the sections are reached with Tab and followed with Enter."""
+    """Opens a section by keyboard only: Tab reaches the links of the sections and Enter follows them."""
     page.locator("nav a", has_text=name).focus()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text(name)
@@ -62,7 +63,7 @@ def edit_a_representation(page):
     assert admin("/admin/tools/rooms/bookRoom")["shown"].strip() == before.strip()
     page.get_by_role("button", name="Save for all replicas").click()
     expect(page.locator("main")).to_contain_text("Saved")
-    # The proxy takes it over beside the turns.
+    # The proxy applies it in the background.
     while "reserve a room" not in admin("/admin/tools/rooms/bookRoom")["shown"]:
         page.wait_for_timeout(20)
     page.reload()
@@ -92,7 +93,7 @@ def approve_a_call(page):
     expect(page.locator("#pending")).to_have_text("1")
     open_section(page, "Approvals")
     page.locator("tbody a").first.click()
-    # What somebody wrote is text, whatever it looks like.
+    # User content is displayed as text, even if it contains markup.
     expect(page.locator("pre")).to_contain_text("<img src=x onerror=")
     assert page.locator("main img").count() == 0
     page.get_by_label("Your name").fill("Ada")
@@ -128,7 +129,7 @@ def throw_the_switch(page):
 
 
 def look(browser, width, height, scheme):
-    """Every section fits the width, says something where it is empty, and has a picture taken of it."""
+    """Checks that every section fits the width and has a text if it is empty, and takes a screenshot of it."""
     page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme).new_page()
     watch(page)
     for section in ["turns", "approvals", "tools", "tool/rooms/bookRoom", "toolset/rooms", "lessons", "procedures", "policies", "shadow", "switch"]:

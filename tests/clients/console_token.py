@@ -1,6 +1,6 @@
-"""An operator at the console of a proxy that wants the operators' token.
+"""Uses the console of a proxy that requires the operator token.
 
-Arguments: the operator side's URL, the browser's path, the token.
+Arguments: the URL of the operator listener, the path of the browser, the token.
 """
 
 import sys
@@ -32,7 +32,7 @@ with sync_playwright() as playwright:
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert TOKEN not in page.content() and TOKEN not in page.url
     assert page.evaluate("localStorage.length") == 0 and page.evaluate("document.cookie") == ""
-    # Another session of the browser knows nothing of it.
+    # Another browser session does not have the token.
     other = browser.new_context().new_page()
     other.goto(f"{OPERATOR}/console")
     expect(other.get_by_role("dialog")).to_be_visible()

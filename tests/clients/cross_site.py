@@ -1,6 +1,6 @@
-"""A browser with the pages of an attacker: one whose name was rebound to the proxy's address, and one of another site.
+"""Opens pages of an attacker in a browser: one with its name rebound to the proxy's address, and one of another site.
 
-Arguments: the client side's URL, the operator side's URL, the browser's path. The test that starts this looks at the effects.
+Arguments: the URLs of the client and operator listeners, the path of the browser. The calling test checks the effects.
 """
 
 import json
@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import sync_playwright
 
 CLIENT, OPERATOR, BROWSER = sys.argv[1:4]
-# Chromium's own protections of local networks differ from version to version, and other browsers have none: the proxy must not need them.
+# Chromium's protections of local networks differ by version, and other browsers have none. The proxy must not rely on
+# them.
 FEATURES = "LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights,HttpsUpgrades"
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP *.example 127.0.0.1", f"--disable-features={FEATURES}"]
 
@@ -36,7 +37,7 @@ SEND = """async ([url, method, type, body, mode]) => {
   }
 }"""
 
-# A form of `text/plain` sends NAME=VALUE: with a part of the JSON in either, the body is JSON.
+# A form of `text/plain` sends NAME=VALUE. With the JSON split between name and value, the body is JSON.
 FORM = """([url, body]) => {
   const frame = Object.assign(document.createElement("iframe"), { name: "answer" });
   const form = Object.assign(document.createElement("form"), { method: "post", action: url, enctype: "text/plain", target: "answer" });
@@ -54,7 +55,7 @@ def blank(route):
 
 
 def rebound(browser):
-    """A page whose origin is the proxy, as far as the browser can tell."""
+    """Opens a page that has the origin of the proxy in the view of the browser."""
     for base, method, path, body in REQUESTS:
         origin = f"http://rebound.example:{urlsplit(base).port}"
         page = browser.new_page()
@@ -68,7 +69,7 @@ def rebound(browser):
 
 
 def cross_site(browser):
-    """A page of another site, which sends what a browser sends without permission, and what needs one."""
+    """Opens a page of another site that sends simple requests and requests with a CORS preflight."""
     page = browser.new_page()
     page.route("http://attacker.example/", blank)
     page.goto("http://attacker.example/")

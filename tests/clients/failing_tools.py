@@ -1,7 +1,7 @@
-"""An agent on the official `openai` package that executes its tools itself, and whose API answers with bare codes.
+"""An agent with the official `openai` package that executes its tools itself, and whose API returns bare error codes.
 
-The base URL is the first argument. The model behind the proxy is scripted (tests/official_client.rs): it mends its call only where the
-tool message tells it how. The agent's loop knows nothing of the proxy.
+The base URL is the first argument. The model behind the proxy is scripted (tests/official_client.rs): it corrects its
+call only if the tool message explains the error. The agent's loop has no code for the proxy.
 """
 
 import json
@@ -24,7 +24,7 @@ PLAN = {
 
 
 def plan_route(origin, destination):
-    """The vendor's API as the agent sees it: longitude first, and nothing but a code where that is not so."""
+    """The vendor's API as the agent sees it: it expects the longitude first, and otherwise returns only a code."""
     longitudes = [float(point.split(",")[0]) for point in (origin, destination)]
     if all(134 <= longitude <= 137 for longitude in longitudes):
         return {"info_code": "10000", "routes": [{"distance_m": 39000}]}
@@ -41,7 +41,7 @@ def streamed(client, messages):
 
 
 def run(client, ask):
-    """The loop of an agent: until the model answers without a call. Gives its answer and what the tool said."""
+    """Runs the agent's loop until the model answers without a call. Returns the answer and the tool's codes."""
     messages = [{"role": "user", "content": "Plan a route from 34.9858,135.7588 to 34.6873,135.5258."}]
     said = []
     for _ in range(6):

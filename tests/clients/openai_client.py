@@ -1,7 +1,7 @@
-"""Drives the proxy with the official `openai` package, as an application does. The base URL is the first argument.
+"""Uses the proxy with the official `openai` package, as an application does. The base URL is the first argument.
 
-The upstream behind the proxy answers by the name of the model; tests/official_client.rs holds its script. Each check is a
-function; the names of those that failed are printed with their tracebacks, and the exit status says whether there were any.
+The response of the upstream depends on the model name; tests/official_client.rs has its script. Each check is a
+function. The names of failed checks are printed with their tracebacks, and the exit status is 1 if any check failed.
 """
 
 import json

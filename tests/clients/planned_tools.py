@@ -1,8 +1,9 @@
-"""An agent on the official `openai` package whose requests need ids that nobody said. The base URL of a proxy is the first argument.
+"""An agent with the official `openai` package whose requests require ids that are not in the conversation.
 
-The loop is the one of OpenAI's documentation, and knows nothing of plans: it runs the calls that it gets with functions of its own, and
-sends back what they return. The proxy draws the plan, and says turn by turn which calls are ready. With the aliases `office` and `flights`
-the proxy has the tools, and one request is enough. The model behind the proxy is the demo's (tests/official_client.rs starts it).
+The first argument is the base URL of a proxy. The loop is the one of OpenAI's documentation and has no code for plans:
+it executes the received calls with its own functions and sends back the results. The proxy draws the plan and returns
+the ready calls in each turn. With the aliases `office` and `flights` the proxy has the tools, and one request is
+sufficient. The model behind the proxy is the demo's (tests/official_client.rs starts it).
 """
 
 import inspect
@@ -97,7 +98,7 @@ def streamed(client, **request):
 
 
 def run(client, ask, functions, messages):
-    """The loop: until the model answers without a call. Gives its answer, and which functions were called with what, turn by turn."""
+    """Runs the loop until the model answers without a call. Returns the answer, and the called functions by turn."""
     by_name = {function.__name__: function for function in functions}
     tools, turns = [described(function) for function in functions], []
     for _ in range(8):
@@ -125,7 +126,7 @@ DESK = [findTravellers, listTrips, searchFlights, bookFlight]
 
 def check_room(client, ask):
     answer, turns = run(client, ask, OFFICE, [user(JACK)])
-    # Both look-ups are ready at once, and leave at once.
+    # Both look-ups are ready immediately and are sent together.
     assert sorted(name for name, _ in turns[0]) == ["findFreeRooms", "findPerson"], turns
     times = {"start": "2026-06-02T09:00", "end": "2026-06-02T10:00"}
     assert turns[1:] == [[("createBooking", {"person_id": "q-9", "room_id": "room-31", **times})]], turns
@@ -154,7 +155,7 @@ def check_missing_input(client, ask):
 def check_tools_of_the_proxy(client, ask):
     room = ask(client, model="office", messages=[user(JACK)])
     assert not room.tool_calls and "is booked for Jack Kilby" in room.content, room
-    # Nobody gets two seats on one flight.
+    # A flight must not be booked twice.
     wish, flight = ("cheapest", "f-327") if ask is whole else ("earliest", "f-311")
     booked = ask(client, model="flights", messages=[user(LUCAS.replace("cheapest", wish))])
     assert not booked.tool_calls and f"Flight {flight} is booked for Lucas Nagel" in booked.content, booked

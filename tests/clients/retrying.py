@@ -1,4 +1,4 @@
-"""Makes one request with the retries of the official `openai` package as they are by default. The base URL is the first argument."""
+"""Sends one request with the default retries of the official `openai` package. The base URL is the first argument."""
 
 import sys
 

@@ -1,4 +1,4 @@
-//! A proxy under a load in which everything happens that the boards show.
+//! A proxy under a load that covers every metric of the boards.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,22 +11,22 @@ use crate::support::request::{plain, streamed, with_tools};
 use crate::support::tls::{Authority, Issued};
 use crate::support::{Proxy, Received, Reply, Server, policy, rooms};
 
-/// A call in text, as models without tool calls write it.
+/// A call in text, as written by models without tool calls.
 const WRITTEN: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
 
-/// What books waits for a person.
+/// A policy under which bookings require approval.
 const RULES: &str = "mode: guard\nexecute:\n  rules:\n    - {methods: [POST], tools: [\"rooms/book*\"], permission: approve}\n  \
                      approval: {mode: notice}";
 
-/// Floors of the API that fail, each in its own way.
+/// Floors for which the API fails, each in a different way.
 const BROKEN_FLOOR: u64 = 7;
 const FORBIDDEN_FLOOR: u64 = 8;
 const CLOSED_FLOOR: u64 = 9;
 
-/// The proxy, and the servers that it needs.
+/// The proxy, and the servers that it uses.
 pub(crate) struct Loaded {
     pub(crate) proxy: Proxy,
-    /// The secret of a virtual key.
+    /// Secret of a virtual key.
     key: String,
     upstream: Server,
     api: Server,
@@ -54,7 +54,7 @@ impl Loaded {
         Self { proxy, key, upstream, api, authority }
     }
 
-    /// One of everything.
+    /// Sends one request of each kind.
     pub(crate) async fn round(&self) {
         let key = ("api-key", self.key.as_str());
         const WISHES: [&str; 11] = [
@@ -84,12 +84,12 @@ impl Loaded {
         assert!(!self.upstream.received().is_empty() && !self.api.received().is_empty(), "{}", self.proxy.log());
     }
 
-    /// Somebody makes a mistake in a policy.
+    /// Introduces an error in a policy.
     pub(crate) fn break_policy(&self) {
         self.proxy.write("policies/usual.yaml", &policy::file("usual", "mode: sideways"));
     }
 
-    /// The kill switch is thrown for a policy that no turn has.
+    /// Turns on the kill switch for a policy without turns.
     pub(crate) async fn turn_a_policy_off(&self) {
         let body = json!({"off": true, "policy": "spare", "reason": "a rehearsal"}).to_string();
         self.proxy
@@ -99,14 +99,14 @@ impl Loaded {
             .ok();
     }
 
-    /// The database is damaged behind the proxy's back.
+    /// Damages the database while the proxy runs.
     pub(crate) async fn break_store(&self) {
         let file = self.proxy.directory().join("traces.sqlite3");
         let mut database = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
         sqlx::query("DROP TABLE traces").execute(&mut database).await.unwrap();
     }
 
-    /// The certificate is replaced by one that is good for a few days more.
+    /// Replaces the certificate by one that expires in a few days.
     pub(crate) fn let_certificate_run_out(&self) {
         let Issued { certificate, key } = self.authority.issue_for_days(5);
         self.proxy.write("cert.pem", &certificate);
@@ -114,7 +114,8 @@ impl Loaded {
     }
 }
 
-/// TLS, the rooms' alias, one whose upstream is down, and an upstream that takes fewer tools than there are, so that they are ranked.
+/// Returns a configuration with TLS, the alias of the rooms, an alias with an unavailable upstream, and an upstream
+/// that accepts fewer tools than there are, so that they are ranked.
 fn config_of(upstream: &Server, api: &Server) -> String {
     let tls = r#"tls = { certificate = "cert.pem", key = "key.pem" }"#;
     config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", tls)
@@ -132,7 +133,7 @@ fn config_of(upstream: &Server, api: &Server) -> String {
         + &policy::table("usual")
 }
 
-/// Calls as the user's words want it, and has the last word once it was told something.
+/// A model that makes the call that the user's message requests, and answers with text after a tool message.
 fn model(_: usize, received: &Received) -> Reply {
     if received.json()["stream"] == true {
         return Reply::events(&[role(), text_chunk("I look it up. "), text_chunk(WRITTEN), finish("stop")]);

@@ -1,22 +1,22 @@
-//! The queries of `dashboards/`: of every panel and variable of the boards, and of every rule.
+//! Queries of `dashboards/`: of all panels and variables of the boards, and of all rules.
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What Grafana puts in place of its variables. A range is longer than the test runs, so that rates are of all samples.
+/// Values of Grafana's variables. Ranges are longer than the test, so that rates cover all samples.
 const VARIABLES: [(&str, &str); 4] =
     [("$__rate_interval", "5m"), ("$__range", "5m"), ("$__interval", "1s"), ("$instance", ".*")];
 
-/// A query and where it stands.
+/// A query and its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     pub(crate) place: String,
     pub(crate) text: String,
 }
 
-/// `dashboards/PATH`.
+/// Returns `dashboards/PATH`.
 pub(crate) fn path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards").join(path)
 }
@@ -25,7 +25,7 @@ pub(crate) fn text(of: &str) -> String {
     std::fs::read_to_string(path(of)).unwrap()
 }
 
-/// The boards: file name and content.
+/// Returns file names and contents of the boards.
 pub(crate) fn boards() -> Vec<(String, Value)> {
     let files = std::fs::read_dir(path("grafana/boards")).unwrap().map(|entry| entry.unwrap().path());
     let mut boards: Vec<(String, Value)> = files
@@ -38,7 +38,7 @@ pub(crate) fn boards() -> Vec<(String, Value)> {
     boards
 }
 
-/// What a panel or a variable of a board asks, with Grafana's variables filled in.
+/// Returns the queries of all panels and variables of the boards, with Grafana's variables replaced.
 pub(crate) fn of_boards() -> Vec<Query> {
     boards().iter().flat_map(|(file, board)| of_board(file, board)).collect()
 }
@@ -57,7 +57,7 @@ fn of_board(file: &str, board: &Value) -> Vec<Query> {
     let variables = board["templating"]["list"].as_array().unwrap().iter();
     queries.extend(variables.filter(|variable| variable["type"] == "query").map(|variable| {
         let query = variable["query"]["query"].as_str().unwrap();
-        // `label_values(METRIC, LABEL)` is Grafana's own.
+        // `label_values(METRIC, LABEL)` is Grafana syntax.
         let (metric, label) = query.strip_prefix("label_values(").and_then(|rest| rest.split_once(", ")).unwrap();
         let label = label.trim_end_matches(')');
         Query { place: format!("{file}: variable {}", variable["name"]), text: format!("{metric}{{{label}!=\"\"}}") }
@@ -71,7 +71,7 @@ fn filled(text: &str) -> String {
     filled
 }
 
-/// A file of rules, as far as tests read it.
+/// A rule file, as far as tests parse it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RuleFile {
     pub(crate) groups: Vec<Group>,
@@ -93,13 +93,14 @@ pub(crate) struct Rule {
     pub(crate) annotations: std::collections::BTreeMap<String, String>,
 }
 
-/// The rules of `prometheus/FILE`.
+/// Returns the rules of `prometheus/FILE`.
 pub(crate) fn rules(file: &str) -> Vec<Rule> {
     let parsed: RuleFile = serde_saphyr::from_str(&text(&format!("prometheus/{file}"))).unwrap();
     parsed.groups.into_iter().flat_map(|group| group.rules).collect()
 }
 
-/// What the rules ask. An alert that does not fire gives nothing, so its comparisons give 0 or 1 instead.
+/// Returns the queries of the rules. An alert that does not fire has no result, so its comparisons return 0 or 1
+/// instead.
 pub(crate) fn of_rules() -> Vec<Query> {
     let recorded = rules("rules.yml").into_iter().flat_map(|rule| {
         let recorded = Query { place: format!("rules.yml: {}", rule.record), text: rule.record.clone() };
@@ -115,7 +116,7 @@ pub(crate) fn of_rules() -> Vec<Query> {
     recorded.chain(alerts).collect()
 }
 
-/// The names of metrics in a query: all of the proxy's, and those that rules record.
+/// Returns the metric names in a query: those of the proxy, and those recorded by rules.
 pub(crate) fn metrics_of(query: &str) -> Vec<String> {
     let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
     let words = query.split(|letter| !is_of_name(letter));

@@ -1,4 +1,4 @@
-//! Catalogs that lead astray: whatever a model makes of them, drawing ends within its limits, and with something that can be used.
+//! Misleading catalogs: drawing ends within its limits and with a usable result, regardless of the model's answers.
 
 use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Undrawn};
 use callwright_types::Plan;
@@ -8,7 +8,7 @@ use crate::random::Anything;
 use crate::records::{Toolset, toolset};
 use crate::script::{Script, value};
 
-/// A tool that needs `takes` and answers with `gives`.
+/// Returns a tool that requires `takes` and returns `gives`.
 fn tool(name: &str, takes: &[&str], gives: &[&str]) -> Value {
     let members = |names: &[&str]| -> serde_json::Map<String, Value> {
         names.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect()
@@ -17,8 +17,8 @@ fn tool(name: &str, takes: &[&str], gives: &[&str]) -> Value {
     json!({"name": name, "description": "Books it.", "parameters": parameters, "output": members(gives)})
 }
 
-/// A model that always answers "tool", whatever it is asked, with several seeds: each ends within the limits, with a plan whose open inputs are
-/// asked for, or at a limit.
+/// Draws plans with a model that always answers "tool", with several seeds. Each ends within the limits, with a plan
+/// that requests its open inputs, or at a limit.
 fn always_tool(tools: &Toolset) -> Vec<Plan> {
     let settings = DrawSettings { requests: 20, nodes: 6, depth: 4, ..DrawSettings::default() };
     let mut plans = Vec::new();

@@ -1,4 +1,4 @@
-//! Drawing plans with somebody else in the model's place: oracles that know the plan, or answer at random.
+//! Drawing plans without a model: oracles answer from the reference plan or at random.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -23,11 +23,11 @@ use callwright_knowledge::planner::drawing::{Completion, DrawSettings};
 use oracle::Oracle;
 use records::{MISFIT, Record, Toolset, UNPROMISED, as_calls, canonical, shared};
 
-/// Shares below which drawing has become worse.
+/// Minimum shares; a lower value is a regression.
 const LEAST_EXACT: f64 = 0.97;
 const LEAST_RIGHT_OR_ASKED: f64 = 0.90;
 
-/// What came of the plans of some records.
+/// Results for the plans of several records.
 #[derive(Debug, Default)]
 struct Tally {
     records: u32,
@@ -93,7 +93,8 @@ fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
                 record.id
             );
         } else if kinds.iter().all(|kind| *kind == UNPROMISED) {
-            // No prompt tells of such an output: this oracle chooses it all the same, is told once, and says it again.
+            // No prompt contains such an output. This oracle selects it anyway, receives one correction, and repeats
+            // it.
             unpromised.draw(&record, toolset, &Oracle::insisting(&record), &settings);
             invalid.push(record.id);
         } else {

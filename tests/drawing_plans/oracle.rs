@@ -1,4 +1,4 @@
-//! Who answers in the model's place: an oracle that knows the plan and sees nothing but the prompt, and one that errs.
+//! Replacements for the model: an oracle that knows the plan and reads only the prompt, and one that errs.
 
 use std::sync::Mutex;
 
@@ -10,22 +10,22 @@ use serde_json::{Map, Value, json};
 
 use crate::records::{GoldCall, GoldReference, Record, may_be, references};
 
-/// Answers from a gold plan. What it would choose has to be in the prompt: where it is not, that is noted and it gives up.
+/// Answers from a gold plan. Each choice must be in the prompt; otherwise the oracle records a failure and gives up.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     record: Record,
-    /// What it could not choose.
+    /// Choices that were not in the prompt.
     pub(crate) failed: Mutex<Vec<String>>,
     errors: Option<Mutex<fastrand::Rng>>,
-    /// Does it choose outputs that the prompt does not tell of?
+    /// Whether it selects outputs that the prompt does not contain.
     insists: bool,
-    /// How it is asked.
+    /// Completion method of the queries.
     completion: Completion,
-    /// How often it erred, and how.
+    /// Kinds of errors that it made.
     pub(crate) erred: Mutex<Vec<&'static str>>,
 }
 
-/// Share of answers that an erring oracle gets wrong.
+/// Share of wrong answers of an erring oracle.
 const ERRING: f64 = 0.2;
 
 impl Oracle {
@@ -61,7 +61,8 @@ impl Oracle {
         Value::Null
     }
 
-    /// The last steps: calls that no other one takes anything from. Each is told by its label, which the prompts show again as its task.
+    /// Returns the last steps: calls whose output no other call uses. Each is identified by its label, which the
+    /// prompts repeat as its task.
     fn select(&self, data: &Value) -> Value {
         let used: Vec<String> = self
             .record
@@ -97,7 +98,7 @@ impl Oracle {
                 return self.fails(format!("{}.{name} is not asked for", call.name));
             };
             let found = references(value);
-            // The first of the three steps tells of no tools: what comes from one is not said.
+            // The first of the three steps lists no tools, so sources from tools are not given.
             if self.completion == Completion::ThreeSteps && !found.is_empty() && asked["tools"] == json!([]) {
                 arguments.extend(
                     asked["required"]
@@ -120,14 +121,14 @@ impl Oracle {
                 }
             }
             let template = (value.as_str() != Some(&found[0].text)).then(|| numbered(value, &found));
-            // The answer's form has no room for objects: they are written as a text.
+            // The answer format does not allow objects, so they are written as text.
             let template = template.map(|value| if value.is_string() { value } else { value.to_string().into() });
             arguments.push(json!({"name": name, "source": "tool", "value": template, "outputs": outputs}));
         }
         json!({"calls": calls, "arguments": arguments})
     }
 
-    /// The inputs of a plan that is known, which are named after the label of a call and its argument: `LABEL ARGUMENT`.
+    /// Fills the inputs of a known plan, which are named after the label and argument of a call: `LABEL ARGUMENT`.
     fn fill_in(&self, data: &Value) -> Value {
         let mut inputs = Vec::new();
         for input in data["known"]["inputs"].as_array().unwrap() {
@@ -171,7 +172,7 @@ impl Oracle {
         Ok(json!({"call": call, "output": pointer, "item": reference.is_item().then_some("first")}))
     }
 
-    /// An answer with something wrong in it, and what that is; `None` where nothing of the kind can be.
+    /// Returns an answer with an error and the kind of the error, or `None` if the answer cannot have the drawn kind.
     fn spoiled(&self, right: &Value, data: &Value, rng: &mut fastrand::Rng) -> Option<(&'static str, String)> {
         match rng.u8(..3) {
             0 => {
@@ -201,7 +202,7 @@ impl PlanningModel for Oracle {
             if let Some(errors) = &self.errors {
                 let mut rng = errors.lock().unwrap();
                 if rng.f64() < ERRING && !right.is_null() {
-                    // A kind of error that this answer cannot have is drawn again.
+                    // If the answer cannot have this kind of error, another kind is drawn.
                     let spoiled = (0..64).find_map(|_| self.spoiled(&right, &data, &mut rng));
                     let (kind, spoiled) = spoiled.unwrap_or(("malformed", "I do not know.".to_owned()));
                     self.erred.lock().unwrap().push(kind);
@@ -213,7 +214,7 @@ impl PlanningModel for Oracle {
     }
 }
 
-/// A value with `{1}`, `{2}` in the places of the references.
+/// Returns a value with `{1}`, `{2}` in place of its references.
 fn numbered(value: &Value, found: &[GoldReference]) -> Value {
     match value {
         Value::String(text) => {
@@ -228,7 +229,8 @@ fn numbered(value: &Value, found: &[GoldReference]) -> Value {
     }
 }
 
-/// Words of the conversation that a value rests on: those that it shares most with, else the request's first ones.
+/// Returns the words of the conversation that a value is based on: those with the largest overlap, otherwise the first
+/// words of the request.
 fn words_for(value: &Value, data: &Value) -> String {
     let said = data["conversation"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
     let own = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -241,7 +243,7 @@ fn words_for(value: &Value, data: &Value) -> String {
     shared.map_or_else(|| said.split_whitespace().take(4).collect::<Vec<_>>().join(" "), str::to_owned)
 }
 
-/// The right answer with a value that nobody said: an argument's own, or in place of what a tool finds out.
+/// Returns the correct answer with an invented value, for an argument or in place of a tool's output.
 fn ungrounded(right: &Value, rng: &mut fastrand::Rng) -> Option<Value> {
     let mut answer = right.clone();
     let arguments = answer["arguments"].as_array_mut()?;
@@ -252,7 +254,7 @@ fn ungrounded(right: &Value, rng: &mut fastrand::Rng) -> Option<Value> {
     Some(answer)
 }
 
-/// The right answer with a mistake that reads well.
+/// Returns the correct answer with a plausible error.
 fn wrong(right: &Value, data: &Value, rng: &mut fastrand::Rng) -> Option<(&'static str, Value)> {
     let mut answer = right.clone();
     if let Some(goals) = answer["goals"].as_array_mut() {

@@ -1,4 +1,4 @@
-//! Answers at random, over catalogs at random: drawing ends within its limits, whatever comes.
+//! Random answers over random catalogs: drawing always ends within its limits.
 
 use std::sync::Mutex;
 
@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 use crate::records::toolset;
 
-/// Answers of any form; most have the right one, with anything in it that the prompt offers.
+/// Answers of any form. Most have the correct form, with arbitrary choices from the prompt.
 #[derive(Debug)]
 pub(crate) struct Anything {
     rng: Mutex<fastrand::Rng>,
-    /// Always another call, wherever one can be.
+    /// Whether it always answers with another call where one is possible.
     always_tool: bool,
     asked: Mutex<u64>,
 }
 
 impl Anything {
-    /// Always another call, wherever one can be.
+    /// Creates a model that always answers with another call where one is possible.
     pub(crate) fn but_always_a_tool(seed: u64) -> Self {
         Self { rng: Mutex::new(fastrand::Rng::with_seed(seed)), always_tool: true, asked: Mutex::default() }
     }
@@ -91,7 +91,7 @@ fn completion(wanted: &Value, always_tool: bool, rng: &mut fastrand::Rng) -> Val
     json!({"calls": calls, "arguments": arguments})
 }
 
-/// Tools whose arguments and outputs feed one another in circles, themselves included.
+/// Returns tools with circular dependencies of arguments and outputs, including on themselves.
 fn tools(rng: &mut fastrand::Rng) -> Vec<Value> {
     const NAMES: [&str; 6] = ["id", "room_id", "person", "date", "amount", "list"];
     const TYPES: [&str; 5] = ["string", "integer", "number", "boolean", "array"];

@@ -1,4 +1,4 @@
-//! The shared requests whose plans are known, and their toolsets.
+//! The shared requests with reference plans, and their toolsets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// A reference of a gold plan: `$var1.a[0].b$`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GoldReference {
-    /// As it is written.
+    /// Text as written.
     pub(crate) text: String,
     pub(crate) label: String,
     /// `.a[0].b`
@@ -39,19 +39,19 @@ pub(crate) struct Record {
     pub(crate) gold: Vec<GoldCall>,
 }
 
-/// The kind of fault that is one of what is told of an answer: the answer may have it all the same.
+/// Kind of fault: the tool's description does not declare the output; the response may contain it nevertheless.
 pub(crate) const UNPROMISED: &str = "an output that is not promised";
 
-/// The kind of fault that is one of a value alone.
+/// Kind of fault that concerns only a value.
 pub(crate) const MISFIT: &str = "a value does not fit its schema";
 
-/// The tools of a toolset.
+/// Tools of a toolset.
 pub(crate) struct Toolset {
     pub(crate) list: ToolList,
     pub(crate) producers: Producers,
     pub(crate) book: Toolbook,
     pub(crate) count: usize,
-    /// The texts of the tools as they would all be sent with a request.
+    /// Texts of all tools, as they would be sent with a request.
     pub(crate) sent: String,
     outputs: HashMap<String, Vec<String>>,
 }
@@ -70,7 +70,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The records and their toolsets; `None` where the data is not there.
+/// Returns the records and their toolsets, or `None` if the data is not available.
 pub(crate) fn shared() -> Option<(Vec<Record>, BTreeMap<String, Toolset>)> {
     let records = lines("nestful.dev.jsonl")?.into_iter().map(|line| Record {
         id: text(&line["id"]),
@@ -88,7 +88,7 @@ fn gold_call(call: &Value) -> GoldCall {
     GoldCall { name: text(&call["name"]), arguments, label: text(&call["label"]) }
 }
 
-/// The tools of a line, `{"name", "description", "parameters", "output"}` each.
+/// Builds the tools of a line, `{"name", "description", "parameters", "output"}` each.
 pub(crate) fn toolset(tools: &[Value]) -> Toolset {
     let outputs: Vec<_> = tools.iter().map(|tool| told_fields(&tool["output"])).collect();
     let names: Vec<(String, String)> =
@@ -132,12 +132,12 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
 }
 
 impl Toolset {
-    /// Draws the plan of a request, with all tools on offer.
+    /// Draws the plan of a request with all tools offered.
     pub(crate) fn draw(&self, query: &str, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
         self.on(&[said(Speaker::User, query)], |occasion| waited(draw(occasion, model, settings)))
     }
 
-    /// Draws the plan of a request of which a plan is known, with all tools on offer.
+    /// Draws the plan of a request from a known plan, with all tools offered.
     pub(crate) fn draw_from(
         &self,
         query: &str,
@@ -149,7 +149,7 @@ impl Toolset {
         self.on(&said, |occasion| waited(draw_from(occasion, Some(template), model, settings)))
     }
 
-    /// Draws a part of a plan again, with all tools on offer.
+    /// Draws a part of a plan again, with all tools offered.
     pub(crate) fn redraw(
         &self,
         conversation: &[Message],
@@ -177,8 +177,8 @@ impl Toolset {
         })
     }
 
-    /// The record with names and values as the schemas want them, where that loses nothing: `sortBy` is `sort_by`, `"5"` for a number is 5, and
-    /// 5 for a text `"5"`.
+    /// Returns the record with names and values in the form of the schemas, where the conversion is lossless: `sortBy`
+    /// becomes `sort_by`, `"5"` for a number becomes 5, and 5 for a string becomes `"5"`.
     pub(crate) fn fitted(&self, record: &Record) -> Record {
         let mut fitted = record.clone();
         for call in &mut fitted.gold {
@@ -203,7 +203,7 @@ impl Toolset {
         fitted
     }
 
-    /// Why a gold plan does not fit the schemas of its tools, each with what kind of fault it is.
+    /// Returns the mismatches of a gold plan with the schemas of its tools, each with its kind of fault.
     pub(crate) fn faults_of(&self, record: &Record) -> Vec<(&'static str, String)> {
         let used: Vec<String> =
             record.gold.iter().flat_map(GoldCall::references).map(|reference| reference.label).collect();
@@ -235,7 +235,7 @@ impl Toolset {
         for diagnosis in scan(&made, 0, &self.book, &rules).err().unwrap_or_default() {
             let first = diagnosis.path.tokens().into_iter().next().unwrap_or_default();
             let kind = match diagnosis.code {
-                // What comes from another call has no value yet.
+                // A value from another call does not exist yet.
                 FaultCode::ParameterMissing if is_fed(&first) => continue,
                 FaultCode::ParameterMissing => "a required parameter is not there",
                 FaultCode::TypeMismatch | FaultCode::Constraint | FaultCode::Placeholder => MISFIT,
@@ -261,7 +261,7 @@ impl Toolset {
     }
 }
 
-/// A parameter's name in its own notation.
+/// Returns a parameter's name in the tool's own spelling.
 fn spelled(tool: &CompiledTool, name: String) -> String {
     let letters = |name: &str| name.to_lowercase().replace(['_', '-', '.'], "");
     let own = tool.parameters().find(|parameter| parameter.name == name);
@@ -269,7 +269,7 @@ fn spelled(tool: &CompiledTool, name: String) -> String {
     own.or_else(same).map_or(name.clone(), |parameter| parameter.name.to_owned())
 }
 
-/// A message with this text alone.
+/// Returns a message with only this text.
 pub(crate) fn said(speaker: Speaker, text: &str) -> Message {
     Message { speaker, text: text.to_owned(), calls: Vec::new(), answers: None, name: None }
 }
@@ -278,7 +278,7 @@ fn waited(drawing: impl Future<Output = Drawn>) -> Drawn {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(drawing)
 }
 
-/// Does a field hold a place, or a place a field?
+/// Whether `field` contains `pointer`, or `pointer` contains `field`.
 pub(crate) fn may_be(field: &str, pointer: &str) -> bool {
     let below = |longer: &str, shorter: &str| {
         longer.strip_prefix(shorter).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -287,7 +287,7 @@ pub(crate) fn may_be(field: &str, pointer: &str) -> bool {
 }
 
 impl GoldCall {
-    /// What it takes of other calls.
+    /// Returns the references to other calls.
     pub(crate) fn references(&self) -> impl Iterator<Item = GoldReference> {
         self.arguments.values().flat_map(references)
     }
@@ -304,7 +304,7 @@ impl GoldReference {
     }
 }
 
-/// The references in a value, in their order.
+/// Returns the references in a value, in order.
 pub(crate) fn references(value: &Value) -> Vec<GoldReference> {
     match value {
         Value::String(text) => of_text(text),
@@ -324,7 +324,8 @@ fn of_text(text: &str) -> Vec<GoldReference> {
     found.collect()
 }
 
-/// Each call as a text in which a reference is replaced by the call that it names; sorted: labels and the order of calls do not count.
+/// Returns each call as a text with references replaced by the calls that they name. The result is sorted, so labels
+/// and the order of calls do not matter.
 pub(crate) fn canonical(calls: &[GoldCall]) -> Vec<String> {
     let mut written: Vec<String> = calls.iter().map(|call| canonical_call(call, calls, 0)).collect();
     written.sort();
@@ -359,7 +360,7 @@ fn canonical_value(value: &Value, calls: &[GoldCall], depth: usize) -> Value {
     }
 }
 
-/// A drawn plan in the form of a gold plan.
+/// Converts a drawn plan to the form of a gold plan.
 pub(crate) fn as_calls(plan: &callwright_types::Plan) -> Vec<GoldCall> {
     let call = |node: &callwright_types::plan::Node| GoldCall {
         name: node.tool.clone(),

@@ -1,4 +1,4 @@
-//! What stays of a plan and what changes where a part of it is drawn again.
+//! Redrawing a part of a plan: unchanged and changed parts.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn node(label: &str, tool: &str, task: &str, arguments: Vec<Argument>) -> Node {
     Node { label: label.to_owned(), tool: tool.to_owned(), task: task.to_owned(), arguments }
 }
 
-/// The paper's plan, with labels that nobody gives by chance.
+/// The paper's plan, with distinctive labels.
 fn meeting(start: Source) -> Plan {
     let nodes = vec![
         node("rooms", "find_room", "a free room", vec![argument("start", known("9:00"))]),
@@ -45,7 +45,7 @@ fn meeting(start: Source) -> Plan {
     Plan::new(nodes, vec!["call1".to_owned()]).unwrap()
 }
 
-/// The request, and what came after it.
+/// Returns the request and the later messages.
 fn heard(later: &[(Speaker, &str)]) -> Vec<Message> {
     let mut heard = vec![said(Speaker::User, QUERY)];
     heard.extend(later.iter().map(|(speaker, text)| said(*speaker, text)));
@@ -88,7 +88,7 @@ fn labels(drawn: &Drawn) -> Vec<(&str, &str)> {
     labels
 }
 
-/// The booking as it is, by the calls of the plan; from another time.
+/// Returns the existing booking with the calls of the plan and another start time.
 fn rebooking(start: &str, words: &str) -> Value {
     json!({"arguments": [
         output("room_id", "rooms", "/rooms/0/id", Some("choose")), output("person_id", "jack", "/person_id", None),
@@ -128,7 +128,7 @@ fn calls_that_nobody_needs_any_more_go_unless_they_were_made() {
 
 #[test]
 fn a_new_call_has_a_label_of_its_own_and_one_that_was_made_is_taken_for_it() {
-    // Whoever is asked tells of two new calls: one is what was made already, under a name that the plan has.
+    // The model's answer has two new calls: one was made already, under a name of the plan.
     let again = Again::of(meeting(known("9:00")), &["jack"], &[(Speaker::User, "Another room, from 11:15")]);
     let mut anew = booking();
     anew["calls"] = json!([{"call": "rooms", "tool": "find_room", "task": "another one"}, call("p", "find_person")]);

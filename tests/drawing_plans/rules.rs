@@ -1,4 +1,4 @@
-//! The rules of drawing, one by one, with answers as a script has them.
+//! Rules of drawing, one by one, with scripted answers.
 
 use callwright_knowledge::planner::drawing::{DrawSettings, Drawn, Limit, Undrawn};
 use callwright_types::Plan;
@@ -114,7 +114,7 @@ fn a_call_of_the_plan_can_be_used_again() {
 
 #[test]
 fn a_circle_is_refused_with_its_path() {
-    // The name of the person that is looked for is to come from the very search.
+    // The name for the person search is taken from the output of the same search.
     let same = json!({"calls": [call("p", "find_person")], "arguments": [output("name", "p", "/name", None)]});
     let (drawn, script) = draw(&[goal(), booking(), start(), same, jack()]);
     let told = script.told(4);

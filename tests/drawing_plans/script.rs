@@ -1,4 +1,4 @@
-//! A model that answers as a script has it, and the paper's meeting room that it is asked about.
+//! A model with scripted answers, and the paper's meeting room as its toolset.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::records::{Toolset, toolset};
 
-/// Answers in their order, and then nothing; keeps what it was asked.
+/// Returns the answers in order, then none. Records all queries.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     answers: Mutex<Vec<String>>,
@@ -33,13 +33,13 @@ impl Script {
         Self { answers: Mutex::new(answers.iter().rev().map(text).collect()), asked: Mutex::default() }
     }
 
-    /// The data of a question.
+    /// Returns the data of a query.
     pub(crate) fn data(&self, number: usize) -> Value {
         let asked = self.asked.lock().unwrap();
         serde_json::from_str(&asked[number].messages[1].1).unwrap()
     }
 
-    /// What an answer was told to be wrong.
+    /// Returns the correction after an invalid answer.
     pub(crate) fn told(&self, number: usize) -> String {
         let asked = self.asked.lock().unwrap();
         let (role, text) = asked[number].messages.last().unwrap();

@@ -1,4 +1,4 @@
-//! A plan that is known: how many questions it saves, and when it is not followed.
+//! Plan templates: the number of queries that they save, and the cases in which they do not apply.
 
 use callwright_knowledge::planner::drawing::{DrawSettings, Drawn};
 use callwright_types::Plan;
@@ -9,14 +9,14 @@ use crate::oracle::Oracle;
 use crate::records::{as_calls, canonical, shared};
 use crate::script::{QUERY, Script, booking, goal, jack, output, rooms, start, value};
 
-/// The paper's meeting room as a plan whose inputs are missing.
+/// Returns the paper's meeting room as a plan with missing inputs.
 fn template() -> Plan {
     let script = Script::of(&[goal(), booking(), start(), jack()]);
     let drawn = rooms().draw(QUERY, &script, &DrawSettings::default());
     without_values(&drawn.result.unwrap(), |_, argument| argument.to_owned())
 }
 
-/// A plan whose values are inputs; `named` after the task of a call and its argument.
+/// Returns a plan with its values replaced by inputs; `named` receives the task of a call and its argument.
 fn without_values(plan: &Plan, named: impl Fn(&str, &str) -> String) -> Plan {
     let mut plan = serde_json::to_value(plan).unwrap();
     for node in plan["nodes"].as_array_mut().unwrap() {
@@ -31,7 +31,7 @@ fn without_values(plan: &Plan, named: impl Fn(&str, &str) -> String) -> Plan {
     serde_json::from_value(plan).unwrap()
 }
 
-/// Share of the shared requests below which plans that are known save less than they did.
+/// Minimum share of the shared requests whose templates are filled in; a lower value is a regression.
 const LEAST_FILLED_IN: f64 = 0.95;
 
 #[test]

@@ -1,32 +1,32 @@
-//! The success and error answers that OpenAPI documents describe: their examples, and bodies made from their schemas.
+//! Success and error responses of OpenAPI documents: their examples, and bodies generated from their schemas.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-/// Levels of a schema that a body is made of.
+/// Maximum depth of a generated body.
 const MAX_DEPTH: usize = 5;
-/// Members of an object, at most.
+/// Maximum number of members of an object.
 const MAX_MEMBERS: usize = 25;
-/// Answers of one kind that are taken from one document, at most: no document is to count for more than any other.
+/// Maximum number of responses of one kind per document, so that all documents have similar weight.
 const MAX_PER_DOCUMENT: usize = 24;
 
-/// One documented answer.
+/// One documented response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// Is its status 400 or more?
+    /// Whether its status is 400 or more.
     pub(crate) failed: bool,
     pub(crate) status: u16,
-    /// What the document says about it.
+    /// Description in the document.
     pub(crate) description: String,
-    /// `None` where only the description is known.
+    /// `None` if only the description is known.
     pub(crate) body: Option<Value>,
-    /// Does a success of the same document look the same, member for member?
+    /// Whether a success of the same document has the same members.
     pub(crate) like_a_success: bool,
 }
 
-/// A number that only depends on what is hashed: the sample is the same in every run.
+/// Returns a number that depends only on the hashed value, so that the sample is the same in every run.
 pub(crate) fn chance(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
@@ -72,7 +72,7 @@ fn of_operation(document: &Value, operation: &Value) -> Vec<Answer> {
     found
 }
 
-/// Without repetitions and beyond a number; with what looks like a success marked.
+/// Removes duplicates and responses beyond the limit, and marks those that have the members of a success.
 fn thinned(found: Vec<Answer>) -> Vec<Answer> {
     let successes: HashSet<BTreeSet<String>> =
         found.iter().filter(|answer| !answer.failed).filter_map(|answer| shape(answer.body.as_ref()?)).collect();
@@ -95,7 +95,7 @@ fn thinned(found: Vec<Answer>) -> Vec<Answer> {
     all
 }
 
-/// The names of a body's members; `None` for a body that has none.
+/// Returns the member names of a body, or `None` if it has none.
 fn shape(body: &Value) -> Option<BTreeSet<String>> {
     let names: BTreeSet<String> = match body {
         Value::Object(members) => members.keys().cloned().collect(),
@@ -105,7 +105,8 @@ fn shape(body: &Value) -> Option<BTreeSet<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// The successful answers of an operation that the document gives as examples, and those made from its schemas.
+/// Returns the successful responses of an operation: the examples of the document, and those generated from its
+/// schemas.
 pub(crate) fn successes(document: &Value, operation: &Value) -> Vec<Success> {
     let mut found = Vec::new();
     for (status, response) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
@@ -121,7 +122,7 @@ pub(crate) fn successes(document: &Value, operation: &Value) -> Vec<Success> {
     found
 }
 
-/// A documented success, and the schema that it should have.
+/// A documented success and its schema.
 pub(crate) struct Success {
     pub(crate) status: u16,
     pub(crate) body: Value,
@@ -144,7 +145,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The examples of a response, and a body made from its schema.
+    /// Returns the examples of a response, and a body generated from its schema.
     fn bodies(&self, response: &Value) -> Vec<Value> {
         let mut bodies = Vec::new();
         let content = response.get("content").and_then(Value::as_object).into_iter().flatten();
@@ -233,7 +234,7 @@ impl Maker<'_> {
         })
     }
 
-    /// What a server says where the name of a member asks how the request went.
+    /// Returns a server's typical value for a member whose name denotes the outcome of the request.
     fn told(&self, name: &str, schema: &Value) -> Option<Value> {
         let failed = self.status >= 400;
         let name: String = name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
@@ -270,7 +271,7 @@ impl Maker<'_> {
     }
 }
 
-/// Some documents hold their JSON examples as text.
+/// Parses JSON examples that a document contains as text.
 fn unquoted(example: Value) -> Value {
     match &example {
         Value::String(text) if text.trim_start().starts_with(['{', '[']) => {

@@ -1,11 +1,11 @@
-//! Answers that speak of errors and report none.
+//! Responses that mention errors without reporting one.
 
 use serde_json::{Value, json};
 
 use super::answers::Answer;
 use super::renderings::Rendered;
 
-/// Successes that quote, list, count or explain the failure.
+/// Returns successes that quote, list, count or explain the failure.
 pub(crate) fn of(answer: &Answer) -> Vec<Rendered> {
     let Answer { status, description, body, .. } = answer;
     let reason =
@@ -40,7 +40,7 @@ pub(crate) fn of(answer: &Answer) -> Vec<Rendered> {
     ]
 }
 
-/// What says that there is nothing, or that nothing is wrong.
+/// Returns texts that report an empty result or the absence of errors.
 pub(crate) fn of_nothing() -> Vec<Rendered> {
     [
         "",
@@ -79,7 +79,7 @@ pub(crate) fn of_nothing() -> Vec<Rendered> {
     .collect()
 }
 
-/// Does the list of look-alikes hold what a value of JSON reads as?
+/// Whether the text is a JSON value.
 #[allow(dead_code, reason = "for people who look at misses")]
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok()

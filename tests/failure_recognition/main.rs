@@ -1,8 +1,8 @@
-//! How many failures in tool messages are recognised, and how many that are none: on the documented answers of real APIs, rendered as
-//! frameworks hand them to a model, and on recorded errors of tools.
+//! Recall and false positives of failure recognition in tool messages: on documented responses of real APIs, rendered
+//! as frameworks pass them to a model, and on recorded errors of tools.
 //!
-//! `cargo test --test failure_recognition -- --nocapture` prints both per manner. Documents are split in two by the hash of their name: the
-//! rules were made looking at the one half, and are judged by the other.
+//! `cargo test --test failure_recognition -- --nocapture` prints both by format. Documents are split in two halves by
+//! the hash of their name: the rules were developed with one half and are evaluated on the other.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use callwright_knowledge::explain::{Recognised, ToolMessage, recognise};
 use serde_json::Value;
 
-/// Least share of failures that are recognised.
+/// Minimum recall.
 const LEAST_RECALL: f64 = 0.95;
 
-/// Largest share of other messages that are taken for failures.
+/// Maximum share of other messages that are recognised as failures.
 const MOST_FALSE: f64 = 0.005;
 
-/// Documents larger than this take too long to read in a test.
+/// Maximum size of a document; larger ones take too long to parse in a test.
 const MAX_DOCUMENT_BYTES: u64 = 1_000_000;
 
 fn folder() -> PathBuf {
@@ -45,7 +45,7 @@ struct Tally {
     recognised: usize,
 }
 
-/// By half, by what they are, by manner.
+/// Tallies by half, by kind, and by format.
 type Tallies = BTreeMap<(bool, &'static str, &'static str), Tally>;
 
 fn count(tallies: &mut Tallies, held_out: bool, what: &'static str, (manner, text): &(&'static str, String)) {

@@ -1,4 +1,4 @@
-//! Documented successes, judged by what their own document promises of them: none is an empty result.
+//! Documented successes, evaluated against their own document: none counts as an empty result.
 
 use callwright_knowledge::explain::{Explainer, FailureKind, Settings};
 use callwright_openapi::{Operation, Toolset, ToolsetSettings, load_document};
@@ -89,7 +89,7 @@ fn not_as_promised(explainer: &Explainer, operation: &Operation, status: u16, bo
     }
 }
 
-/// Does a success not fit the schema that the document gives for it, as a validator of JSON Schema sees it?
+/// Whether a success violates the schema of its document, according to a JSON Schema validator.
 fn contradicts(document: &Value, success: &Success) -> bool {
     let Some(schema) = &success.schema else { return false };
     let mut root = document.clone();

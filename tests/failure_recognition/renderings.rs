@@ -1,10 +1,10 @@
-//! How frameworks hand an answer of an API to the model: as tool messages.
+//! Renderings of API responses as tool messages in the formats of frameworks.
 
 use serde_json::{Value, json};
 
 use super::answers::{Answer, chance};
 
-/// A tool's message, and in whose manner it is written.
+/// A tool message and the name of its format.
 pub(crate) type Rendered = (&'static str, String);
 
 fn reason(status: u16) -> &'static str {
@@ -15,7 +15,7 @@ fn server_or_client(status: u16) -> &'static str {
     if status >= 500 { "Server" } else { "Client" }
 }
 
-/// The messages in which a failed answer can reach a model. Those without body and status come last.
+/// Returns the messages in which a failed response can reach a model. Those without body and status are last.
 pub(crate) fn of_failure(answer: &Answer) -> Vec<Rendered> {
     let Answer { status, description, body, .. } = answer;
     let reason = reason(*status);
@@ -69,9 +69,9 @@ pub(crate) fn of_failure(answer: &Answer) -> Vec<Rendered> {
         ("success flag", json!({"success": false, "error": said}).to_string()),
         ("status word", json!({"status": "error", "message": said}).to_string()),
     ];
-    // No server names a status that has no name as a page does.
+    // Servers do not send an HTML error page for a status without a name.
     all.retain(|(_, text)| !text.contains(" Unknown"));
-    // What a client passes on as it is, and what says nothing but what happened.
+    // Bodies that a client passes on unchanged, and texts that contain only the event.
     if let Some(body) = body.as_ref().filter(|_| !answer.like_a_success) {
         all.push(("body", body.to_string()));
         all.push(("body, indented", serde_json::to_string_pretty(body).unwrap()));
@@ -82,7 +82,7 @@ pub(crate) fn of_failure(answer: &Answer) -> Vec<Rendered> {
     all
 }
 
-/// The messages in which an answer without failure can reach a model.
+/// Returns the messages in which a successful response can reach a model.
 pub(crate) fn of_success(answer: &Answer) -> Vec<Rendered> {
     let Some(body) = &answer.body else {
         return vec![("empty", String::new()), ("none", "null".to_owned()), ("done", "OK".to_owned())];
@@ -107,7 +107,7 @@ pub(crate) fn of_success(answer: &Answer) -> Vec<Rendered> {
     ]
 }
 
-/// A body as a tool made by hand writes it: a line for each member.
+/// Formats a body with one line per member, as a hand-written tool does.
 fn lines(body: &Value) -> String {
     let first = body.get(0).unwrap_or(body);
     match first {
@@ -120,7 +120,7 @@ fn lines(body: &Value) -> String {
     }
 }
 
-/// Some of the messages: which, depends on the answer alone.
+/// Returns a sample of the messages that depends only on the response.
 pub(crate) fn some(all: Vec<Rendered>, of: &str, count: usize) -> Vec<Rendered> {
     let mut all = all;
     all.sort_by_key(|(manner, text)| chance((of, manner, text)));

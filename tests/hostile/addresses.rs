@@ -1,7 +1,7 @@
-//! Addresses that an API must not be called at, in every notation: server-side request forgery.
+//! Server-side request forgery: forbidden addresses of APIs, in every notation.
 //!
-//! The trap is a server of this machine that nothing may reach. Where an address is another machine's, the refusal itself is the proof: what
-//! is tried and fails is unreachable instead.
+//! The trap is a local server that must not be reached. For addresses of other machines the refusal itself is the
+//! proof, because an attempted connection would be reported as unreachable.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ async fn trap() -> Server {
     Server::always(Reply::json(200, &json!({"inside": true}))).await
 }
 
-/// Calls an API on this host, with the trap's port, and expects that its address is refused.
+/// Calls an API on this host with the trap's port, and checks that its address is refused.
 async fn is_refused(host: &str) {
     let trap = trap().await;
     let reason = refused(Setup::at(format!("http://{host}:{}", trap.port())).call(json!({})).await);
@@ -20,7 +20,7 @@ async fn is_refused(host: &str) {
     assert!(trap.received().is_empty(), "the trap was reached");
 }
 
-/// As [`is_refused`], where already the document's reader may take it for no address.
+/// Checks the same as [`is_refused`], for URLs that the document parser may reject already.
 async fn is_no_server(url: String, trap: &Server) {
     refused(Setup::at(url).call(json!({})).await);
     assert!(trap.received().is_empty(), "the trap was reached");

@@ -1,4 +1,5 @@
-//! Answers whose body is enormous, slow, wrong, or never ends. The status is known: they are answers, cut where they break.
+//! Responses with a body that is huge, slow, invalid or endless. The status is known, so they count as responses, cut
+//! at the failure.
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,14 +13,14 @@ use serde_json::json;
 use super::shop::{MAX_ANSWER_BYTES, Setup, answered};
 use super::support::{Reply, Server};
 
-/// Pause between two pieces of something slow.
+/// Pause between two pieces of a slow body.
 const DRIP: Duration = Duration::from_millis(20);
 
 async fn posted(reply: Reply) -> (ApiAnswer, Server) {
     posted_in(|setup| setup, reply).await
 }
 
-/// As [`posted`], where the answer takes all the time that there is.
+/// Works like [`posted`], with a response that takes until the timeout.
 async fn posted_in_time(reply: Reply) -> (ApiAnswer, Server) {
     posted_in(Setup::hasty, reply).await
 }
@@ -31,7 +32,7 @@ async fn posted_in(time: impl Fn(Setup) -> Setup, reply: Reply) -> (ApiAnswer, S
     (answered(outcome), api)
 }
 
-/// The answer to a `POST` that is answered so.
+/// Returns the response to a `POST` that gets this reply.
 async fn answer_of(reply: Reply) -> ApiAnswer {
     posted(reply).await.0
 }
@@ -46,7 +47,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// 64 MiB of zeros in gzip.
+/// Returns 64 MiB of zeros in gzip.
 fn bomb() -> Bytes {
     let zeros = vec![0_u8; 1024 * 1024];
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

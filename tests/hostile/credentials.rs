@@ -20,7 +20,7 @@ async fn api() -> Server {
     Server::always(Reply::json(200, &json!({}))).await
 }
 
-/// An API that repeats everything it was sent.
+/// An API that repeats the whole request.
 async fn echo(status: u16) -> Server {
     Server::scripted(move |_, received| {
         let fields: Vec<String> = received.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();

@@ -1,4 +1,4 @@
-//! Arguments that would become another header field, another parameter, another method, or another message.
+//! Arguments that could become another header field, another parameter, another method or another message.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn parameter(location: &str, name: &str) -> Value {
     json!({"name": name, "in": location, "schema": {}})
 }
 
-/// What arrives of a call with this argument.
+/// Returns the request that arrives for a call with this argument.
 async fn sent(parameter: Value, value: Value) -> Received {
     let api = api().await;
     let name = parameter["name"].as_str().unwrap().to_owned();
@@ -21,7 +21,7 @@ async fn sent(parameter: Value, value: Value) -> Received {
     api.only_request()
 }
 
-/// Expects that a call with this argument is not sent.
+/// Checks that a call with this argument is not sent.
 async fn is_refused(parameter: Value, value: Value) {
     let api = api().await;
     let name = parameter["name"].as_str().unwrap().to_owned();
@@ -66,7 +66,7 @@ async fn a_line_separator_of_unicode_in_a_header() {
 
 #[tokio::test]
 async fn letters_whose_lower_byte_is_a_line_break_in_a_header() {
-    // U+560D and U+560A: cut to a byte they are CR and LF.
+    // U+560D and U+560A truncated to one byte are CR and LF.
     is_refused(parameter("header", "X-Tag"), json!("a\u{560d}\u{560a}X-Admin: 1")).await;
 }
 
@@ -86,7 +86,7 @@ async fn a_line_break_in_a_member_s_name_of_a_header() {
 async fn a_line_break_in_a_header_s_name() {
     let api = api().await;
     let setup = Setup::local(api.url("")).parameter(parameter("header", "X-Tag\r\nX-Admin"));
-    // The argument's name is a plain one; the field's is still what the document says.
+    // The argument's name is valid; the field's name is still the one in the document.
     refused(setup.call(json!({"X-Tag_X-Admin": "1"})).await);
     assert!(api.received().is_empty());
 }
@@ -192,7 +192,7 @@ async fn another_parameter_where_reserved_characters_are_allowed() {
     let mut reserved = parameter("query", "q");
     reserved["allowReserved"] = json!(true);
     let received = sent(reserved, json!("a/b&admin=1#c+d%26e")).await;
-    // What is encoded already stays so (RFC 6570 section 3.2.3): it is part of the value, too.
+    // Percent-encoded octets stay as they are (RFC 6570 section 3.2.3), as a part of the value.
     assert_eq!(received.target, "/r?q=a/b%26admin%3D1%23c%2Bd%26e");
 }
 

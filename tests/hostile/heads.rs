@@ -1,4 +1,4 @@
-//! Answers whose head is wrong, enormous, slow, or never ends. A request that reached such a server may have taken effect.
+//! Responses with a head that is invalid, huge, slow or endless. The request may have taken effect at such a server.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use tokio::net::TcpListener;
 use super::shop::{Setup, answered, unknown, unreachable};
 use super::support::{Reply, Server};
 
-/// Pause between two pieces of something slow: many of them fit into the time of an execution.
+/// Pause between two pieces of a slow head; many of them fit into the time of an execution.
 const DRIP: Duration = Duration::from_millis(20);
 
-/// The outcome of a `POST` that is answered so.
+/// Returns the outcome of a `POST` that gets this reply.
 async fn posted(time: impl Fn(Setup) -> Setup, reply: Reply) -> (Outcome, Server) {
     let api = Server::always(reply).await;
     (time(Setup::local(api.url("")).method("post")).call(json!({})).await, api)
 }
 
-/// Leaves the time as it is.
+/// Keeps the timeouts.
 fn patient(setup: Setup) -> Setup {
     setup
 }
 
-/// Expects that it is told as unknown and is not sent again.
+/// Checks that the outcome is reported as unknown and the request is not repeated.
 async fn is_unknown(reply: Reply) {
     let (outcome, api) = posted(patient, reply).await;
     unknown(outcome);
     assert_eq!(api.received().len(), 1);
 }
 
-/// As [`is_unknown`], and the connection is given up.
+/// Checks the same as [`is_unknown`], and that the connection is closed.
 async fn is_given_up(reply: Reply) {
     let (outcome, api) = posted(Setup::hasty, reply).await;
     unknown(outcome);
@@ -156,7 +156,7 @@ async fn a_field_of_the_largest_size_that_is_read_but_not_kept() {
 async fn a_folded_field() {
     let (outcome, api) =
         posted(patient, Reply::raw("HTTP/1.1 200 OK\r\netag: a\r\n b: c\r\ncontent-length: 2\r\n\r\n{}")).await;
-    // Whether it is read as one field or as none: never as two.
+    // It may be read as one field or as none, but never as two.
     if let Outcome::Answered(answer) = outcome {
         assert!(answer.header("b").is_none());
     }
@@ -185,7 +185,7 @@ async fn a_second_answer_that_nobody_asked_for() {
 async fn a_handshake_without_an_end() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
-    // Connections are made by the kernel; nobody ever speaks TLS on them.
+    // The kernel accepts the connections; no TLS handshake takes place.
     let outcome = Setup::local(url).hasty().method("post").call(json!({})).await;
     unreachable(outcome);
     drop(listener);

@@ -1,8 +1,9 @@
-//! The hostile suite: what a document, a model or an API could do to make the proxy send where it must not, send what it must not, give
-//! away what it must not, or wait and read without an end. Every case is a test of its own; docs/hostile-suite.md has the themes.
+//! The hostile suite: attempts of a document, a model or an API to make the proxy send requests to forbidden
+//! destinations, send forbidden data, leak secrets, or wait and read without limit. Every case is a separate test;
+//! docs/hostile-suite.md lists the topics.
 //!
-//! Most cases drive the executor alone, by the way that every call takes: document, scan, execution. What models read is tested through the
-//! proxy itself. Loopback stands for what is private; it is allowed where the API of the test is there.
+//! Most cases test the executor alone, with the steps of every call: document, scan, execution. Model input is tested
+//! through the proxy. Loopback addresses represent private ones; they are allowed where the test's API uses them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
@@ -21,7 +22,7 @@ mod spellings;
 mod tokens;
 mod told;
 
-/// The files with cases, and what they hold.
+/// Files with cases, and their contents.
 const FILES: [(&str, &str); 11] = [
     ("addresses.rs", include_str!("addresses.rs")),
     ("bodies.rs", include_str!("bodies.rs")),

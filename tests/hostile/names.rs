@@ -1,4 +1,4 @@
-//! Names that lead to private addresses: at once, later, or among others.
+//! Host names that resolve to private addresses: immediately, later, or among others.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::shop::{Setup, answered, refused, unreachable};
 use super::support::{Reply, Server};
 
-/// A resolver that gives one list of addresses after the other, and the last one from then on.
+/// A resolver that returns a sequence of address lists, and repeats the last one.
 #[derive(Clone)]
 struct Script {
     turns: Vec<Vec<&'static str>>,
@@ -33,7 +33,7 @@ impl Lookup for Script {
     }
 }
 
-/// The trap's port under this name, which has these addresses.
+/// Checks that the trap's port is refused under this name with these addresses.
 async fn is_refused(name: &str, addresses: &[&'static str]) {
     let trap = Server::always(Reply::json(200, &json!({"inside": true}))).await;
     let setup = Setup::at(format!("http://{name}:{}", trap.port())).resolving(Script::new(&[addresses]));
@@ -84,14 +84,14 @@ async fn the_name_of_google_s_metadata() {
 
 #[tokio::test]
 async fn a_name_in_other_letters_that_look_alike() {
-    // Cyrillic а: another name, and its address counts.
+    // The Cyrillic а makes it another name, and its address is checked.
     is_refused("аpi.example.com", &["127.0.0.1"]).await;
 }
 
 #[tokio::test]
 async fn a_host_that_a_backslash_ends() {
     let trap = Server::always(Reply::json(200, &json!({"inside": true}))).await;
-    // To the URL standard the host is the part before the backslash; to others it is the one behind the at sign.
+    // By the URL standard the host is the part before the backslash; other parsers use the part after the at sign.
     let server = format!(r"http://api.example.com\@127.0.0.1:{}", trap.port());
     let setup = Setup::local(server).resolving(Script::new(&[&["10.0.0.1"]]));
     assert!(refused(setup.call(json!({})).await).contains("api.example.com"));
@@ -138,7 +138,7 @@ async fn a_name_that_is_rebound_between_two_redirects() {
 
 #[tokio::test]
 async fn a_name_that_is_rebound_between_check_and_repetition() {
-    // The first connection breaks; the repetition resolves the name anew.
+    // The first connection fails; the retry resolves the name again.
     let api = Server::always(Reply::reset()).await;
     let script = Script::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
     let setup = Setup::local(format!("http://rebound.example:{}", api.port())).resolving(script);
@@ -176,7 +176,7 @@ async fn a_name_without_any_address() {
 
 #[tokio::test]
 async fn a_name_with_thousands_of_addresses_that_do_not_answer() {
-    // Of the range for documentation; none can be connected to, and trying all of them is bounded.
+    // Addresses of the documentation range. None can be connected to, and the time for all attempts is bounded.
     let many: Vec<&'static str> = vec!["192.0.2.1"; 5_000];
     let setup = Setup::at("http://many.example")
         .hasty()

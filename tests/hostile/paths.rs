@@ -1,4 +1,4 @@
-//! Path arguments that would lead to another operation.
+//! Path arguments that could select another operation.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn parameter(name: &str) -> Value {
     json!({"name": name, "in": "path", "required": true, "schema": {}})
 }
 
-/// Expects that a call with this value of `GET /base/items/{id}/end` is not sent.
+/// Checks that a call of `GET /base/items/{id}/end` with this value is not sent.
 async fn is_refused(value: Value) {
     let api = api().await;
     let setup = Setup::local(api.url("/base")).path("/items/{id}/end").parameter(parameter("id"));
@@ -21,7 +21,7 @@ async fn is_refused(value: Value) {
     assert!(api.received().is_empty(), "{:?}", api.received());
 }
 
-/// Expects that a value arrives as this one segment.
+/// Checks that a value arrives as exactly this segment.
 async fn stays(value: Value, segment: &str) {
     let api = api().await;
     let setup = Setup::local(api.url("/base")).path("/items/{id}/end").parameter(parameter("id"));
@@ -138,7 +138,7 @@ async fn slashes_alone() {
 async fn dots_as_items_of_an_array() {
     let api = api().await;
     let setup = Setup::local(api.url("")).path("/items/{id}").parameter(parameter("id"));
-    // The items are joined by commas: `..,..` is a segment of its own.
+    // The items are joined by commas: `..,..` is one segment.
     answered(setup.call(json!({"id": ["..", ".."]})).await);
     assert_eq!(api.only_request().target, "/items/..,..");
 }

@@ -1,4 +1,4 @@
-//! Redirects that lead away, go round in circles, or hide something.
+//! Redirects to other origins, in loops, or with hidden parts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ fn found(location: &str) -> Reply {
     Reply::raw(format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"))
 }
 
-/// An API that sends every request but the one for `/end` to `location`, called with a credential.
+/// Calls an API with a credential that redirects every request to `location` except the one for `/end`.
 async fn sent_to(location: &str) -> (Outcome, Server) {
     let location = location.to_owned();
     let api = Server::scripted(move |_, received| match received.target.as_str() {
@@ -27,7 +27,7 @@ async fn sent_to(location: &str) -> (Outcome, Server) {
     (setup.call(json!({})).await, api)
 }
 
-/// Expects that the redirect is refused: one request, and none elsewhere.
+/// Checks that the redirect is refused: one request, and none to another server.
 async fn is_not_followed(location: &str) {
     let (outcome, api) = sent_to(location).await;
     let reason = refused(outcome);
@@ -156,7 +156,7 @@ async fn to_ever_longer_addresses() {
 async fn to_an_address_with_encoded_line_breaks() {
     let (outcome, api) = sent_to("/next%0d%0aX-Admin:%201").await;
     refused(outcome);
-    // It stays one target, however often it is followed.
+    // It stays one target over all redirects.
     let requests = api.received();
     assert!(requests[1..].iter().all(|request| request.target == "/next%0d%0aX-Admin:%201"), "{requests:?}");
     assert!(requests.iter().all(|request| request.header("x-admin").is_none()));

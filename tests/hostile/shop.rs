@@ -12,41 +12,41 @@ use callwright_types::{Call, Outcome, Secret};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// Seconds that an execution may take here: more than the slowest machine needs.
+/// Timeout of an execution in seconds, longer than the slowest machine requires.
 const PATIENT_SECONDS: u64 = 60;
 
-/// Seconds in which a connection has to be made, where time alone ends that.
+/// Connect timeout in seconds for connections that only the timeout ends.
 const HASTY_CONNECT_SECONDS: u64 = 1;
 
-/// Seconds of an execution that ends by time alone. More than those of a connection, however busy the machine is: what was never connected
-/// to has another outcome than what did not answer.
+/// Timeout in seconds of an execution that only the timeout ends. It exceeds the connect timeout even on a busy
+/// machine, because a failed connection has another outcome than a missing response.
 const HASTY_SECONDS: u64 = 4;
 
-/// Bytes of an answer that are read here.
+/// Maximum number of bytes of a response.
 pub(crate) const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// The tool's name.
+/// Name of the tool.
 const TOOL: &str = "use";
 
-/// A document with one operation, and the executor's settings. Nothing is allowed that is not public.
+/// A document with one operation, and the executor's settings. Only public addresses are allowed.
 pub(crate) struct Setup {
     pub(crate) server: String,
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) parameters: Value,
-    /// The `content` of the request body; null: none.
+    /// `content` of the request body; null: none.
     pub(crate) content: Value,
-    /// The security scheme; null: none.
+    /// Security scheme; null: none.
     pub(crate) scheme: Value,
     pub(crate) toolset: ToolsetSettings,
     pub(crate) settings: Settings,
     pub(crate) lookup: Option<Arc<dyn Lookup>>,
-    /// In place of the document that the rest describes.
+    /// Replaces the generated document.
     pub(crate) document: Option<Value>,
 }
 
 impl Setup {
-    /// An API on `server`: `GET /r`.
+    /// Creates an API on `server`: `GET /r`.
     pub(crate) fn at(server: impl Into<String>) -> Self {
         let settings = Settings {
             timeout_seconds: PATIENT_SECONDS,
@@ -68,12 +68,12 @@ impl Setup {
         }
     }
 
-    /// As [`Self::at`], and this machine's own address is allowed.
+    /// Works like [`Self::at`], and allows this machine's own address.
     pub(crate) fn local(server: impl Into<String>) -> Self {
         Self::at(server).allowing(&["127.0.0.1"])
     }
 
-    /// With hardly any time: for what ends by time alone.
+    /// Sets short timeouts, for cases that only a timeout ends.
     pub(crate) fn hasty(mut self) -> Self {
         self.settings.timeout_seconds = HASTY_SECONDS;
         self.settings.connect_timeout_seconds = HASTY_CONNECT_SECONDS;
@@ -95,7 +95,7 @@ impl Setup {
         self
     }
 
-    /// With this parameter besides those it has.
+    /// Adds a parameter.
     pub(crate) fn parameter(mut self, parameter: Value) -> Self {
         self.parameters.as_array_mut().unwrap().push(parameter);
         self
@@ -111,7 +111,7 @@ impl Setup {
         self
     }
 
-    /// Asks for a credential by this scheme, which is given.
+    /// Requires a credential by this scheme, and provides it.
     pub(crate) fn secured(self, scheme: Value, secret: &str) -> Self {
         self.secured_by(scheme, Credential::Fixed(SecretSource::Given(Secret::new(secret))))
     }
@@ -134,7 +134,7 @@ impl Setup {
         self.shop_of("shop", &self.executor())
     }
 
-    /// The toolset of this name, called by this executor.
+    /// Returns the toolset of this name, called by this executor.
     pub(crate) fn shop_of(&self, name: &str, executor: &Executor) -> Shop {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shop.json");
@@ -173,7 +173,7 @@ impl Setup {
     }
 }
 
-/// The API as a toolset, and who calls it.
+/// The API as a toolset, and the executor that calls it.
 pub(crate) struct Shop {
     toolset: Toolset,
     executor: Executor,
@@ -185,7 +185,7 @@ impl Shop {
         let operation = self.toolset.operation(TOOL).unwrap();
         let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &Validators::default());
         let call = Call { id: "c".into(), name: operation.tool.name.clone(), arguments: arguments.to_string() };
-        // Unknown arguments are no fault here: what they do to a request is the executor's affair.
+        // Unknown arguments are not a fault here; their effect on the request is the executor's responsibility.
         let rules = ScanRules { unknown_parameters: UnknownParameters::Allow, ..ScanRules::default() };
         let checked = scan(&call, 0, &toolbook, &rules)
             .unwrap_or_else(|found| panic!("the case does not reach the executor: {found:?}"));
@@ -195,7 +195,7 @@ impl Shop {
     }
 }
 
-/// Intents that were all told: each call is a new one.
+/// An intent log that forgets: every call counts as new.
 struct Forgetful;
 
 impl Intents for Forgetful {

@@ -1,18 +1,18 @@
-//! Spellings of guarded paths that a client could try, so that its turn reaches the upstream unguarded.
+//! Spellings of guarded paths with which a client could try to reach the upstream unguarded.
 
 use super::support::answer::one_call;
 use super::support::request::with_tools;
 use super::support::{Proxy, Server, config};
 
-/// What became of a turn that was sent to a path.
+/// Result of a turn that was sent to a path.
 struct Sent {
     status: u16,
     answer: String,
-    /// The targets that the upstream got.
+    /// Targets that the upstream received.
     targets: Vec<String>,
 }
 
-/// Sends a turn whose call the guard repairs, to a path as it is written here: no client library touches it.
+/// Sends a turn with a repairable call to a path exactly as written, without a client library that could normalise it.
 async fn send(method: &str, path: &str) -> Sent {
     let upstream = Server::always(one_call("getWeather", r#"{"city": "Oslo"}"#)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
@@ -26,7 +26,7 @@ async fn send(method: &str, path: &str) -> Sent {
     Sent { status, answer, targets: upstream.received().into_iter().map(|request| request.target).collect() }
 }
 
-/// Expects that the turn is guarded as on its usual path.
+/// Checks that the turn is guarded as on the usual path.
 async fn is_guarded(path: &str) {
     let sent = send("POST", path).await;
     assert_eq!(sent.status, 200, "{path}: {}", sent.answer);
@@ -34,7 +34,7 @@ async fn is_guarded(path: &str) {
     assert_eq!(sent.targets, ["/v1/chat/completions"], "{path}");
 }
 
-/// Expects that nothing reaches the upstream, and that the client gets an error in OpenAI's form.
+/// Checks that the upstream gets no request, and that the client gets an error in OpenAI's format.
 async fn is_refused(path: &str, status: u16, code: &str) {
     let sent = send("POST", path).await;
     assert_eq!(sent.status, status, "{path}: {}", sent.answer);

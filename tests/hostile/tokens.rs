@@ -1,4 +1,4 @@
-//! Token endpoints of OAuth 2 that do other than give a token.
+//! OAuth 2 token endpoints that do not return a token.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::support::{Reply, Server};
 
 const CLIENT_SECRET: &str = "canary-client-secret";
 
-/// An API whose tokens come from this endpoint.
+/// Creates an API with tokens from this endpoint.
 fn setup(api: &Server, token_url: &str) -> Setup {
     let scheme = json!({
         "type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": token_url, "scopes": {}}}
@@ -28,12 +28,12 @@ async fn api() -> Server {
     Server::always(Reply::json(200, &json!({}))).await
 }
 
-/// The outcome of a call whose token endpoint replies so; the API must not be reached.
+/// Returns the outcome of a call whose token endpoint sends this reply. The API must not be reached.
 async fn without_token(reply: Reply) -> Outcome {
     without_token_in(|setup| setup, reply).await
 }
 
-/// As [`without_token`], where the endpoint takes all the time that there is.
+/// Works like [`without_token`], with an endpoint that takes until the timeout.
 async fn without_token_in_time(reply: Reply) -> Outcome {
     without_token_in(Setup::hasty, reply).await
 }
@@ -46,7 +46,7 @@ async fn without_token_in(time: impl Fn(Setup) -> Setup, reply: Reply) -> Outcom
     outcome
 }
 
-/// Expects that a call whose token endpoint replies so goes with this token.
+/// Checks that a call whose token endpoint sends this reply is sent with this token.
 async fn with_token(reply: &Value, expected: &str) {
     let (api, tokens) = (api().await, Server::always(Reply::json(200, reply)).await);
     answered(setup(&api, &tokens.url("/token")).call(json!({})).await);

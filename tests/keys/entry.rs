@@ -1,4 +1,4 @@
-//! Who comes in, as whom, and with which rules.
+//! Authentication, identity and policy of clients.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ async fn what_the_command_line_does_reaches_a_running_proxy() {
         })
         .await;
     };
-    // It has a budget, and the model no price.
+    // It has a budget, and the model has no price.
     reaches(403).await;
     verb(proxy.directory(), &["keys", "update", "ada", "--budget", "0"]);
     reaches(200).await;

@@ -1,4 +1,4 @@
-//! How much a key may use.
+//! Limits of keys.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::support::request::{plain, streamed, with_tools};
 use super::support::{Answer, Gate, POLL, Proxy, Reply, Server, guarded};
 use super::{JSON, Key, configuration, draft, post, usage};
 
-/// What an answer costs at these prices: 20 tokens of the request, 5 of the answer.
+/// Cost of a response at these prices: 20 request tokens and 5 response tokens.
 const PRICES: &str = "[prices.gpt-test]\nprompt = 10000.0\ncompletion = 20000.0\n";
 const COST: f64 = 0.3;
 
@@ -36,7 +36,7 @@ async fn requests_within_a_minute_are_limited_and_what_is_left_is_told() {
         assert!(reset == "1m0s" || reset.ends_with('s'), "{reset}");
         assert_eq!(answer.header("x-ratelimit-limit-tokens"), None, "tokens are not limited");
     }
-    // Everything that is asked for counts, streams too.
+    // All requests count, including streams.
     let mut stream = proxy.client().chat_stream_with(&streamed(plain("Hello")), &[key.field()]).await;
     assert_eq!(stream.header("x-ratelimit-remaining-requests"), Some("0"));
     stream.rest().await;
@@ -150,7 +150,7 @@ async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
     upstream.arrival_of(1).await;
     assert_eq!(usage(&proxy, "ada").await["under_way"], 1);
     let second = key.chat(&proxy).await;
-    assert!(limited(&second, "requests", "rate_limit_exceeded").contains("1 requests at a time"));
+    assert!(limited(&second, "requests", "rate_limit_exceeded").contains("1 concurrent requests"));
     assert_eq!(seconds(&second), 1);
     waiting.leave().await;
     guarded("the place is free", async {
@@ -161,7 +161,7 @@ async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
     .await;
     gate.open();
     assert_eq!(key.chat(&proxy).await.status, 200);
-    // What is passed through holds its place until its last byte.
+    // A passed-through request occupies its slot until its last byte.
     let held = Gate::closed();
     let slow = Server::always(Reply::stream().event(&json!({"a": 1})).wait(&held).done()).await;
     let proxy = Proxy::start(configuration(&slow, "pass_through = [\"responses\"]", "")).await;
@@ -200,7 +200,7 @@ async fn a_budget_holds_over_a_restart_and_only_where_there_are_prices() {
     let error = proxy.client().chat_with(&unpriced, &[key.field()]).await.error(403);
     assert_eq!(error["code"], "model_without_price");
     assert!(error["message"].as_str().unwrap().contains("[prices.\"other\"]"), "{error}");
-    // More money, and it goes on.
+    // With a larger budget, requests are accepted again.
     let more = json!({"budget": 100.0}).to_string();
     proxy.operator().send(Method::PATCH, "/admin/keys/ada", &[JSON], more).await.ok();
     key.chat(&proxy).await.ok();

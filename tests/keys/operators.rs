@@ -1,4 +1,4 @@
-//! The operators' own credential, and what they can do with keys.
+//! The operators' credential, and operations on keys.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a key may have passed through: several keys share one account of the provider.
+//! Paths that a key may pass through; several keys share one account of the provider.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn the_command_line_opens_and_closes_paths() {
             verb(&folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
         });
         let told = told.await.unwrap();
-        // A listing reads what is new in the store.
+        // Listing the keys reloads changes from the store.
         proxy.operator().get("/admin/keys").await.ok();
         told
     };
@@ -119,5 +119,5 @@ async fn without_required_keys_everything_is_passed_through() {
         assert_eq!(proxy.client().get(path).await.status, 200, "{path}");
     }
     let told = Proxy::refusal(&configuration(&upstream, "pass_through = [\"/v1/files\"]", "")).await;
-    assert!(told.contains("`keys.pass_through`") && told.contains("without slashes around it"), "{told}");
+    assert!(told.contains("`keys.pass_through`") && told.contains("without leading or trailing slashes"), "{told}");
 }

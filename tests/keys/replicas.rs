@@ -1,4 +1,4 @@
-//! Keys of several proxies that share a PostgreSQL database, which may be away.
+//! Keys of several proxies that share a PostgreSQL database, also while it is unavailable.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ async fn proxy(upstream: &Server, url: &str) -> Proxy {
     Proxy::start(configuration_with_store(upstream, url, "", "[prices.gpt-test]\nprompt = 10000.0\n")).await
 }
 
-/// Waits until a proxy says this of a key.
+/// Waits until a proxy's entry of a key satisfies the condition.
 async fn until(proxy: &Proxy, key: &str, is_so: impl Fn(&Value) -> bool) {
     let mut heard = String::new();
     let heard_it = async {

@@ -1,22 +1,22 @@
-//! How far a call had come when the process was killed, as the store and the API show it.
+//! Progress of a call when the process is killed, as seen in the store and the API.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How far a call had come.
+/// Progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Moment {
-    /// It was not begun: there is nothing of it on disk.
+    /// Not started: nothing is on disk.
     BeforeIntent,
-    /// Its intent is on disk, and the API has seen nothing.
+    /// The intent is on disk, and the API has not received the request.
     BeforeRequest,
-    /// The API has it, and has not answered.
+    /// The API has received the request, and has not responded.
     BeforeAnswer,
-    /// The API has answered, and the outcome is not on disk.
+    /// The API has responded, and the outcome is not on disk.
     BeforeOutcome,
-    /// Its outcome is on disk, and the client has not been told.
+    /// The outcome is on disk, and the client has no response.
     BeforeTold,
-    /// It was interrupted by an earlier kill already, and was asked for again.
+    /// An earlier kill interrupted it, and the client requested it again.
     Again,
 }
 
@@ -42,14 +42,14 @@ impl Moment {
     }
 }
 
-/// What is known about a session's present order when the process is dead.
+/// State of a session's current order after the kill.
 pub(crate) struct Seen<'a> {
     pub(crate) order: &'a str,
-    /// Orders of the session that the client had an answer to.
+    /// Number of the session's orders with a response to the client.
     pub(crate) told: usize,
-    /// Was the order interrupted by an earlier kill?
+    /// Whether an earlier kill interrupted the order.
     pub(crate) interrupted: bool,
-    /// The labels of the session's intents in the order in which they were begun. Each order has one.
+    /// Labels of the session's intents in the order of their start. Each order has one.
     pub(crate) intents: Vec<Option<String>>,
 }
 
@@ -71,7 +71,7 @@ impl Seen<'_> {
     }
 }
 
-/// How many calls had come how far.
+/// Number of calls by progress.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(BTreeMap<Moment, usize>);
 

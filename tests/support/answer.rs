@@ -1,15 +1,15 @@
-//! Answers of an upstream, as OpenAI's API gives them.
+//! Responses of an upstream in the format of OpenAI's API.
 
 use serde_json::{Value, json};
 
 use super::reply::Reply;
 
-/// A call as a message holds it.
+/// Returns a call as it is in a message.
 pub(crate) fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// A whole completion with this message.
+/// Returns a whole completion with this message.
 pub(crate) fn completion(message: Value, finish_reason: &str) -> Value {
     json!({
         "id": "chatcmpl-upstream", "object": "chat.completion", "created": 1_750_000_000, "model": "gpt-test-2026-01-01",
@@ -19,32 +19,32 @@ pub(crate) fn completion(message: Value, finish_reason: &str) -> Value {
     })
 }
 
-/// A whole answer of text.
+/// Returns a whole text response.
 pub(crate) fn text(content: &str) -> Reply {
     Reply::json(200, &completion(json!({"role": "assistant", "content": content}), "stop"))
 }
 
-/// A whole answer of calls.
+/// Returns a whole response with these calls.
 pub(crate) fn calls(calls: &[Value]) -> Reply {
     Reply::json(200, &completion(json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls"))
 }
 
-/// A whole answer of one call.
+/// Returns a whole response with one call.
 pub(crate) fn one_call(name: &str, arguments: &str) -> Reply {
     calls(&[call("call_upstream1", name, arguments)])
 }
 
-/// A chunk with this delta for choice 0.
+/// Returns a chunk with this delta for choice 0.
 pub(crate) fn chunk(delta: Value) -> Value {
     chunk_of(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]))
 }
 
-/// The chunk that ends choice 0.
+/// Returns the chunk that ends choice 0.
 pub(crate) fn finish(reason: &str) -> Value {
     chunk_of(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": reason}]))
 }
 
-/// A chunk with these choices.
+/// Returns a chunk with these choices.
 pub(crate) fn chunk_of(choices: Value) -> Value {
     json!({
         "id": "chatcmpl-upstream", "object": "chat.completion.chunk", "created": 1_750_000_000,
@@ -52,29 +52,29 @@ pub(crate) fn chunk_of(choices: Value) -> Value {
     })
 }
 
-/// The first chunk of choice 0.
+/// Returns the first chunk of choice 0.
 pub(crate) fn role() -> Value {
     chunk(json!({"role": "assistant", "content": ""}))
 }
 
-/// A chunk of text.
+/// Returns a chunk of text.
 pub(crate) fn text_chunk(text: &str) -> Value {
     chunk(json!({"content": text}))
 }
 
-/// The chunk that begins a call.
+/// Returns the chunk that begins a call.
 pub(crate) fn call_begin(index: usize, id: &str, name: &str) -> Value {
     chunk(
         json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}]}),
     )
 }
 
-/// A chunk with a piece of a call's arguments.
+/// Returns a chunk with a part of a call's arguments.
 pub(crate) fn call_piece(index: usize, arguments: &str) -> Value {
     chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}))
 }
 
-/// The chunks of a streamed answer of text, word by word.
+/// Returns the chunks of a streamed text response, word by word.
 pub(crate) fn text_chunks(text: &str) -> Vec<Value> {
     let mut chunks = vec![role()];
     chunks.extend(text.split_inclusive(' ').map(text_chunk));
@@ -82,7 +82,8 @@ pub(crate) fn text_chunks(text: &str) -> Vec<Value> {
     chunks
 }
 
-/// The chunks of a streamed answer of calls `(id, name, arguments)`, arguments in pieces of four characters.
+/// Returns the chunks of a streamed response with calls `(id, name, arguments)`, with arguments in pieces of four
+/// characters.
 pub(crate) fn call_chunks(calls: &[(&str, &str, &str)]) -> Vec<Value> {
     let mut chunks = vec![chunk(json!({"role": "assistant", "content": null}))];
     for (index, (id, name, arguments)) in calls.iter().enumerate() {

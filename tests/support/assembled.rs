@@ -1,4 +1,4 @@
-//! A streamed answer put together as OpenAI's clients do it, with the form of the stream checked on the way.
+//! A streamed response, assembled as OpenAI's clients do, with checks of the stream's form.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use super::client::{Event, check_error_object};
 
-/// What a stream said in the end.
+/// Content of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Assembled {
     /// `id` of every chunk.
     pub(crate) id: String,
     /// `model` of every chunk.
     pub(crate) model: String,
-    /// The messages by the index of their choice, as a whole answer has them.
+    /// Messages by the index of their choice, as in a whole response.
     pub(crate) choices: BTreeMap<u64, Choice>,
     /// `usage` of the chunk that carries it.
     pub(crate) usage: Option<Value>,
     /// `callwright` of the chunk that carries it.
     pub(crate) debug: Option<Value>,
-    /// The error that ended the stream.
+    /// Error that ended the stream.
     pub(crate) error: Option<Value>,
 }
 
@@ -30,15 +30,15 @@ pub(crate) struct Choice {
     pub(crate) content: String,
     pub(crate) calls: Vec<Value>,
     pub(crate) function_call: Option<Value>,
-    /// Other members of the deltas that are strings, joined: refusal, reasoning.
+    /// Other string members of the deltas, joined: refusal, reasoning.
     pub(crate) others: BTreeMap<String, String>,
     pub(crate) finish_reason: Option<String>,
 }
 
 impl Assembled {
-    /// Reads the events of a whole stream. Fails where the stream is not what OpenAI's clients rely on: one id and model,
-    /// the role once, calls that begin with index, id and name, one finish chunk per choice and nothing for the choice
-    /// behind it, `[DONE]` or an error at the end and nothing behind that.
+    /// Assembles the events of a whole stream. Panics if the stream violates the rules that OpenAI's clients rely on:
+    /// one id and model, the role once, calls that begin with index, id and name, one finish chunk per choice and no
+    /// later chunk for the choice, and `[DONE]` or an error as the last event.
     pub(crate) fn of_events(events: &[Event]) -> Self {
         let mut all = Self::default();
         let (last, chunks) = events.split_last().unwrap_or_else(|| panic!("an empty stream"));
@@ -63,7 +63,7 @@ impl Assembled {
         all
     }
 
-    /// The only choice.
+    /// Returns the only choice.
     pub(crate) fn choice(&self) -> &Choice {
         assert!(self.error.is_none(), "{:?}", self.error);
         assert_eq!(self.choices.len(), 1, "{self:#?}");

@@ -3,10 +3,11 @@
 use super::config::config;
 use super::server::Server;
 
-/// What the document says about a business rule of the API.
+/// Documentation of a business rule of the API.
 pub(crate) const FROZEN: &str = "the account has unpaid invoices: let the guest pay them before you book again";
 
-/// `GET /quote` with parameters that can be wrong one by one, `GET /book` with a business rule, `GET /graph` as GraphQL answers.
+/// `GET /quote` with parameters that can be wrong one by one, `GET /book` with a business rule, and `GET /graph` with
+/// GraphQL responses.
 pub(crate) const DOCUMENT: &str = r#"
 openapi: 3.0.3
 info: {title: Bookings, version: "1"}
@@ -75,15 +76,15 @@ components:
 security: [{key: []}]
 "#;
 
-/// The key that [`config_of`] gives for the API.
+/// The API key in the configuration of [`config_of`].
 pub(crate) const KEY: &str = "bookings-secret-1";
 
-/// A configuration in which the alias `helper` offers the bookings that `api` serves. Needs [`FILES`].
+/// Returns a configuration in which the alias `helper` offers the bookings that `api` serves. It requires [`FILES`].
 pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
     without_credentials(upstream, api) + &format!("[toolsets.bookings.credentials]\nkey = \"{KEY}\"\n")
 }
 
-/// The same without the API's key.
+/// Returns the same configuration without the API key.
 pub(crate) fn without_credentials(upstream: &Server, api: &Server) -> String {
     config(&upstream.url("/v1"))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
@@ -91,5 +92,5 @@ pub(crate) fn without_credentials(upstream: &Server, api: &Server) -> String {
         + &format!("[toolsets.bookings]\ndocument = \"bookings.yaml\"\nbase_url = \"{}\"\n", api.url(""))
 }
 
-/// The files that [`config_of`] needs.
+/// Files that [`config_of`] requires.
 pub(crate) const FILES: [(&str, &str); 1] = [("bookings.yaml", DOCUMENT)];

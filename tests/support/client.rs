@@ -1,4 +1,4 @@
-//! A client that shows what came over the wire: bytes, header fields, events one by one.
+//! A client that exposes the data on the wire: bytes, header fields, single events.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
@@ -14,59 +14,59 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of the server at `base`, such as `http://127.0.0.1:9000`.
+    /// Creates a client of the server at `base`, such as `http://127.0.0.1:9000`.
     pub(crate) fn new(base: impl Into<String>) -> Self {
         Self::built(base, |builder| builder)
     }
 
-    /// Like [`Self::new`], of a server whose certificate this authority issued (PEM).
+    /// Works like [`Self::new`], for a server with a certificate of this authority (PEM).
     pub(crate) fn trusting(base: impl Into<String>, authority: &str) -> Self {
         let authority = reqwest::Certificate::from_pem(authority.as_bytes()).unwrap();
         Self::built(base, |builder| builder.tls_certs_only([authority]))
     }
 
-    /// Like [`Self::new`], with what `configure` adds.
+    /// Works like [`Self::new`], with the changes of `configure`.
     pub(crate) fn built(
         base: impl Into<String>,
         configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
     ) -> Self {
-        // Fails where another test of this process has installed it: that is as good.
+        // Fails if another test of this process has installed one, which is equivalent.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder().no_proxy().no_gzip().timeout(GUARD);
         Self { http: configure(builder).build().unwrap(), base: base.into() }
     }
 
-    /// `GET path` as it comes, or why it does not.
+    /// Sends `GET path`. Returns the unread response, or the error.
     pub(crate) async fn try_get(&self, path: &str) -> Result<reqwest::Response, reqwest::Error> {
         guarded(path, self.request(Method::GET, path, &[], Bytes::new()).send()).await
     }
 
-    /// The URL of `path` at this server.
+    /// Returns the URL of `path` at this server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    /// `GET path`.
+    /// Sends `GET path`.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, &[], Bytes::new()).await
     }
 
-    /// `POST /v1/chat/completions`, whole answer.
+    /// Sends `POST /v1/chat/completions` and reads the whole response.
     pub(crate) async fn chat(&self, body: &Value) -> Answer {
         self.chat_with(body, &[]).await
     }
 
-    /// Like [`Self::chat`], with more header fields.
+    /// Works like [`Self::chat`], with more header fields.
     pub(crate) async fn chat_with(&self, body: &Value, headers: &[(&str, &str)]) -> Answer {
         self.send(Method::POST, "/v1/chat/completions", &json_fields(headers), body.to_string()).await
     }
 
-    /// `POST /v1/chat/completions`, read event by event.
+    /// Sends `POST /v1/chat/completions`; the response is read event by event.
     pub(crate) async fn chat_stream(&self, body: &Value) -> Stream {
         self.chat_stream_with(body, &[]).await
     }
 
-    /// Like [`Self::chat_stream`], with more header fields.
+    /// Works like [`Self::chat_stream`], with more header fields.
     pub(crate) async fn chat_stream_with(&self, body: &Value, headers: &[(&str, &str)]) -> Stream {
         let request = self.request(Method::POST, "/v1/chat/completions", &json_fields(headers), body.to_string());
         let response = guarded("waiting for the head of a stream", request.send()).await.unwrap();
@@ -79,13 +79,13 @@ impl Client {
         }
     }
 
-    /// `POST /v1/chat/completions` by a client that does not mind what comes of it.
+    /// Sends `POST /v1/chat/completions` and accepts any result, also a broken connection.
     pub(crate) async fn try_chat(&self, body: &Value) -> Result<Bytes, reqwest::Error> {
         let request = self.request(Method::POST, "/v1/chat/completions", &json_fields(&[]), body.to_string());
         guarded("waiting for an answer or a broken connection", async { request.send().await?.bytes().await }).await
     }
 
-    /// Any request, whole answer.
+    /// Sends any request and reads the whole response.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -98,7 +98,8 @@ impl Client {
         Answer { status, headers, body: guarded(path, response.bytes()).await.unwrap() }
     }
 
-    /// Writes exactly these bytes on a connection of their own and reads to its end: for requests that no client library sends.
+    /// Writes exactly these bytes on a new connection and reads until its end, for requests that client libraries do
+    /// not send.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let address = self.base.trim_start_matches("http://");
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
@@ -108,12 +109,12 @@ impl Client {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// Sends a chat request on a connection of its own, for a test that leaves before the answer comes.
+    /// Sends a chat request on a new connection, for a test that disconnects before the response.
     pub(crate) async fn begin_chat(&self, body: &Value) -> Connection {
         self.begin_chat_with(body, &[]).await
     }
 
-    /// Like [`Self::begin_chat`], with more header fields.
+    /// Works like [`Self::begin_chat`], with more header fields.
     pub(crate) async fn begin_chat_with(&self, body: &Value, headers: &[(&str, &str)]) -> Connection {
         let address = self.base.trim_start_matches("http://");
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
@@ -138,17 +139,17 @@ impl Client {
     }
 }
 
-/// A connection on which a request was sent.
+/// A connection with a sent request.
 pub(crate) struct Connection {
     socket: tokio::net::TcpStream,
 }
 
 impl Connection {
-    /// Goes away, and waits until the other side has noticed: it closes its half then.
+    /// Disconnects, and waits until the peer has noticed and closed its half.
     pub(crate) async fn leave(mut self) {
         self.socket.shutdown().await.unwrap();
         let mut rest = Vec::new();
-        // A reset tells as much as a proper end.
+        // A reset is equivalent to an orderly end.
         let _ = guarded("waiting for the proxy to notice", self.socket.read_to_end(&mut rest)).await;
         assert!(rest.is_empty(), "an answer came: {}", String::from_utf8_lossy(&rest));
     }
@@ -160,7 +161,7 @@ fn json_fields<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     fields
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -169,38 +170,38 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A header field's value, where it is there.
+    /// Returns the value of a header field, if present.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
     }
 
-    /// The JSON body of an answer with status 200.
+    /// Returns the JSON body of a response with status 200.
     pub(crate) fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
         self.json()
     }
 
-    /// The message of the only choice.
+    /// Returns the message of the only choice.
     pub(crate) fn message(&self) -> Value {
         self.ok()["choices"][0]["message"].clone()
     }
 
-    /// The value of `x-callwright-verdict`.
+    /// Returns the value of `x-callwright-verdict`.
     pub(crate) fn verdict(&self) -> &str {
         self.header("x-callwright-verdict").unwrap_or_else(|| panic!("no verdict: {} {}", self.status, self.text()))
     }
 
-    /// The error object of an answer with this status; checks that it is one as OpenAI defines it.
+    /// Returns the error object of a response with this status, and checks that it conforms to OpenAI's format.
     pub(crate) fn error(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
         let error = self.json()["error"].clone();
@@ -209,7 +210,7 @@ impl Answer {
     }
 }
 
-/// Checks the members that OpenAI's clients read of an error: `message`, `type`, `param`, `code`.
+/// Checks the members of an error that OpenAI's clients read: `message`, `type`, `param`, `code`.
 pub(crate) fn check_error_object(error: &Value) {
     assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "no message: {error}");
     assert!(error["type"].is_string(), "no type: {error}");
@@ -219,7 +220,7 @@ pub(crate) fn check_error_object(error: &Value) {
     }
 }
 
-/// What one event of a stream says.
+/// Content of one event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
     /// A JSON object: a chunk or an error.
@@ -228,7 +229,7 @@ pub(crate) enum Event {
     Done,
 }
 
-/// A streamed answer, read event by event.
+/// A streamed response, read event by event.
 pub(crate) struct Stream {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -238,12 +239,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// A header field's value, where it is there.
+    /// Returns the value of a header field, if present.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The next event; `None` at the proper end of the body.
+    /// Returns the next event, or `None` at the orderly end of the body.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = end_of_event(&self.buffer) {
@@ -260,7 +261,7 @@ impl Stream {
         }
     }
 
-    /// Reads some more bytes; tells whether there were any.
+    /// Reads further bytes. Returns whether there were any.
     async fn more(&mut self) -> bool {
         let bytes = guarded("waiting for the next event", self.response.chunk()).await.unwrap();
         self.buffer.extend_from_slice(bytes.as_deref().unwrap_or_default());
@@ -268,14 +269,14 @@ impl Stream {
         bytes.is_some()
     }
 
-    /// Reads on until the bytes not yet taken as events hold `text`, without taking any.
+    /// Reads until the bytes that are not yet consumed as events contain `text`, without consuming any.
     pub(crate) async fn await_raw(&mut self, text: &str) {
         while memchr::memmem::find(&self.buffer, text.as_bytes()).is_none() {
             assert!(self.more().await, "no {text:?} in {}", self.raw());
         }
     }
 
-    /// The next event, which must be a chunk.
+    /// Returns the next event, which must be a chunk.
     pub(crate) async fn next_chunk(&mut self) -> Value {
         match self.next().await {
             Some(Event::Json(chunk)) if chunk.get("error").is_none() => chunk,
@@ -283,7 +284,7 @@ impl Stream {
         }
     }
 
-    /// Reads on to the end; every event.
+    /// Reads to the end and returns all events.
     pub(crate) async fn rest(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -292,7 +293,7 @@ impl Stream {
         events
     }
 
-    /// Reads on to the end and assembles the chunks as a client does; checks the form of the stream.
+    /// Reads to the end and assembles the chunks as a client does, with checks of the stream's form.
     pub(crate) async fn assemble(&mut self) -> Assembled {
         let status = self.status;
         let events = self.rest().await;
@@ -300,13 +301,13 @@ impl Stream {
         Assembled::of_events(&events)
     }
 
-    /// Every byte of the body read so far.
+    /// Returns all bytes of the body read so far.
     pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.raw).into_owned()
     }
 }
 
-/// Where the first blank line of `bytes` ends; lines end with LF or CRLF.
+/// Returns the end of the first blank line of `bytes`. Lines end with LF or CRLF.
 fn end_of_event(bytes: &[u8]) -> Option<usize> {
     let ends = memchr::memchr_iter(b'\n', bytes);
     ends.map(|end| end + 1).find(|end| {
@@ -316,7 +317,7 @@ fn end_of_event(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Reads the lines of one event; `None` where none of them carries data.
+/// Parses the lines of one event. Returns `None` if none of them has data.
 fn read_event(block: &[u8]) -> Option<Event> {
     let text = std::str::from_utf8(block).unwrap();
     let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim_start).collect();

@@ -1,4 +1,4 @@
-//! An OpenTelemetry collector that takes spans over OTLP and reads them as the specification says.
+//! An OpenTelemetry collector that receives spans over OTLP and parses them according to the specification.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
@@ -11,12 +11,12 @@ use super::reply::Reply;
 use super::server::{Received, Server};
 use super::{POLL, guarded};
 
-/// A collector, and what it was sent.
+/// A collector, and its received spans.
 pub(crate) struct Collector {
     server: Server,
 }
 
-/// A span as the collector has it.
+/// A span as received by the collector.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) name: String,
@@ -24,7 +24,7 @@ pub(crate) struct Span {
     pub(crate) kind: i32,
     pub(crate) trace: String,
     pub(crate) id: String,
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub(crate) parent: String,
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -33,32 +33,32 @@ pub(crate) struct Span {
 }
 
 impl Collector {
-    /// Takes everything.
+    /// Starts a collector that accepts everything.
     pub(crate) async fn start() -> Self {
         Self { server: Server::always(taken()).await }
     }
 
-    /// Answers as `script` says.
+    /// Starts a collector whose responses come from `script`.
     pub(crate) async fn scripted(script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Self {
         Self { server: Server::scripted(script).await }
     }
 
-    /// The server behind it.
+    /// Returns the underlying server.
     pub(crate) fn server(&self) -> &Server {
         &self.server
     }
 
-    /// The table that has spans sent here without delay.
+    /// Returns the configuration table that sends spans here without delay.
     pub(crate) fn table(&self) -> String {
         table(&self.server.url(""))
     }
 
-    /// Every span that was sent.
+    /// Returns all received spans.
     pub(crate) fn spans(&self) -> Vec<Span> {
         self.server.received().iter().flat_map(spans_of).collect()
     }
 
-    /// The spans of the turn with this trace (its `x-callwright-trace`), when they are there.
+    /// Waits for the spans of the turn with this trace (its `x-callwright-trace`), and returns them.
     pub(crate) async fn of_turn(&self, turn: &str) -> Vec<Span> {
         guarded("waiting for the spans of a turn", async {
             loop {
@@ -74,17 +74,17 @@ impl Collector {
     }
 }
 
-/// What a collector answers that has taken everything.
+/// Returns the response of a collector that has accepted all spans.
 pub(crate) fn taken() -> Reply {
     Reply::body(200, &[("content-type", "application/x-protobuf")], "")
 }
 
-/// The table that has spans sent to this collector without delay.
+/// Returns the configuration table that sends spans to this collector without delay.
 pub(crate) fn table(endpoint: &str) -> String {
     format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\notlp_batch_milliseconds = 10\n")
 }
 
-/// The spans of one request, which has to be one as the specification says.
+/// Returns the spans of one request, which must conform to the specification.
 pub(crate) fn spans_of(received: &Received) -> Vec<Span> {
     assert_eq!((received.method.as_str(), received.target.as_str()), ("POST", "/v1/traces"));
     assert_eq!(received.header("content-type"), Some("application/x-protobuf"));

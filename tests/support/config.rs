@@ -1,22 +1,22 @@
-//! Configuration files for the tests. The only place that knows the keys which every test needs.
+//! Configuration files for the tests. This is the only module with the keys that every test requires.
 
-/// A configuration with both listeners on free ports, a store in the proxy's folder, and one upstream. It ends inside the
-/// upstream's table, so that a test can append keys of that upstream, then tables of its own.
+/// Returns a configuration with both listeners on free ports, a store in the proxy's folder, and one upstream. It ends
+/// inside the upstream's table, so a test can append keys of that upstream, then further tables.
 pub(crate) fn config(upstream: &str) -> String {
     config_with_store(upstream, "sqlite:traces.sqlite3")
 }
 
-/// Like [`config`], with another store.
+/// Works like [`config`], with another store.
 pub(crate) fn config_with_store(upstream: &str, store: &str) -> String {
     config_with_server(upstream, store, "")
 }
 
-/// Like [`config_with_store`], with more keys of the store.
+/// Works like [`config_with_store`], with more keys of the store.
 pub(crate) fn config_with_store_keys(upstream: &str, store: &str, keys: &str) -> String {
     config_with_keys(upstream, store, keys, "")
 }
 
-/// Like [`config_with_store`], with more keys of the listeners.
+/// Works like [`config_with_store`], with more keys of the listeners.
 pub(crate) fn config_with_server(upstream: &str, store: &str, server: &str) -> String {
     config_with_keys(upstream, store, "", server)
 }

@@ -1,4 +1,5 @@
-//! A local server made from an OpenAPI document: it accepts what the document says and complains about everything else.
+//! A local server generated from an OpenAPI document: it accepts valid requests and records complaints about all
+//! others.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,7 @@ use super::server::{Received, Server};
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// The server.
+/// The running server.
 pub(crate) struct Documented {
     pub(crate) server: Server,
     complaints: Arc<Mutex<Vec<String>>>,
@@ -36,24 +37,24 @@ impl Documented {
         Self { server, complaints, visited }
     }
 
-    /// What was wrong with the requests so far.
+    /// Returns the faults of the requests so far.
     pub(crate) fn complaints(&self) -> Vec<String> {
         self.complaints.lock().unwrap().clone()
     }
 
-    /// `METHOD /template` of every request that was right.
+    /// Returns `METHOD /template` of every valid request.
     pub(crate) fn visited(&self) -> Vec<String> {
         self.visited.lock().unwrap().clone()
     }
 }
 
-/// Number of operations of a document.
+/// Returns the number of operations of a document.
 pub(crate) fn operation_count(document: &Value) -> usize {
     let items = document["paths"].as_object().into_iter().flatten().map(|(_, item)| item);
     items.map(|item| METHODS.iter().filter(|method| item.get(**method).is_some()).count()).sum()
 }
 
-/// Finds the operation that the request is for and checks the request against it.
+/// Finds the operation of the request and validates the request against it.
 fn judge(document: &Value, base: &str, received: &Received) -> Result<String, String> {
     let (path, query) = received.target.split_once('?').unwrap_or((&received.target, ""));
     let path = path.strip_prefix(base).ok_or_else(|| format!("not below {base}"))?;
@@ -73,7 +74,7 @@ fn judge(document: &Value, base: &str, received: &Received) -> Result<String, St
     Ok(format!("{} {template}", received.method))
 }
 
-/// The template with the most literal segments that matches the path.
+/// Returns the matching path template with the most literal segments.
 fn find<'a>(document: &'a Value, path: &str, method: &str) -> Option<(&'a str, &'a Value)> {
     let items = document["paths"].as_object()?.iter();
     let fitting = items.filter(|(template, item)| item.get(method).is_some() && fits(template, path));
@@ -81,7 +82,7 @@ fn find<'a>(document: &'a Value, path: &str, method: &str) -> Option<(&'a str, &
 }
 
 fn fits(template: &str, path: &str) -> bool {
-    // A query in a template, as some documents have it, is no part of the path.
+    // The query of a template, as in some documents, is not part of the path.
     let template = template.split(['?', '#']).next().unwrap_or_default();
     let (wanted, given): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
     wanted.len() == given.len() && wanted.iter().zip(given).all(|(wanted, given)| segment_fits(wanted, given))
@@ -109,7 +110,7 @@ fn check_query(document: &Value, operation: &Value, parameters: &[Value], query:
     let names_it = |parameter: &Value, given: &str| {
         let name = parameter["name"].as_str().unwrap_or_default();
         let schema = resolved(document, &parameter["schema"]);
-        // Exploded objects put their members where the parameter's name would be.
+        // Exploded objects have their member names in place of the parameter's name.
         given == name
             || given.starts_with(&format!("{name}["))
             || schema["properties"].get(given).is_some()
@@ -155,14 +156,15 @@ fn check_body(document: &Value, body: &Value, received: &Received) -> Result<(),
     }
     let value: Value = serde_json::from_slice(&received.body).map_err(|error| format!("body: {error}"))?;
     let schema = json!({"allOf": [media["schema"]], "components": document["components"]});
-    // OpenAPI 3.0's schemas are nearest to draft 4 (boolean `exclusiveMinimum`); one that no validator takes accepts all.
+    // OpenAPI 3.0 schemas are closest to draft 4 (boolean `exclusiveMinimum`). A schema that the validator rejects
+    // accepts all values.
     let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft4).build(&schema);
     let Ok(validator) = validator else { return Ok(()) };
     let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
     if errors.is_empty() { Ok(()) } else { Err(format!("body {value}: {errors:?}")) }
 }
 
-/// Follows local references.
+/// Resolves local references.
 fn resolved(document: &Value, value: &Value) -> Value {
     let mut value = value;
     for _ in 0..16 {

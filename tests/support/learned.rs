@@ -1,4 +1,4 @@
-//! What a proxy learns of its turns where somebody vouches for them.
+//! Learning of procedures from turns with positive verdicts.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::proxy::{Proxy, Stopped};
 
-/// Stops the proxy, and has the operator learn the one procedure of all its turns from their traces.
+/// Stops the proxy, and learns the only procedure of all its turns from their traces, as the operator.
 pub(crate) async fn one_procedure(proxy: Proxy) -> Stopped {
-    // All traces are on disk once it has stopped.
+    // All traces are on disk after it has stopped.
     let proxy = proxy.stop().await.start_again().await;
     let traces = proxy.traces().await;
     let stopped = proxy.stop().await;
@@ -21,13 +21,13 @@ pub(crate) async fn one_procedure(proxy: Proxy) -> Stopped {
     stopped
 }
 
-/// The procedures of this status in the store of a proxy that has ended.
+/// Returns the procedures with this status in the store of a stopped proxy.
 pub(crate) fn listed(directory: &Path, status: &str) -> Vec<Value> {
     let (listed, _) = run(directory, &["procedures", "list", "--status", status, "--format", "json"]);
     listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What a verb says on standard output and standard error.
+/// Runs a verb. Returns its standard output and standard error.
 fn run(directory: &Path, arguments: &[&str]) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
     let output = command.args(arguments).current_dir(directory).env_clear().output().unwrap();

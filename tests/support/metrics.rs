@@ -1,4 +1,4 @@
-//! The Prometheus text format, as far as tests read it.
+//! Parser of the Prometheus text format, as far as tests use it.
 
 /// One scrape.
 pub(crate) struct Metrics {
@@ -6,7 +6,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Reads a scrape.
+    /// Parses a scrape.
     pub(crate) fn parse(text: &str) -> Self {
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let samples = lines.map(|line| {
@@ -17,7 +17,7 @@ impl Metrics {
         Self { samples: samples.collect() }
     }
 
-    /// Sum over the series of `callwright_NAME` that have all these labels; 0 where there are none.
+    /// Returns the sum over the series of `callwright_NAME` that have all these labels, or 0 without such series.
     pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let wanted: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
         let of_name = self.samples.iter().filter(|(sample, ..)| sample.strip_prefix("callwright_") == Some(name));

@@ -1,7 +1,7 @@
-//! What the behaviour tests share: the real binary as a process, scripted servers for it to talk to, and a client that sees
-//! answers byte by byte. Nothing here knows the proxy's code: it is driven from outside, as its users drive it.
+//! Shared parts of the behaviour tests: the real binary as a process, scripted servers for its requests, and a client
+//! that sees responses byte by byte. They do not use the proxy's code, and drive it from outside as its users do.
 //!
-//! Nothing here measures time either. [`GUARD`] only turns what would hang for ever into a failure.
+//! They do not measure time. [`GUARD`] only turns an endless wait into a failure.
 
 #![allow(dead_code, unused_imports, reason = "each test binary uses its own part of this")]
 
@@ -40,13 +40,13 @@ pub(crate) use proxy::Proxy;
 pub(crate) use reply::{Gate, Reply};
 pub(crate) use server::{Received, Server};
 
-/// After this time a test is taken to hang. Far above what the slowest machine needs.
+/// Timeout after which a test counts as hanging, far above the time that the slowest machine requires.
 pub(crate) const GUARD: Duration = Duration::from_secs(90);
 
-/// Pause between two looks at something that cannot be waited for.
+/// Polling interval for conditions without a notification.
 pub(crate) const POLL: Duration = Duration::from_millis(10);
 
-/// Waits for `future`; fails with `what` where it hangs.
+/// Waits for `future`. Panics with `what` if it hangs.
 pub(crate) async fn guarded<F: Future>(what: &str, future: F) -> F::Output {
     match tokio::time::timeout(GUARD, future).await {
         Ok(output) => output,

@@ -1,4 +1,5 @@
-//! An office: an API of people, rooms and bookings, what a model knows of a meeting there, and a proxy that offers it.
+//! An office: an API of people, rooms and bookings, the model's knowledge for planning a meeting, and a proxy that
+//! offers it.
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use super::reply::Reply;
 use super::request::plain;
 use super::server::{Received, Server};
 
-/// `GET /people` and `GET /rooms`, and `POST /bookings`, which takes an id of either.
+/// `GET /people`, `GET /rooms`, and `POST /bookings`, which requires an id of each.
 pub(crate) const DOCUMENT: &str = r##"
 openapi: 3.1.0
 info: {title: Office, version: "1"}
@@ -60,10 +61,10 @@ components:
     Room: {type: object, properties: {id: {type: string}, name: {type: string}, seats: {type: integer}}}
 "##;
 
-/// Rooms may be booked.
+/// Policy rules that allow bookings.
 pub(crate) const RULES: &str = "execute:\n  rules:\n    - {methods: [POST], tools: [\"office/*\"], permission: allow}";
 
-/// What the API answers: two people, two rooms, and what was booked.
+/// Returns the API's response: two people, two rooms, or the booking.
 pub(crate) fn api(received: &Received) -> Reply {
     let json = match received.target.split('?').next().unwrap() {
         "/people" => json!([{"id": "P17", "name": "Jill"}, {"id": "P18", "name": "Jack"}]),
@@ -73,7 +74,8 @@ pub(crate) fn api(received: &Received) -> Reply {
     Reply::json(200, &json)
 }
 
-/// A meeting of a person; its times are values with the words that say them. The second room is taken where one is to be chosen.
+/// Returns the task of a meeting with a person. Its times are values with the words that state them. If a room must be
+/// chosen, it is the second one.
 pub(crate) fn meeting(
     person: &'static str,
     (start, start_words): (&'static str, &'static str),
@@ -96,7 +98,8 @@ pub(crate) fn meeting(
     }
 }
 
-/// The tables of a configuration by which the alias `helper` offers the office that `api` serves, under the policy `ruled`.
+/// Returns the configuration tables in which the alias `helper` offers the office that `api` serves, under the policy
+/// `ruled`.
 pub(crate) fn tables(api: &Server) -> String {
     "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n[aliases.helper]\nmodel = \"gpt-test\"\ntoolsets = [\"office\"]\n"
         .to_owned()
@@ -104,18 +107,18 @@ pub(crate) fn tables(api: &Server) -> String {
         + &policy::table("ruled")
 }
 
-/// A proxy with this configuration, and these rules of the policy `ruled`.
+/// Starts a proxy with this configuration, and these rules of the policy `ruled`.
 pub(crate) async fn configured(config: String, rules: &str) -> Proxy {
     let file = policy::file("ruled", rules);
     Proxy::start_with_files(config, &[("office.yaml", DOCUMENT), ("policies/ruled.yaml", &file)]).await
 }
 
-/// A proxy with the office's tools, under these rules.
+/// Starts a proxy with the office's tools under these rules.
 pub(crate) async fn proxy(upstream: &Server, api: &Server, rules: &str) -> Proxy {
     configured(config(&upstream.url("/v1")) + &tables(api), rules).await
 }
 
-/// A request for the office's tools.
+/// Returns a request to the alias with the office's tools.
 pub(crate) fn ask(text: &str) -> Value {
     let mut request = plain(text);
     request["model"] = json!("helper");

@@ -1,4 +1,4 @@
-//! An upstream that answers the questions by which plans are drawn, from what it is told of a task; and everything else by a script.
+//! An upstream that answers the queries of plan drawing from a known task, and all other requests by a script.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,22 @@ use super::answer;
 use super::reply::Reply;
 use super::server::{Received, Server};
 
-/// What the model knows of a task: the goals, and where arguments come from. It sees of a plan only what it is asked.
+/// The model's knowledge of a task: the goals, and the sources of arguments. It sees only the parts of a plan that are
+/// in a query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Task {
-    /// Tools, and what each is for. Those that are `done` or were given up are not named again.
+    /// Tools with their purposes. Those that are `done` or were given up are not named again.
     pub(crate) goals: Vec<(&'static str, &'static str)>,
-    /// Arguments, by tool and name, that the conversation says: the value, and the words.
+    /// Values from the conversation by tool and argument name: the value, and the words.
     pub(crate) values: Vec<(&'static str, &'static str, Value, &'static str)>,
-    /// Arguments, by tool and name, that another tool answers: the tool, where, and which item.
+    /// Outputs of other tools by tool and argument name: the producing tool, the output, and the item.
     pub(crate) outputs: Vec<(&'static str, &'static str, &'static str, &'static str, Option<&'static str>)>,
-    /// Which option is chosen, from 1, where one has to be.
+    /// Number of the chosen option, from 1, if one must be chosen.
     pub(crate) choice: Option<usize>,
 }
 
-/// An upstream whose planning is that of `task`, and whose answers to other requests are those of `script`; the number is that of the
-/// requests that are no planning.
+/// Starts an upstream that plans with `task` and responds to other requests by `script`. The script receives the number
+/// of the request among those without planning.
 pub(crate) async fn upstream(
     task: impl Fn(&Value) -> Task + Send + Sync + 'static,
     script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static,
@@ -33,7 +34,7 @@ pub(crate) async fn upstream(
     .await
 }
 
-/// What is asked of the model that draws plans; `None` for any other request.
+/// Returns the query of a planning request, or `None` for any other request.
 pub(crate) fn question(received: &Received) -> Option<Value> {
     let messages = received.messages();
     let system = messages.first().filter(|message| message["role"] == "system")?["content"].as_str()?.to_owned();
@@ -44,12 +45,12 @@ pub(crate) fn question(received: &Received) -> Option<Value> {
     is_planning.then(|| serde_json::from_str(&user).unwrap())
 }
 
-/// Does a question ask for the goals of a new plan?
+/// Whether a query requests the goals of a new plan.
 pub(crate) fn selects(asked: &Value) -> bool {
     ["options", "known", "wanted"].iter().all(|of_others| asked.get(of_others).is_none())
 }
 
-/// The requests that draw plans, and the others.
+/// Returns the planning requests, and the others.
 pub(crate) fn split(upstream: &Server) -> (Vec<Value>, Vec<Received>) {
     let (mut planning, mut others) = (Vec::new(), Vec::new());
     for received in upstream.received() {
@@ -96,7 +97,7 @@ fn answered(task: &Task, asked: &Value) -> Value {
     json!({"calls": calls, "arguments": arguments})
 }
 
-/// The inputs of a plan that is known, as far as the conversation says them.
+/// Returns the inputs of a known plan that the conversation states.
 fn inputs(task: &Task, known: &Value) -> Vec<Value> {
     let inputs = known["inputs"].as_array().unwrap().iter();
     let given = inputs.filter_map(|input| {

@@ -1,11 +1,12 @@
-//! Policy files for the tests. The only place that knows their frame.
+//! Policy files for the tests. This is the only module with their common keys.
 
-/// Configuration that reads policies from the folder `policies` and takes `default` where none matches. Reloading is on.
+/// Returns a configuration that loads policies from the folder `policies`, with `default` as the default policy and
+/// reloading enabled.
 pub(crate) fn table(default: &str) -> String {
     format!("[policies]\ndirectory = \"policies\"\ndefault = \"{default}\"\nreload = true\n")
 }
 
-/// A policy file with these rules (YAML at the top level).
+/// Returns a policy file with these rules (YAML at the top level).
 pub(crate) fn file(name: &str, rules: &str) -> String {
     format!("name: {name}\ndescription: For a test.\n{rules}\n")
 }

@@ -1,7 +1,7 @@
-//! A private PostgreSQL server, run from the distribution's binaries: the unit tests of the store have it from here too.
+//! A private PostgreSQL server, run from the distribution's binaries. The unit tests of the store use this file too.
 //!
-//! It listens on a free port of the loopback interface, its data is in a folder of its own, and it ends with the process that started it,
-//! however that ends: a shell holds it, and stops it when its standard input is closed.
+//! It listens on a free loopback port and has its own data folder. A shell holds it and stops it when its standard
+//! input is closed, so it ends with the process that started it in every case.
 
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
@@ -16,28 +16,28 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Set where a missing server shall be a failure, as `.ci/run` does.
+/// Variable that makes a missing server a failure, as in `.ci/run`.
 const REQUIRED: &str = "CALLWRIGHT_REQUIRE_POSTGRES";
 
-/// Where Debian puts the binaries of each release.
+/// Folder of Debian's binaries, by release.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Users that the server may run as where the tests run as root, which it refuses.
+/// Users for the server if the tests run as root, which the server refuses.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// The database's own user, and its password, which must be found nowhere.
+/// User and password of the database. The password must not leak.
 pub(crate) const USER: &str = "callwright";
 pub(crate) const PASSWORD: &str = "pg-canary";
 
-/// After this time a server is taken to hang.
+/// Timeout after which a server counts as hanging.
 const GUARD: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Ports are free when they are chosen; another process may take one before the server does.
+/// Number of attempts to start. A free port may be taken by another process before the server binds it.
 const TRIES: usize = 5;
 
-/// Runs the server until a line, or the end, of standard input; the line names the signal.
+/// Runs the server until standard input has a line or ends. The line names the signal.
 const SUPERVISE: &str = r#"
 folder=$1; remove=$2; shift 2
 "$@" >>"$folder/log" 2>&1 &
@@ -48,19 +48,20 @@ wait "$pid"
 [ "$remove" = yes ] && rm -rf "$folder"
 "#;
 
-/// A server of one's own. Ends when it is dropped.
+/// A private server. Dropping it stops it.
 pub(crate) struct Postgres {
     binaries: PathBuf,
     folder: TempDir,
     port: u16,
-    /// Does it sync what it commits to the disk?
+    /// Whether it syncs commits to disk.
     is_durable: bool,
-    /// Does the shell remove the folder? Nobody else does where the server ends with the process.
+    /// Whether the shell removes the folder, which is necessary if the server ends with the process.
     is_shared: bool,
     running: Option<Child>,
 }
 
-/// The URL of a new database in the server that the tests of this process share; `None`, with a message, where there is no PostgreSQL.
+/// Returns the URL of a new database in the server that the tests of this process share, or `None` with a message
+/// without PostgreSQL.
 pub(crate) fn database() -> Option<String> {
     static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
     let shared = SHARED.get_or_init(|| Postgres::new(false, true));
@@ -68,7 +69,7 @@ pub(crate) fn database() -> Option<String> {
 }
 
 impl Postgres {
-    /// A durable server of the caller's own; `None`, with a message, where there is no PostgreSQL.
+    /// Starts a durable private server, or returns `None` with a message without PostgreSQL.
     pub(crate) fn start() -> Option<Self> {
         Self::new(true, false)
     }
@@ -107,7 +108,7 @@ impl Postgres {
         panic!("the server does not start: {}", server.log());
     }
 
-    /// Makes an empty database.
+    /// Creates an empty database.
     pub(crate) fn database(&self) -> String {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let name = format!("db{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -116,28 +117,28 @@ impl Postgres {
         self.url(&name)
     }
 
-    /// The URL of a database of this name.
+    /// Returns the URL of the database with this name.
     pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Stops the server as its service does: running statements are broken off.
+    /// Stops the server as its service does: running statements are aborted.
     pub(crate) fn stop(&mut self) {
         self.end("INT");
     }
 
-    /// Ends the server without giving it time to write anything, as a crash would.
+    /// Stops the server without time to write, as a crash would.
     pub(crate) fn crash(&mut self) {
         self.end("QUIT");
     }
 
-    /// Starts the server again, on the same port with the same data.
+    /// Restarts the server on the same port with the same data.
     pub(crate) fn start_again(&mut self) {
         assert!(self.running.is_none(), "it still runs");
         assert!(self.run(), "the server does not start again: {}", self.log());
     }
 
-    /// A client program of PostgreSQL, such as `psql`, as the database's user.
+    /// Returns a command for a PostgreSQL client program, such as `psql`, as the database's user.
     pub(crate) fn client(&self, program: &str) -> Command {
         let mut command = Command::new(self.binaries.join(program));
         command.env("PGHOST", "127.0.0.1").env("PGPORT", self.port.to_string());
@@ -145,14 +146,14 @@ impl Postgres {
         command
     }
 
-    /// What `psql` prints for a statement, without any decoration.
+    /// Returns the undecorated output of `psql` for a statement.
     pub(crate) fn ask(&self, database: &str, statement: &str) -> String {
         let told = self.client("psql").args(["-XAtq", "-d", database, "-c", statement]).output().unwrap();
         assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
         String::from_utf8(told.stdout).unwrap().trim().to_owned()
     }
 
-    /// What the server logged.
+    /// Returns the log of the server.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
@@ -161,14 +162,14 @@ impl Postgres {
         self.folder.path().join(name)
     }
 
-    /// A program of the server, as a user that it runs for.
+    /// Returns a command for a program of the server, as a user that it accepts.
     fn command(&self, program: &str) -> Command {
         let mut command = unprivileged(self.folder.path());
         command.arg(self.binaries.join(program));
         command
     }
 
-    /// Runs the server until it answers. `false` where it ends instead.
+    /// Runs the server until it accepts connections. Returns `false` if it ends instead.
     fn run(&mut self) -> bool {
         let mut command = unprivileged(self.folder.path());
         command.args(["sh", "-c", SUPERVISE, "sh"]).arg(self.folder.path());
@@ -185,7 +186,7 @@ impl Postgres {
                 self.running = Some(child);
                 return true;
             }
-            // What it logged before it was stopped does not count.
+            // Log lines from before the stop do not count.
             if self.log().get(logged..).is_some_and(|log| log.contains("FATAL:  could not create")) {
                 break;
             }
@@ -211,7 +212,7 @@ impl Drop for Postgres {
     }
 }
 
-/// The folder of the newest server's binaries.
+/// Returns the folder of the newest server's binaries.
 fn binaries() -> Option<PathBuf> {
     let releases = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = releases
@@ -227,7 +228,7 @@ fn is_complete(folder: &Path) -> bool {
     ["initdb", "postgres", "pg_isready", "createdb", "psql"].iter().all(|program| folder.join(program).is_file())
 }
 
-/// The beginning of a command that does not run as root.
+/// Returns the beginning of a command that does not run as root.
 fn unprivileged(folder: &Path) -> Command {
     let mut command = match other_user() {
         None => Command::new("env"),
@@ -241,7 +242,7 @@ fn unprivileged(folder: &Path) -> Command {
     command
 }
 
-/// Whom the server runs as where the tests run as root.
+/// Returns the user of the server if the tests run as root.
 fn other_user() -> Option<(u32, u32)> {
     static OTHER: OnceLock<Option<(u32, u32)>> = OnceLock::new();
     *OTHER.get_or_init(|| {

@@ -1,6 +1,7 @@
-//! A private Prometheus, run from the distribution's package, that scrapes one proxy every second and evaluates the rules of `dashboards/`.
+//! A private Prometheus, run from the distribution's package, that scrapes one proxy every second and evaluates the
+//! rules of `dashboards/`.
 //!
-//! It listens on a free port of the loopback interface, its data is in a folder of its own, and dropping it ends it.
+//! It listens on a free loopback port and has its own data folder. Dropping it stops it.
 
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
@@ -16,10 +17,10 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::{POLL, guarded};
 
-/// Set where a missing Prometheus shall be a failure, as `.ci/run` does.
+/// Variable that makes a missing Prometheus a failure, as in `.ci/run`.
 const REQUIRED: &str = "CALLWRIGHT_REQUIRE_PROMETHEUS";
 
-/// Ports are free when they are chosen; another process may take one before the server does.
+/// Number of attempts to start. A free port may be taken by another process before the server binds it.
 const TRIES: usize = 5;
 
 /// A running server.
@@ -29,7 +30,7 @@ pub(crate) struct Prometheus {
     client: Client,
 }
 
-/// The program of this name, of the package that holds both; `None`, with a message, where it is not installed.
+/// Returns the path of a program of the package, or `None` with a message if it is not installed.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
@@ -42,8 +43,8 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 }
 
 impl Prometheus {
-    /// Starts a server that scrapes `target` as the job `callwright` and evaluates these rule files (name, text); `None`, with a message, where
-    /// there is no Prometheus.
+    /// Starts a server that scrapes `target` as the job `callwright` and evaluates these rule files (name, text).
+    /// Returns `None` with a message without Prometheus.
     pub(crate) async fn start(target: &str, rules: &[(&str, String)]) -> Option<Self> {
         let program = program("prometheus")?;
         let folder = TempDir::new().unwrap();
@@ -57,7 +58,7 @@ impl Prometheus {
             "rule_files": names,
             "scrape_configs": [{"job_name": "callwright", "static_configs": [{"targets": [address]}]}],
         });
-        // JSON is YAML.
+        // JSON is valid YAML.
         std::fs::write(folder.path().join("prometheus.yml"), configuration.to_string()).unwrap();
         for _ in 0..TRIES {
             let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -73,7 +74,7 @@ impl Prometheus {
         panic!("it does not start: {}", std::fs::read_to_string(folder.path().join("log")).unwrap_or_default());
     }
 
-    /// Waits until it answers; `false` where it ends instead.
+    /// Waits until it is ready. Returns `false` if it ends instead.
     async fn is_ready(&mut self) -> bool {
         guarded("waiting for Prometheus", async {
             loop {
@@ -91,7 +92,7 @@ impl Prometheus {
         .await
     }
 
-    /// What a query gives now: the values of its series. Fails where it is no query.
+    /// Returns the current values of a query's series. Panics if the query is invalid.
     pub(crate) async fn query(&self, query: &str) -> Vec<f64> {
         let answer = self.ask("/api/v1/query", query).await;
         let result = &answer["data"]["result"];
@@ -99,13 +100,13 @@ impl Prometheus {
         series.iter().map(|series| series["value"][1].as_str().unwrap().parse().unwrap()).collect()
     }
 
-    /// Names of all metrics that it has samples of.
+    /// Returns the names of all metrics with samples.
     pub(crate) async fn metric_names(&self) -> Vec<String> {
         let answer = self.client.get("/api/v1/label/__name__/values").await.json();
         serde_json::from_value(answer["data"].clone()).unwrap()
     }
 
-    /// Names of the alerts that fire now.
+    /// Returns the names of the firing alerts.
     pub(crate) async fn firing(&self) -> Vec<String> {
         let answer = self.client.get("/api/v1/alerts").await.json();
         let alerts = answer["data"]["alerts"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! The real binary, running as a process of its own.
+//! The real binary as a separate process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use super::client::{Answer, Client};
 use super::metrics::Metrics;
 use super::{GUARD, POLL, guarded};
 
-/// Variables of the surroundings that would change what the proxy does.
+/// Environment variables that would affect the proxy.
 const FOREIGN_VARIABLES: [&str; 10] = [
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
@@ -37,7 +37,7 @@ pub(crate) struct Proxy {
     operator: Client,
 }
 
-/// What is left when the proxy has ended.
+/// State after the proxy has ended.
 pub(crate) struct Stopped {
     pub(crate) status: ExitStatus,
     directory: Arc<TempDir>,
@@ -45,17 +45,17 @@ pub(crate) struct Stopped {
 }
 
 impl Proxy {
-    /// Starts `callwright serve` with this configuration in an empty folder of its own.
+    /// Starts `callwright serve` with this configuration in a new folder.
     pub(crate) async fn start(config: impl Into<String>) -> Self {
         Self::start_with_files(config, &[]).await
     }
 
-    /// Like [`Self::start`], with more files (path relative to the configuration file, text) in the folder.
+    /// Works like [`Self::start`], with more files (path relative to the configuration file, text) in the folder.
     pub(crate) async fn start_with_files(config: impl Into<String>, files: &[(&str, &str)]) -> Self {
         Self::start_with_files_and_environment(config, files, &[]).await
     }
 
-    /// Like [`Self::start_with_files`], with these variables in the process's environment.
+    /// Works like [`Self::start_with_files`], with these environment variables.
     pub(crate) async fn start_with_files_and_environment(
         config: impl Into<String>,
         files: &[(&str, &str)],
@@ -69,18 +69,18 @@ impl Proxy {
         Self::start_in(Arc::new(directory), config.into(), variables).await
     }
 
-    /// Like [`Self::start`], with these variables in the process's environment.
+    /// Works like [`Self::start`], with these environment variables.
     pub(crate) async fn start_with_environment(config: impl Into<String>, variables: &[(&str, &str)]) -> Self {
         Self::start_with_files_and_environment(config, &[], variables).await
     }
 
-    /// Like [`Self::start`], with no more files and sockets than `open_files` open at a time.
+    /// Works like [`Self::start`], with at most `open_files` open files and sockets.
     pub(crate) async fn start_with_open_files(config: impl Into<String>, open_files: u32) -> Self {
         let limit = format!("ulimit -n {open_files} && exec \"$@\"");
         Self::start_through(&["sh", "-c", &limit, "sh"], config, &[]).await
     }
 
-    /// Like [`Self::start_with_files`], in the place of a program that is given the command to run as its last arguments.
+    /// Works like [`Self::start_with_files`], through a launcher that receives the command as its last arguments.
     pub(crate) async fn start_through(launcher: &[&str], config: impl Into<String>, files: &[(&str, &str)]) -> Self {
         let directory = TempDir::new().unwrap();
         for (path, text) in files {
@@ -90,7 +90,7 @@ impl Proxy {
         Self::launch(Arc::new(directory), config.into(), Vec::new(), launcher).await
     }
 
-    /// What `callwright serve` says when it refuses to start with this configuration.
+    /// Returns the error output of `callwright serve` when it refuses to start with this configuration.
     pub(crate) async fn refusal(config: &str) -> String {
         let directory = TempDir::new().unwrap();
         write(directory.path(), "callwright.toml", config);
@@ -121,24 +121,24 @@ impl Proxy {
         Self { process, directory, config, client, operator }
     }
 
-    /// A client of the client side.
+    /// Returns a client of the client listener.
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// A client of the operator side.
+    /// Returns a client of the operator listener.
     pub(crate) fn operator(&self) -> &Client {
         &self.operator
     }
 
-    /// The same proxy, spoken to by clients that trust this authority (PEM) and nobody else.
+    /// Makes the clients trust only this authority (PEM).
     pub(crate) fn trusting(mut self, authority: &str) -> Self {
         self.client = Client::trusting(self.client.url(""), authority);
         self.operator = Client::trusting(self.operator.url(""), authority);
         self
     }
 
-    /// The metrics when no turn is running: a turn is counted at its end, which is a moment behind its answer's.
+    /// Returns the metrics once no turn is running. A turn is counted at its end, shortly after its response.
     pub(crate) async fn metrics(&self) -> Metrics {
         guarded("waiting for the turns to end", async {
             loop {
@@ -152,7 +152,7 @@ impl Proxy {
         .await
     }
 
-    /// The metrics now.
+    /// Returns the current metrics.
     pub(crate) async fn metrics_now(&self) -> Metrics {
         Metrics::parse(&self.operator.get("/metrics").await.text())
     }
@@ -167,49 +167,49 @@ impl Proxy {
         .await;
     }
 
-    /// The proxy's folder: configuration, store, policies.
+    /// Returns the proxy's folder: configuration, store, policies.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Writes a file into the proxy's folder, as an editor would: whole or not at all.
+    /// Writes a file into the proxy's folder atomically, as an editor would.
     pub(crate) fn write(&self, path: &str, text: &str) {
         write(self.directory.path(), path, text);
     }
 
-    /// The id of the process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.0.id()
     }
 
-    /// Everything logged so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         read_log(self.directory.path())
     }
 
-    /// Sends SIGTERM and returns at once.
+    /// Sends SIGTERM and returns immediately.
     pub(crate) fn terminate(&self) {
         self.signal("TERM");
     }
 
-    /// Sends the signal of this name and returns at once.
+    /// Sends the signal of this name and returns immediately.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.process.0.id().to_string()]).status().unwrap();
         assert!(sent.success(), "the proxy ended before it was told to:\n{}", self.log());
     }
 
-    /// Kills the process at this very moment, by SIGKILL.
+    /// Kills the process immediately by SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.process.0.kill().unwrap();
     }
 
-    /// Waits for the process to end by itself.
+    /// Waits until the process ends by itself.
     pub(crate) async fn ended(mut self) -> Stopped {
         let status = self.process.ended().await;
         Stopped { status, directory: self.directory.clone(), config: self.config.clone() }
     }
 
-    /// Sends SIGTERM, waits for the end and checks that it was an orderly one.
+    /// Sends SIGTERM, waits for the end and checks that the process exits with success.
     pub(crate) async fn stop(self) -> Stopped {
         self.terminate();
         let stopped = self.ended().await;
@@ -217,12 +217,12 @@ impl Proxy {
         stopped
     }
 
-    /// Stops gracefully, starts again on the same folder and returns every stored trace, the oldest first.
+    /// Stops gracefully, restarts with the same folder and returns all stored traces, the oldest first.
     pub(crate) async fn traces_after_stop(self) -> Vec<Value> {
         self.stop().await.start_again().await.traces().await
     }
 
-    /// Every stored trace in full, the oldest first.
+    /// Returns all stored traces in full, the oldest first.
     pub(crate) async fn traces(&self) -> Vec<Value> {
         let list = self.operator.get("/admin/traces").await.json();
         let entries = list["traces"].as_array().unwrap_or_else(|| panic!("no list of traces: {list}"));
@@ -237,22 +237,22 @@ impl Proxy {
 }
 
 impl Stopped {
-    /// The folder that the proxy ran in.
+    /// Returns the proxy's folder.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Everything that was logged.
+    /// Returns the log.
     pub(crate) fn log(&self) -> String {
         read_log(self.directory.path())
     }
 
-    /// Starts on the same folder with the same configuration.
+    /// Restarts with the same folder and the same configuration.
     pub(crate) async fn start_again(self) -> Proxy {
         Proxy::start_in(self.directory, self.config, Vec::new()).await
     }
 
-    /// Starts on the same folder with these tables behind the configuration, and these files in place of what is there.
+    /// Restarts with the same folder, with these tables appended to the configuration, and with these files replaced.
     pub(crate) async fn start_again_with(self, tables: &str, files: &[(&str, &str)]) -> Proxy {
         for (path, text) in files {
             write(self.directory.path(), path, text);
@@ -260,7 +260,7 @@ impl Stopped {
         Proxy::start_in(self.directory, self.config + tables, Vec::new()).await
     }
 
-    /// Starts on the same folder with another configuration.
+    /// Restarts with the same folder and another configuration.
     pub(crate) async fn start_again_as(self, config: String) -> Proxy {
         Proxy::start_in(self.directory, config, Vec::new()).await
     }
@@ -274,7 +274,7 @@ impl Drop for Proxy {
     }
 }
 
-/// A child that is killed where it is left behind.
+/// A child process that is killed on drop.
 struct Process(Child);
 
 impl Process {
@@ -298,7 +298,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs the binary until it has said where it listens.
+/// Runs the binary until it has printed its addresses.
 fn spawn(directory: &Path, variables: Vec<(String, String)>, launcher: &[String]) -> (Process, String) {
     let log = File::options().create(true).append(true).open(directory.join("log")).unwrap();
     let mut command = match launcher {
@@ -314,7 +314,7 @@ fn spawn(directory: &Path, variables: Vec<(String, String)>, launcher: &[String]
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in stdout.lines().map_while(Result::ok) {
-            // Later lines have no reader: only the first is waited for.
+            // Only the first line is awaited; later lines have no receiver.
             let _ = sender.send(line);
         }
     });

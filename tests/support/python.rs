@@ -1,9 +1,10 @@
-//! The Python that has the clients and judges which the tests drive, and the browser.
+//! Python environments of the clients and validators for the tests, and the browser.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python that has the module `module` of the package `package`; `None`, with a message, where there is none and none is required.
+/// Returns a Python that has the module `module` of the package `package`. Returns `None` with a message if none exists
+/// and none is required.
 #[allow(clippy::print_stdout, reason = "a test says what it left out")]
 pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     let named = std::env::var_os("CALLWRIGHT_PYTHON").map(PathBuf::from);
@@ -23,7 +24,7 @@ pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     None
 }
 
-/// The browser; `None`, with a message, where there is none and none is required.
+/// Returns the browser, or `None` with a message if none exists and none is required.
 #[allow(clippy::print_stdout, reason = "a test says what it left out")]
 pub(crate) fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("CALLWRIGHT_CHROMIUM").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! A line between two programs that can be made slow, or dead, while they speak.
+//! A TCP relay between two programs that can become slow or dead during a connection.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How the line is.
+/// State of the relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// It carries everything at once.
+    /// Forwards everything immediately.
     Open,
-    /// Every piece waits so long.
+    /// Delays every piece by this time.
     Slow(Duration),
-    /// It takes everything and carries nothing.
+    /// Accepts everything and forwards nothing.
     Dead,
 }
 
-/// Listens on a free port and passes on to one address.
+/// Listens on a free port and forwards to one address.
 pub(crate) struct Relay {
     port: u16,
     line: watch::Sender<Line>,
 }
 
 impl Relay {
-    /// A relay to this port of the loopback interface.
+    /// Starts a relay to this loopback port.
     pub(crate) async fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (line, seen) = watch::channel(Line::Open);
@@ -41,12 +41,12 @@ impl Relay {
         relay
     }
 
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Makes the line so from now on.
+    /// Sets the state from now on.
     pub(crate) fn set(&self, line: Line) {
         self.line.send_replace(line);
     }
@@ -60,7 +60,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut line: watch:
             Line::Open => {}
             Line::Slow(wait) => tokio::time::sleep(wait).await,
             Line::Dead => {
-                // A line that is mended carries what it held.
+                // After the state changes, the held bytes are forwarded.
                 if line.wait_for(|line| *line != Line::Dead).await.is_err() {
                     return;
                 }

@@ -1,20 +1,20 @@
-//! Requests that the tests send.
+//! Requests of the tests.
 
 use serde_json::{Value, json};
 
-/// A chat request without tools.
+/// Returns a chat request without tools.
 pub(crate) fn plain(text: &str) -> Value {
     json!({"model": "gpt-test", "messages": [{"role": "user", "content": text}]})
 }
 
-/// A chat request that offers [`weather_tool`] and [`booking_tool`].
+/// Returns a chat request that offers [`weather_tool`] and [`booking_tool`].
 pub(crate) fn with_tools(text: &str) -> Value {
     let mut request = plain(text);
     request["tools"] = json!([weather_tool(), booking_tool()]);
     request
 }
 
-/// The same request, streamed.
+/// Returns the same request with streaming.
 pub(crate) fn streamed(mut request: Value) -> Value {
     request["stream"] = json!(true);
     request

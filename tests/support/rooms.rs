@@ -8,7 +8,7 @@ use super::reply::Reply;
 use super::request::plain;
 use super::server::{Received, Server};
 
-/// `GET /rooms`, `GET /rooms/{room}`, `POST /rooms/{room}/bookings`, with the rules that its errors are explained by.
+/// `GET /rooms`, `GET /rooms/{room}`, `POST /rooms/{room}/bookings`, with the rules that explain its errors.
 pub(crate) const DOCUMENT: &str = r#"
 openapi: 3.0.3
 info: {title: Meeting rooms, version: "1", description: Rooms of an office.}
@@ -59,11 +59,11 @@ components:
 security: [{key: []}]
 "#;
 
-/// The key that [`config_of`] gives for the API.
+/// The API key in the configuration of [`config_of`].
 pub(crate) const KEY: &str = "rooms-secret-1";
 
-/// A configuration in which the alias `helper` (model `gpt-test`) offers the rooms that `api` serves. Loopback is allowed: the
-/// API is there. Needs [`DOCUMENT`] as the file `rooms.yaml`.
+/// Returns a configuration in which the alias `helper` (model `gpt-test`) offers the rooms that `api` serves. Loopback
+/// addresses are allowed, because the API uses them. It requires [`DOCUMENT`] as the file `rooms.yaml`.
 pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
     config(&upstream.url("/v1"))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
@@ -72,20 +72,20 @@ pub(crate) fn config_of(upstream: &Server, api: &Server) -> String {
         + &format!("[toolsets.rooms.credentials]\nkey = \"{KEY}\"\n")
 }
 
-/// The files that [`config_of`] needs.
+/// Files that [`config_of`] requires.
 pub(crate) const FILES: [(&str, &str); 1] = [("rooms.yaml", DOCUMENT)];
 
-/// What a lesson about the missing floor says: the words of the tool's own document.
+/// Part of the lesson about the missing floor, in the words of the tool's document.
 pub(crate) const LESSON: &str = "cannot be called without `floor`";
 
-/// A request of the alias `helper`.
+/// Returns a request to the alias `helper`.
 pub(crate) fn ask(text: &str) -> Value {
     let mut request = plain(text);
     request["model"] = json!("helper");
     request
 }
 
-/// A model that forgets the floor unless a note of the conversation tells it not to, or feedback does.
+/// A model that omits the floor unless a note in the conversation or feedback mentions it.
 pub(crate) fn forgetful(_: usize, request: &Received) -> Reply {
     let messages = request.messages();
     let since_user = messages.iter().rposition(|message| message["role"] == "user").unwrap();

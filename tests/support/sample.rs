@@ -1,12 +1,12 @@
-//! Smallest values that a JSON Schema accepts: what a scripted model puts into a call that it makes from nothing but the
-//! offered tool.
+//! Minimal values for a JSON Schema, with which a scripted model makes calls from the offered tool alone.
 
 use serde_json::{Map, Value, json};
 
-/// Levels of nesting after which a schema is taken to be endless.
+/// Maximum nesting depth, after which a schema counts as infinite.
 const DEPTH: usize = 12;
 
-/// Arguments for a tool: its required parameters and one optional one. `None` where no valid ones were found.
+/// Returns arguments for a tool: its required parameters and one optional one. Returns `None` if no valid ones are
+/// found.
 pub(crate) fn arguments(parameters: &Value) -> Option<Value> {
     let mut sample = value(parameters, parameters, "argument", 0)?;
     let valid = |sample: &Value| jsonschema::is_valid(parameters, sample);
@@ -30,7 +30,7 @@ fn optional_property(parameters: &Value, sample: &Value) -> Option<(String, Valu
     Some((name.clone(), value(parameters, schema, name, 0)?))
 }
 
-/// A value that `schema`, a part of `root`, accepts; `name` makes strings recognisable.
+/// Returns a value that `schema`, a part of `root`, accepts; `name` makes strings recognisable.
 fn value(root: &Value, schema: &Value, name: &str, depth: usize) -> Option<Value> {
     if depth > DEPTH {
         return None;
@@ -69,7 +69,7 @@ fn value(root: &Value, schema: &Value, name: &str, depth: usize) -> Option<Value
     }
 }
 
-/// The schema with its references and `allOf` folded in.
+/// Returns the schema with its references and `allOf` merged.
 fn merged(root: &Value, schema: &Value) -> Option<Map<String, Value>> {
     let mut merged = Map::new();
     let mut open = vec![schema.clone()];
@@ -101,7 +101,7 @@ fn merged(root: &Value, schema: &Value) -> Option<Map<String, Value>> {
     Some(merged)
 }
 
-/// The schema with the definitions that its references may need.
+/// Returns the schema with the definitions that its references may need.
 fn closed(root: &Value, schema: &Map<String, Value>) -> Value {
     let mut closed = schema.clone();
     for definitions in ["$defs", "definitions", "components"] {
@@ -121,7 +121,7 @@ fn object(root: &Value, schema: &Map<String, Value>, depth: usize) -> Option<Val
     }
     let first = schema.get("properties").and_then(Value::as_object).and_then(|properties| properties.iter().next());
     if let (true, Some((name, property))) = (object.is_empty() && depth > 0, first) {
-        // An object without members says nothing, and in a path it would be nothing.
+        // An object without members has no content, and would be empty in a path.
         object.extend(value(root, property, name, depth + 1).map(|value| (name.clone(), value)));
     }
     if depth > 0 && object.is_empty() && schema.get("additionalProperties") == Some(&json!(false)) {
@@ -148,7 +148,7 @@ fn bound(schema: &Map<String, Value>) -> f64 {
     ((least / step).ceil() * step + if excluded { step } else { 0.0 }).min(most)
 }
 
-/// A string that satisfies format, length and pattern: the first of some everyday ones that does.
+/// Returns the first of several common strings that satisfies format, length and pattern.
 fn string(root: &Value, schema: &Map<String, Value>, name: &str) -> Option<Value> {
     let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0);
     let most = schema.get("maxLength").and_then(Value::as_u64).unwrap_or(64);

@@ -1,4 +1,4 @@
-//! A scripted HTTP/1.1 server on a raw socket: it records what it receives and answers by script, also wrongly.
+//! A scripted HTTP/1.1 server on a raw socket: it records requests and sends scripted responses, which may be invalid.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,44 +11,44 @@ use tokio::sync::watch;
 use super::guarded;
 use super::reply::{Reply, Step};
 
-/// A request as the server received it.
+/// A request as received by the server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
     pub(crate) method: String,
     /// Path and query.
     pub(crate) target: String,
-    /// In order, names in lower case.
+    /// Header fields in order, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
 impl Received {
-    /// A header field's value, where it was sent.
+    /// Returns the value of a header field, if present.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The messages of a chat request.
+    /// Returns the messages of a chat request.
     pub(crate) fn messages(&self) -> Vec<Value> {
         self.json()["messages"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The last message of a chat request.
+    /// Returns the last message of a chat request.
     pub(crate) fn last_message(&self) -> Value {
         self.messages().pop().unwrap_or_default()
     }
 
-    /// Names of the tools (or legacy functions) that a chat request offers.
+    /// Returns the names of the tools (or legacy functions) that a chat request offers.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         let body = self.json();
         let tools = body["tools"].as_array().into_iter().flatten().map(|tool| &tool["function"]["name"]);
@@ -59,7 +59,7 @@ impl Received {
 
 type Script = Arc<dyn Fn(usize, &Received) -> Reply + Send + Sync>;
 
-/// A running server; it ends with the test's runtime.
+/// A running server, which ends with the test's runtime.
 pub(crate) struct Server {
     address: SocketAddr,
     state: Arc<State>,
@@ -73,7 +73,7 @@ struct State {
 }
 
 impl Server {
-    /// Answers the requests with `replies`, in order of arrival; a request beyond them gets a 500 that says so.
+    /// Starts a server that sends `replies` in order of arrival. Further requests get status 500 with an explanation.
     pub(crate) async fn replying(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<Reply> = replies.into_iter().collect();
         Self::scripted(move |number, _| {
@@ -85,12 +85,12 @@ impl Server {
         .await
     }
 
-    /// Answers every request with the same reply.
+    /// Starts a server that sends the same reply to every request.
     pub(crate) async fn always(reply: Reply) -> Self {
         Self::scripted(move |_, _| reply.clone()).await
     }
 
-    /// Answers by a function of the request's number (from 0) and the request.
+    /// Starts a server whose reply is a function of the request's number (from 0) and the request.
     pub(crate) async fn scripted(script: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -109,52 +109,54 @@ impl Server {
         Self { address, state }
     }
 
-    /// An address on which nothing listens, and nothing will: it is taken as long as the process lives, or another test's server might get it.
+    /// Returns an address on which no server listens. It stays bound for the lifetime of the process, so that no other
+    /// test's server gets it.
     pub(crate) fn refusing() -> SocketAddr {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
         Box::leak(Box::new(socket)).local_addr().unwrap()
     }
 
-    /// The server's URL with `path` behind it.
+    /// Returns the server's URL with `path` appended.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Everything received so far.
+    /// Returns all requests received so far.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.state.received.lock().unwrap().clone()
     }
 
-    /// The last request received so far.
+    /// Returns the last request received so far.
     pub(crate) fn last_request(&self) -> Received {
         self.state.received.lock().unwrap().last().cloned().unwrap_or_else(|| panic!("no request was received"))
     }
 
-    /// Takes what was received so far away, so that later looks see only what comes then; the count begins anew.
+    /// Removes and returns the requests received so far. Later queries return only later requests, and the count
+    /// restarts.
     pub(crate) fn take_received(&self) -> Vec<Received> {
         std::mem::take(&mut *self.state.received.lock().unwrap())
     }
 
-    /// The only request received so far.
+    /// Returns the only request received so far.
     pub(crate) fn only_request(&self) -> Received {
         let mut received = self.received();
         assert_eq!(received.len(), 1, "requests received: {received:#?}");
         received.remove(0)
     }
 
-    /// Waits until `count` requests have arrived in all.
+    /// Waits until `count` requests have arrived in total.
     pub(crate) async fn arrival_of(&self, count: usize) {
         let mut arrivals = self.state.arrivals.subscribe();
         guarded("waiting for a request", arrivals.wait_for(|arrived| *arrived >= count)).await.unwrap();
     }
 
-    /// Waits until a peer has gone away in the middle of a reply.
+    /// Waits until a peer has disconnected during a reply.
     pub(crate) async fn hangup(&self) {
         let mut hangups = self.state.hangups.subscribe();
         guarded("waiting for the peer to go away", hangups.wait_for(|count| *count > 0)).await.unwrap();
@@ -183,7 +185,7 @@ async fn serve(mut socket: TcpStream, state: Arc<State>) {
     }
 }
 
-/// How a reply ended.
+/// End of a reply.
 enum End {
     Whole,
     Reset,
@@ -225,13 +227,13 @@ async fn perform(socket: &mut TcpStream, steps: &[Step]) -> End {
 
 async fn peer_gone(socket: &TcpStream) {
     let mut byte = [0; 1];
-    // A peer that sends more (which no client of ours does in the middle of a reply) has not gone.
+    // A peer that sends more bytes during a reply, which test clients do not do, is still connected.
     if !matches!(socket.peek(&mut byte).await, Ok(0) | Err(_)) {
         std::future::pending::<()>().await;
     }
 }
 
-/// Reads one request (RFC 9112) with a counted or a chunked body; `None` at the end of the connection.
+/// Reads one request (RFC 9112) with a `content-length` or chunked body. Returns `None` at the end of the connection.
 async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Received> {
     let head = read_until(socket, buffer, b"\r\n\r\n").await?;
     let head = String::from_utf8_lossy(&head).into_owned();

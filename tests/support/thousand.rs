@@ -1,4 +1,4 @@
-//! An API of a thousand operations: twenty things that can be done with each of fifty kinds of records.
+//! An API of a thousand operations: twenty actions on each of fifty kinds of records.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::config::config;
 use super::server::Server;
 use super::{POLL, Proxy, guarded, policy};
 
-/// What can be done: the name's beginning, the sentence's, and the method.
+/// Actions: the beginning of the name, the beginning of the sentence, and the method.
 const ACTIONS: [(&str, &str); 20] = [
     ("list", "Lists"),
     ("find", "Finds"),
@@ -30,7 +30,7 @@ const ACTIONS: [(&str, &str); 20] = [
     ("audit", "Audits"),
 ];
 
-/// The kinds of records.
+/// Kinds of records.
 const RECORDS: [&str; 50] = [
     "invoice",
     "room",
@@ -84,13 +84,13 @@ const RECORDS: [&str; 50] = [
     "tunnel",
 ];
 
-/// The name of the tool that does an action (`list`) with a record (`invoice`).
+/// Returns the name of the tool for an action (`list`) on a record (`invoice`).
 pub(crate) fn tool(action: &str, record: &str) -> String {
     let (first, rest) = record.split_at(1);
     format!("{action}{}{rest}s", first.to_uppercase())
 }
 
-/// The document.
+/// Returns the document.
 pub(crate) fn document() -> Value {
     let mut paths = Map::new();
     for record in RECORDS {
@@ -110,7 +110,8 @@ pub(crate) fn document() -> Value {
     json!({"openapi": "3.0.3", "info": {"title": "Everything", "version": "1"}, "paths": paths})
 }
 
-/// Files of a proxy whose alias `helper` offers the thousand tools under a policy with these rules of the offer (YAML).
+/// Returns the files of a proxy whose alias `helper` offers the thousand tools under a policy with these rules of the
+/// offer (YAML).
 pub(crate) fn files(rules: &str) -> Vec<(String, String)> {
     vec![
         ("everything.json".to_owned(), document().to_string()),
@@ -118,7 +119,7 @@ pub(crate) fn files(rules: &str) -> Vec<(String, String)> {
     ]
 }
 
-/// The configuration of that proxy, with more keys of the upstream.
+/// Returns the configuration of that proxy, with more keys of the upstream.
 pub(crate) fn config_of(upstream: &Server, api: &Server, keys: &str) -> String {
     format!("{}{keys}\n", config(&upstream.url("/v1")))
         + "[executor]\nallowed_addresses = [\"127.0.0.1\"]\n"
@@ -127,7 +128,7 @@ pub(crate) fn config_of(upstream: &Server, api: &Server, keys: &str) -> String {
         + &policy::table("offering")
 }
 
-/// Starts that proxy, and waits until its tools are found by meaning too.
+/// Starts that proxy, and waits until its tools have vectors.
 pub(crate) async fn proxy(upstream: &Server, api: &Server, keys: &str, rules: &str) -> Proxy {
     let files = files(rules);
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();

@@ -1,4 +1,4 @@
-//! Certificates made for a test, and TLS in front of a scripted server.
+//! Certificates for a test, and TLS termination in front of a scripted server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use tokio_rustls::TlsAcceptor;
 
 use super::server::Server;
 
-/// Years in which a certificate is good whenever the test runs.
+/// Years in which a certificate is valid, whenever the test runs.
 const VALID: (i32, i32) = (1975, 4096);
 
 /// An authority that issues certificates.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// A certificate and its private key, PEM.
+/// A certificate and its private key in PEM.
 pub(crate) struct Issued {
     pub(crate) certificate: String,
     pub(crate) key: String,
@@ -31,28 +31,28 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Its own certificate, PEM.
+    /// Returns the authority's certificate in PEM.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A certificate for this machine.
+    /// Issues a certificate for this machine.
     pub(crate) fn issue(&self) -> Issued {
         self.issue_valid(VALID)
     }
 
-    /// A certificate for this machine whose time is over.
+    /// Issues an expired certificate for this machine.
     pub(crate) fn issue_expired(&self) -> Issued {
         let (from, until) = (2001, 2002);
         self.issue_valid((from, until))
     }
 
-    /// A certificate for this machine, valid from the beginning of one year to the beginning of another.
+    /// Issues a certificate for this machine, valid from the beginning of one year to the beginning of another.
     pub(crate) fn issue_valid(&self, (from, until): (i32, i32)) -> Issued {
         self.issue_between((from, 1, 1), (until, 1, 1))
     }
 
-    /// A certificate for this machine that is good for so many days from now on.
+    /// Issues a certificate for this machine that is valid for this number of days from now.
     pub(crate) fn issue_for_days(&self, days: i64) -> Issued {
         let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
         let until = now.checked_add(jiff::Span::new().days(days)).unwrap();
@@ -70,9 +70,9 @@ impl Authority {
     }
 }
 
-/// Terminates TLS for `localhost` and hands the bytes to a server.
+/// Terminates TLS for `localhost` and forwards the bytes to a server.
 pub(crate) struct TlsFront {
-    /// The authority's certificate, PEM.
+    /// The authority's certificate in PEM.
     pub(crate) authority: String,
     address: SocketAddr,
 }
@@ -84,7 +84,7 @@ impl TlsFront {
         Self::start_with(server, &authority, authority.issue()).await
     }
 
-    /// Starts in front of `server` with a certificate whose time is over.
+    /// Starts in front of `server` with an expired certificate.
     pub(crate) async fn start_expired(server: &Server) -> Self {
         let authority = Authority::new();
         Self::start_with(server, &authority, authority.issue_expired()).await
@@ -99,7 +99,7 @@ impl TlsFront {
             while let Ok((socket, _)) = listener.accept().await {
                 let (acceptor, behind) = (acceptor.clone(), behind.clone());
                 tokio::spawn(async move {
-                    // A client that refuses the certificate ends here.
+                    // The handshake fails if the client refuses the certificate.
                     let Ok(mut secured) = acceptor.accept(socket).await else { return };
                     let mut plain = TcpStream::connect(behind).await.unwrap();
                     let _ = tokio::io::copy_bidirectional(&mut secured, &mut plain).await;
@@ -109,7 +109,7 @@ impl TlsFront {
         Self { authority: authority.pem(), address }
     }
 
-    /// The URL with `path` behind it; by name, because the certificate is for the name.
+    /// Returns the URL with `path` appended, with the host name for which the certificate is issued.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.address.port())
     }

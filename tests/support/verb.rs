@@ -1,4 +1,5 @@
-//! The real binary as a person or a script calls an offline verb: arguments, standard input, files in a folder of its own.
+//! The real binary as called by a person or a script for an offline verb: arguments, standard input, and files in a
+//! separate folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a verb said and how it ended.
+/// Output and exit status of a verb.
 pub(crate) struct Said {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: Vec<u8>,
@@ -15,13 +16,13 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Standard output as lines of JSON.
+    /// Returns standard output as lines of JSON.
     pub(crate) fn lines(&self) -> Vec<Value> {
         json_lines(&self.stdout)
     }
 }
 
-/// A folder with files, in which a verb runs.
+/// A folder with files in which a verb runs.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -41,14 +42,14 @@ impl Folder {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Runs the binary with this standard input, to its end.
+    /// Runs the binary with this standard input until it ends.
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Said {
         let mut child = self.start(arguments);
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // Not from this thread: it would wait for a reader that waits for us.
+        // In another thread, because writing blocks while the output is not read.
         let writer = std::thread::spawn(move || {
-            // A verb that fails at once does not read.
+            // A verb that fails immediately does not read its input.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().unwrap();
@@ -56,7 +57,7 @@ impl Folder {
         Said { status: output.status.code(), stdout: output.stdout, stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// Starts the binary with pipes at all three of its ends.
+    /// Starts the binary with pipes for standard input, output and error.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         command(self.0.path(), arguments).spawn().unwrap()
     }
@@ -69,25 +70,25 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Bytes as lines of JSON.
+/// Parses bytes as lines of JSON.
 pub(crate) fn json_lines(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
 }
 
-/// Values as lines of JSON.
+/// Formats values as lines of JSON.
 pub(crate) fn to_lines(values: &[Value]) -> Vec<u8> {
     values.iter().flat_map(|value| format!("{value}\n").into_bytes()).collect()
 }
 
-/// Bytes, compressed.
+/// Compresses bytes.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-/// Bytes, decompressed.
+/// Decompresses bytes.
 pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(bytes), &mut text).unwrap();

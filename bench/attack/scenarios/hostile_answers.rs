@@ -1,4 +1,4 @@
-//! Answers of the upstream that are made to cost as much judgement as possible, 1 MB each.
+//! Upstream responses of 1 MB with maximum judgement cost.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::requests;
 
-/// The kinds of answers, as the upstream of the soak makes them.
+/// Kinds of responses, as defined by the upstream of the soak test.
 const KINDS: [&str; 3] = ["parameters", "calls", "text"];
 
-/// Connections that ask for them.
+/// Number of connections that request them.
 const CONNECTIONS: usize = 6;
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {

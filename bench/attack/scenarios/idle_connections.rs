@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 
-/// How many.
+/// Number of connections.
 const CONNECTIONS: usize = 5_000;
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
@@ -15,7 +15,7 @@ pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<Strin
     }
     tokio::time::sleep(length).await;
     let mut byte = [0];
-    // What is closed has an end to read; what is open has nothing.
+    // A closed socket reads end of file; an open one has no data.
     let open = sockets
         .iter()
         .filter(|socket| socket.try_read(&mut byte).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));

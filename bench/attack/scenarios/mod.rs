@@ -1,4 +1,4 @@
-//! The attacks, a file for each. A new one is a file and its row in [`SCENARIOS`].
+//! Attack scenarios, one file each. A new scenario needs a file and a row in [`SCENARIOS`].
 
 mod begun_bodies;
 mod hostile_answers;
@@ -14,15 +14,15 @@ use futures_util::future::BoxFuture;
 
 /// An attack.
 pub(crate) struct Scenario {
-    /// How the command line calls it.
+    /// Name on the command line.
     pub(crate) name: &'static str,
-    /// How the table calls it.
+    /// Name in the table.
     pub(crate) title: &'static str,
-    /// Attacks the client side of a proxy for so long; returns the outcome in words.
+    /// Attacks the client listener of a proxy for a given time. Returns a description of the outcome.
     pub(crate) attack: fn(SocketAddr, Duration) -> BoxFuture<'static, Result<String, String>>,
 }
 
-/// All of them.
+/// All scenarios.
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "idle-connections",
@@ -51,7 +51,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// The head of a chat request with a body of so many bytes.
+/// Returns the head of a chat request with a body of `length` bytes.
 fn chat_head(length: usize) -> String {
     format!(
         "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"

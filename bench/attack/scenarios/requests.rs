@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-/// Sends the requests that `body` makes of their numbers, over so many connections, until the time or their number is over. Returns how many were
-/// answered, and how many of these with success.
+/// Sends the requests that `body` generates from their numbers, over `connections` connections, until `length` has
+/// passed or `most` requests are sent. Returns the number of responses and the number of successful ones.
 pub(super) async fn send(
     target: SocketAddr,
     (length, most, connections): (Duration, usize, usize),

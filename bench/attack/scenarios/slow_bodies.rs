@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 
 use super::chat_head;
 
-/// How many.
+/// Number of bodies.
 const BODIES: usize = 500;
 
-/// Declared bytes of each.
+/// Declared size of each body in bytes.
 const LENGTH: usize = 1024 * 1024;
 
 /// Pause between two bytes.
@@ -20,10 +20,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
     let bodies = join_all((0..BODIES).map(|_| body(target, length))).await;
-    Ok(format!("{} of {BODIES} still taken at the end", bodies.into_iter().filter(|is_taken| *is_taken).count()))
+    Ok(format!("{} of {BODIES} still accepted at the end", bodies.into_iter().filter(|is_taken| *is_taken).count()))
 }
 
-/// Sends a body; `false` where the proxy ended it.
+/// Sends a body. Returns `false` if the proxy ended it.
 async fn body(target: SocketAddr, length: Duration) -> bool {
     let started = Instant::now();
     let Ok(mut socket) = TcpStream::connect(target).await else { return false };

@@ -1,4 +1,4 @@
-//! Requests each of which has a list of tools of its own.
+//! Requests with distinct tool lists.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::requests;
 
-/// How many lists.
+/// Number of lists.
 const LISTS: usize = 10_000;
 
-/// Connections that send them.
+/// Number of connections that send them.
 const CONNECTIONS: usize = 16;
 
-/// Bytes of a list.
+/// Size of a list in bytes.
 const LIST: usize = 200_000;
 
 pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<String, String> {
@@ -21,7 +21,7 @@ pub(super) async fn attack(target: SocketAddr, length: Duration) -> Result<Strin
     Ok(format!("{answered} lists answered, {succeeded} with success"))
 }
 
-/// A request whose list differs from every other one in its descriptions.
+/// Returns a request whose tool list differs from all others in its descriptions.
 fn body(number: usize) -> String {
     let tool = |at: usize| {
         json!({"type": "function", "function": {

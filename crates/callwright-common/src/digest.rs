@@ -1,23 +1,23 @@
-//! Hashes: of several parts, and as text.
+//! Hashes over several parts, and their text form.
 
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-/// Adds a part to `hash`, with its length first, so that no two lists of parts are the same bytes.
+/// Adds a part to `hash`, prefixed with its length, so that different lists of parts never have the same bytes.
 pub fn add_part(hash: &mut Sha256, part: &[u8]) {
     hash.update((part.len() as u64).to_be_bytes());
     hash.update(part);
 }
 
-/// Who a client is, by the field that it sends its key in: a hash, from which the key cannot be read.
+/// Returns the id of a client: a hash of the header field that contains its key. The key cannot be recovered from it.
 pub fn tenant(key_field: &[u8]) -> String {
     let mut hash = Sha256::new();
     add_part(&mut hash, key_field);
     hex(&hash.finalize())
 }
 
-/// The bytes as hexadecimal digits, two for each.
+/// Returns the bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {

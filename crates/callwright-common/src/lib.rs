@@ -1,4 +1,6 @@
-//! Helpers that know nothing of tools or calls: JSON, YAML and JSON Schema, digests, bounded caches and file watching.
+//! Domain-independent helpers: JSON, YAML and JSON Schema, digests, bounded caches and file watching.
+//!
+//! Owns the shared implementation of each of these. Must not depend on tools, calls or any other crate of the proxy.
 
 pub mod cache;
 pub mod digest;

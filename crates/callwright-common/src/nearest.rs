@@ -1,9 +1,9 @@
-//! Which known name may have been meant?
+//! Suggestion of the known name that is most similar to an unknown one.
 
-/// Least Jaro-Winkler similarity at which a name is worth suggesting.
+/// Minimum Jaro-Winkler similarity of a suggestion.
 const WORTH_SUGGESTING: f64 = 0.75;
 
-/// The known name most similar to `name`, if one is similar enough.
+/// Returns the known name most similar to `name`, if one is similar enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()

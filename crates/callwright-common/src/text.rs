@@ -1,7 +1,7 @@
-//! Text helpers: shortening text from outside.
+//! Text helpers: shortening of untrusted text.
 
-/// The first `limit` characters of `text`, with `…` where something was cut off; line breaks and other control characters
-/// become spaces, so that it stays one line.
+/// Returns the first `limit` characters of `text`, with `…` if it was truncated. Line breaks and other control
+/// characters become spaces, so that the result is one line.
 pub fn excerpt(text: &str, limit: usize) -> String {
     let mut letters = text.trim().chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     let mut kept: String = letters.by_ref().take(limit).collect();

@@ -1,9 +1,9 @@
-//! How long a text is in tokens, without any model's vocabulary.
+//! Estimation of token counts without a model's vocabulary.
 
-/// Bytes of English text and JSON that a token of the common byte-pair vocabularies stands for, roughly.
+/// Approximate number of bytes per token of English text and JSON in common byte-pair vocabularies.
 pub const BYTES_PER_TOKEN: usize = 4;
 
-/// Tokens that a text has, about.
+/// Returns the estimated number of tokens of a text.
 pub fn estimated(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }

@@ -1,4 +1,4 @@
-//! A plain HTTP/1.1 client for loopback: one connection per request, answers bounded in size and time.
+//! Plain HTTP/1.1 client for loopback: one connection per request, responses bounded in size and time.
 
 use std::time::Duration;
 
@@ -13,47 +13,47 @@ use url::Url;
 
 use super::DemoError;
 
-/// Largest answer that the demo reads, in bytes.
+/// Maximum size of a response in bytes.
 const ANSWER_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Time for one request, its answer included. Everything is on loopback and a turn takes milliseconds: this only keeps a
-/// broken set-up from hanging.
+/// Timeout of a request including its response. A turn on loopback takes milliseconds: the timeout only keeps a broken
+/// setup from hanging.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An answer, read to its end.
+/// Complete response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// The body as it came, chunk by chunk.
+    /// Body, chunk by chunk as received.
     pub chunks: Vec<Bytes>,
 }
 
 impl Answer {
-    /// The whole body as text; invalid UTF-8 is replaced.
+    /// Returns the body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.chunks.concat()).into_owned()
     }
 
-    /// A header field's value, where it is text.
+    /// Returns the value of a header field if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// `GET url`.
+/// Sends `GET url`.
 pub async fn get(url: &str) -> Result<Answer, DemoError> {
     send(Method::GET, url, &[], Bytes::new()).await
 }
 
-/// `POST url` with a JSON body.
+/// Sends `POST url` with a JSON body.
 pub async fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer, DemoError> {
     let mut all = vec![(CONTENT_TYPE.as_str(), "application/json")];
     all.extend_from_slice(headers);
     send(Method::POST, url, &all, body.to_string().into()).await
 }
 
-/// Sends one request and reads its answer to the end.
+/// Sends a request and reads the full response.
 pub async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: Bytes) -> Result<Answer, DemoError> {
     let exchange = tokio::time::timeout(REQUEST_TIMEOUT, exchange(&method, url, headers, body));
     let result = match exchange.await {

@@ -1,5 +1,5 @@
-//! The tools that the demo's client owns and runs itself: a weather forecast, and accesses of its own to the route planner, the meeting
-//! rooms and the flight desk.
+//! Tools that the demo's client owns and runs itself: a weather forecast, and separate access to the route planner, the
+//! meeting rooms and the flight desk.
 
 mod bookings;
 
@@ -7,33 +7,33 @@ use serde_json::{Value, json};
 
 use super::{FlightDesk, MeetingRooms, route_planner};
 
-/// A tool of the client's, or several that belong together.
+/// Tool or group of tools of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnTool {
-    /// A weather forecast.
+    /// Weather forecast.
     Weather,
-    /// The route planner, called by the client and not by the proxy.
+    /// Route planner, called by the client instead of the proxy.
     Route,
-    /// People, free rooms and bookings of them.
+    /// People, free rooms and room bookings.
     Rooms,
     /// Travellers, their trips, and flights.
     Flights,
 }
 
-/// What the client runs its tools on.
+/// State of the client's tools.
 #[derive(Debug, Default)]
 pub(super) struct ClientTools {
     rooms: MeetingRooms,
     flights: FlightDesk,
 }
 
-/// Most days that the forecast covers.
+/// Maximum number of days in the forecast.
 const MOST_DAYS: u64 = 5;
 
-/// What comes in turn: the sky, and how much warmer than the first day it is.
+/// Forecast of successive days: the sky, and the temperature difference to the first day.
 const DAYS: [(&str, i32); 5] = [("sunny", 0), ("light clouds", -1), ("rain", -4), ("showers", -3), ("sunny", 2)];
 
-/// The tools as the client offers them.
+/// Returns the tool definitions as the client sends them.
 pub(super) fn definitions(tool: OwnTool) -> Value {
     match tool {
         OwnTool::Weather => json!([weather()]),
@@ -43,7 +43,7 @@ pub(super) fn definitions(tool: OwnTool) -> Value {
     }
 }
 
-/// It says nothing about the order of coordinates: the one who wrote it knew.
+/// Omits the order of coordinates on purpose: its author took it for granted.
 fn route() -> Value {
     json!({
         "type": "function",
@@ -84,10 +84,11 @@ fn weather() -> Value {
 }
 
 impl ClientTools {
-    /// Runs a call. The client trusts its proxy as little as it would a model: what it cannot read it says so.
+    /// Runs a call. The client validates calls from the proxy as it would validate those of a model: it reports what it
+    /// cannot parse.
     pub(super) fn run(&self, name: &str, arguments: &str) -> Value {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-        // The client has a name of its own for it.
+        // The client uses another name for this operation.
         let operation = if name == "findPerson" { "findPeople" } else { name };
         let booked = || self.rooms.call(operation, &arguments).or_else(|| self.flights.call(operation, &arguments));
         match name {
@@ -102,7 +103,7 @@ fn no_such_tool() -> Value {
     json!("This application has no such tool, or not with these arguments.")
 }
 
-/// No forecast at all, but a stable one: warmer for a longer name.
+/// Returns a fixed forecast: a longer city name is warmer.
 fn forecast(arguments: &Value) -> Option<Value> {
     let city = arguments.get("city").and_then(Value::as_str)?;
     let days = arguments.get("days").and_then(Value::as_u64).filter(|days| (1..=MOST_DAYS).contains(days))?;
@@ -121,7 +122,7 @@ mod tests {
         ClientTools::default().run(name, arguments)
     }
 
-    /// Every tool that is offered can be run, and answers as its description shows.
+    /// Checks that every offered tool runs, and answers as its description shows.
     #[test]
     fn the_bookings_answer_as_their_descriptions_show() {
         let tools = ClientTools::default();

@@ -1,8 +1,8 @@
-//! What can go wrong while a demo starts or plays.
+//! Errors of starting and playing a demo.
 
 use std::path::PathBuf;
 
-/// A demo could not be started or played to its end.
+/// Error that ends a demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// A sample server could not listen on loopback.
@@ -11,9 +11,9 @@ pub enum DemoError {
     /// A document or policy of the demo could not be written.
     #[error("cannot write {path}: {source}; the demo keeps its documents there while it runs")]
     Write {
-        /// The file or directory.
+        /// File or directory.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// The transcript could not be written.
@@ -24,9 +24,9 @@ pub enum DemoError {
     Request {
         /// HTTP method.
         method: String,
-        /// Whole URL.
+        /// Full URL.
         url: String,
-        /// What happened.
+        /// Cause.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! The flight desk of `openapi/flights.yaml`, served over HTTP. Whoever has an access of its own to it, such as the demo's client,
-//! gets the same answers by [`FlightDesk::call`].
+//! Flight desk API of `openapi/flights.yaml`, served over HTTP. [`FlightDesk::call`] returns the same answers without
+//! HTTP, for the demo's client.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use super::DemoError;
 use super::server::{Handler, Reply, Request, Server};
 
-/// The API key that it accepts. It opens nothing but a server on loopback that ends with the process.
+/// Accepted API key. It gives access only to a server on loopback that ends with the process.
 pub(super) const KEY: &str = "demo-flights-key";
 
-/// Most bookings that are kept: a client that goes on booking must not fill the memory.
+/// Maximum number of bookings, which bounds the memory.
 const MOST_BOOKINGS: usize = 10_000;
 
-/// The travellers: id, name, team.
+/// Travellers: id, name, team.
 const TRAVELLERS: [(&str, &str, &str); 3] =
     [("t-58", "Mileva Marić", "Analysis"), ("t-61", "Lucas Nagel", "Fairs"), ("t-77", "Ida Rhodes", "Almanacs")];
 
-/// Their trips: traveller, title, destination, day; the next one first.
+/// Their trips: traveller, title, destination, date; the next one first.
 const TRIPS: [(&str, &str, &str, &str); 4] = [
     ("t-61", "Supplier visit", "Porto", "2026-06-04"),
     ("t-61", "Trade fair", "Lisbon", "2026-06-11"),
@@ -28,7 +28,7 @@ const TRIPS: [(&str, &str, &str, &str); 4] = [
     ("t-77", "Workshop", "Lisbon", "2026-06-11"),
 ];
 
-/// The flights: id, origin, destination, day, departure, arrival, euros.
+/// Flights: id, origin, destination, date, departure, arrival, euros.
 const FLIGHTS: [(&str, &str, &str, &str, &str, &str, u32); 5] = [
     ("f-204", "Oslo", "Porto", "2026-06-04", "08:20", "11:30", 167),
     ("f-311", "Oslo", "Lisbon", "2026-06-11", "06:40", "10:05", 189),
@@ -37,15 +37,15 @@ const FLIGHTS: [(&str, &str, &str, &str, &str, &str, u32); 5] = [
     ("f-341", "Lisbon", "Oslo", "2026-06-14", "09:10", "12:40", 151),
 ];
 
-/// The sample API. Bookings are kept in memory until it ends.
+/// Sample API. Bookings are kept in memory.
 #[derive(Debug, Default)]
 pub struct FlightDesk {
-    /// Flight and traveller of each.
+    /// Flight and traveller of each booking.
     bookings: Mutex<Vec<(&'static str, &'static str)>>,
 }
 
 impl FlightDesk {
-    /// Starts it on a free port of loopback; its base URL is the server's plus `/v1`.
+    /// Starts the API on a free loopback port. Its base URL is the server's URL plus `/v1`.
     ///
     /// # Errors
     /// [`DemoError::Listen`].
@@ -53,7 +53,7 @@ impl FlightDesk {
         Server::start(Self::default()).await
     }
 
-    /// What an operation answers, by its id in the document; `None` where there is none of that id.
+    /// Returns the answer of an operation by its id in the document; `None` if the id is unknown.
     pub(super) fn call(&self, operation: &str, fields: &Value) -> Option<Value> {
         let field = |name: &str| fields.get(name).and_then(Value::as_str);
         let result = match operation {
@@ -108,7 +108,7 @@ impl Handler for FlightDesk {
     }
 }
 
-/// A request that is not served; what the errors mean stands in the document.
+/// Refused request; the document explains the error codes.
 #[derive(Debug, Clone, Copy)]
 struct Failure {
     status: StatusCode,

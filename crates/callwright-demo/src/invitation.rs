@@ -1,14 +1,14 @@
-//! What `demo --serve` says once it stays up: where to go and what to try.
+//! Hints that `demo --serve` prints while it keeps running: URLs and an example.
 
 use std::io::Write;
 
 use super::DemoError;
 use super::transcript::Page;
 
-/// A call with three mistakes for the reader to try: the tool's name, the order of the coordinates, a number as text.
+/// Call with three mistakes as an example: tool name, order of coordinates, number as text.
 const DICTATED: &str = r#"Call plan_route {\"origin\": \"34.9858,135.7588\", \"destination\": \"34.6873,135.5258\", \"max_results\": \"2\"}"#;
 
-/// Writes how to use the proxy at `client_url` and its operator side while the demo's world is up.
+/// Prints how to use the proxy at `client_url`, and its operator side, while the demo runs.
 ///
 /// # Errors
 /// [`DemoError::Output`].

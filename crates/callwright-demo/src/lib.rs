@@ -1,11 +1,11 @@
-//! A scripted model and sample APIs, for `callwright demo` and for tests.
+//! Scripted model and sample APIs, for `callwright demo` and for tests.
 //!
-//! Owns its servers (hyper), the script and the transcript. Must not reach into the proxy: it talks HTTP like everyone else,
-//! and knows of the other rooms only `domain`, whose trace it renders. It speaks OpenAI JSON without the `openai` room on
-//! purpose: a stand-in for a model that shared the proxy's reader would share its mistakes.
+//! Owns its servers (hyper), the script and the transcript. Must not use the proxy's internals: it communicates over
+//! HTTP, and depends only on the trace types that it renders. It implements OpenAI JSON without `callwright-openai` on
+//! purpose: a scripted model with the same parser would share its bugs.
 //!
-//! The way of a demo: [`start`] brings up the model and the APIs and hands out the configuration of a proxy between
-//! them; the caller runs a proxy with it; [`play()`] holds the conversations through that proxy and prints what happened.
+//! Sequence of a demo: [`start`] starts the model and the APIs and returns the configuration of a proxy between them.
+//! The caller runs a proxy with it. [`play()`] holds the conversations through that proxy and prints the transcript.
 
 pub mod client;
 mod client_tool;

@@ -1,5 +1,5 @@
-//! The meeting-room service of `openapi/meeting-rooms.yaml`, served over HTTP. Whoever has an access of its own to it, such as the demo's
-//! client, gets the same answers by [`MeetingRooms::call`].
+//! Meeting room API of `openapi/meeting-rooms.yaml`, served over HTTP. [`MeetingRooms::call`] returns the same answers
+//! without HTTP, for the demo's client.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use super::DemoError;
 use super::server::{Handler, Reply, Request, Server};
 
-/// The bearer token that it accepts. It opens nothing but a server on loopback that ends with the process.
+/// Accepted bearer token. It gives access only to a server on loopback that ends with the process.
 pub(super) const TOKEN: &str = "demo-rooms-token";
 
-/// Most bookings that are kept: a client that goes on booking must not fill the memory.
+/// Maximum number of bookings, which bounds the memory.
 const MOST_BOOKINGS: usize = 10_000;
 
-/// How times are written.
+/// Format of times.
 const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M";
 
-/// The people: id, name, team.
+/// People: id, name, team.
 const PEOPLE: [(&str, &str, &str); 7] = [
     ("p-12", "Grace Hopper", "Compilers"),
     ("p-17", "Ada Lovelace", "Analysis"),
@@ -31,18 +31,18 @@ const PEOPLE: [(&str, &str, &str); 7] = [
     ("p-52", "Jack Kilby", "Circuits"),
 ];
 
-/// The rooms, smallest first: id, name, seats.
+/// Rooms, smallest first: id, name, seats.
 const ROOMS: [(&str, &str, u32); 4] =
     [("r-101", "Nook", 2), ("r-110", "Harbour", 4), ("r-204", "Fjord", 8), ("r-301", "Horizon", 20)];
 
-/// The sample API. Bookings are kept in memory until it ends.
+/// Sample API. Bookings are kept in memory.
 #[derive(Debug, Default)]
 pub struct MeetingRooms {
     bookings: Mutex<Vec<Booking>>,
 }
 
 impl MeetingRooms {
-    /// Starts it on a free port of loopback; its base URL is the server's plus `/v2`.
+    /// Starts the API on a free loopback port. Its base URL is the server's URL plus `/v2`.
     ///
     /// # Errors
     /// [`DemoError::Listen`].
@@ -50,7 +50,7 @@ impl MeetingRooms {
         Server::start(Self::default()).await
     }
 
-    /// What an operation answers, by its id in the document; `None` where there is none of that id.
+    /// Returns the answer of an operation by its id in the document; `None` if the id is unknown.
     pub(super) fn call(&self, operation: &str, fields: &Value) -> Option<Value> {
         let field = |name: &str| fields.get(name).and_then(Value::as_str);
         let result = match operation {
@@ -151,7 +151,7 @@ impl Handler for MeetingRooms {
     }
 }
 
-/// A request that is not served; what the errors mean stands in the document.
+/// Refused request; the document explains the error codes.
 #[derive(Debug)]
 struct Failure {
     status: StatusCode,
@@ -170,7 +170,7 @@ impl Failure {
     }
 }
 
-/// The fields of a booking as they were sent.
+/// Fields of a booking request.
 #[derive(Debug, Serialize, Deserialize)]
 struct Fields {
     person_id: String,
@@ -217,7 +217,7 @@ fn people(name: Option<&str>) -> Result<Value, Failure> {
     Ok(json!({ "people": people }))
 }
 
-/// A time of one day that has some length.
+/// Parses a period within one day.
 fn span(start: &str, end: &str) -> Result<(civil::DateTime, civil::DateTime), Failure> {
     let (start, end) = (read_time(start)?, read_time(end)?);
     if end <= start || end.date() != start.date() { Err(Failure::FIELDS) } else { Ok((start, end)) }

@@ -1,4 +1,4 @@
-//! Holds the conversations of the catalogue through a proxy and prints what happened.
+//! Holds the conversations of the catalogue through a proxy and prints the transcript.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -14,40 +14,41 @@ use super::said::Said;
 use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
 use super::{DemoError, client};
 
-/// Requests of the client in one conversation, before it gives up on a model that only calls.
+/// Maximum number of client requests in a conversation, in case the model only makes calls.
 const MOST_TURNS: usize = 6;
 
-/// How often a trace is asked for, and how long the pauses between are: it is stored beside the answer, not before it.
+/// Number of attempts to fetch a trace, and the pause between them: the trace is stored in the background, after the
+/// answer.
 const TRACE_POLLS: u32 = 100;
 const TRACE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The series that tells how many lessons there are.
+/// Metric with the number of lessons.
 const LESSONS: &str = "callwright_lessons ";
 
-/// What the reader has to know before anything else.
+/// Introduction of the transcript.
 const OPENING: &str = "The model in this demo is scripted. It is a small server with a few rules that makes the mistakes models \
     make, sees nothing but the messages and tools of each request, and mends a mistake only where what it is told says how. \
     Everything else is real: the proxy, the sample APIs, their documents, and every HTTP request between them.";
 
-/// One conversation as it went.
+/// Result of a conversation.
 #[derive(Debug)]
 pub struct Played {
-    /// The conversation's title.
+    /// Title of the conversation.
     pub title: &'static str,
-    /// The traces of its turns, as the operator side tells them.
+    /// Traces of its turns, from the operator API.
     pub traces: Vec<Trace>,
-    /// The text of the last answer.
+    /// Text of the last answer.
     pub answer: String,
-    /// Did it show what it is in the catalogue to show?
+    /// Whether it showed the expected behaviour.
     pub as_promised: bool,
 }
 
-/// Holds every conversation of the catalogue through the proxy at `client_url` (such as `http://127.0.0.1:8787`), reads
-/// what happened from its operator side, and writes the transcript to `out`: with ANSI styles, so wrap a terminal that may
-/// not want them (`anstream`).
+/// Holds every conversation of the catalogue through the proxy at `client_url` (such as `http://127.0.0.1:8787`),
+/// fetches the traces from its operator side, and writes the transcript to `out`. The transcript has ANSI styles: wrap
+/// a writer that may not support them (`anstream`).
 ///
 /// # Errors
-/// [`DemoError::Request`] where a request gets no usable answer, [`DemoError::Output`] where `out` fails.
+/// [`DemoError::Request`] if a request has no usable response, [`DemoError::Output`] if writing to `out` fails.
 pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<Vec<Played>, DemoError> {
     let mut page = Page::new(out);
     page.heading("Callwright demo").map_err(DemoError::Output)?;
@@ -76,7 +77,7 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
     Ok(all)
 }
 
-/// The proxy as one conversation sees it.
+/// Connection data of one conversation.
 struct Proxy<'a> {
     client_url: &'a str,
     operator_url: &'a str,
@@ -84,7 +85,7 @@ struct Proxy<'a> {
 }
 
 impl Proxy<'_> {
-    /// One turn: the answer and its trace.
+    /// Sends one request; returns the answer and its trace.
     async fn turn(&self, body: &Value) -> Result<(Said, Trace), DemoError> {
         let url = format!("{}/v1/chat/completions", self.client_url);
         let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
@@ -96,7 +97,7 @@ impl Proxy<'_> {
         Ok((said, self.trace(id).await?))
     }
 
-    /// Waits until there is a lesson: it is learned beside the turns. Where none comes, the conversation does not show what it is to show.
+    /// Waits for a lesson, which is learned in the background. Without one, the check of the conversation fails.
     async fn has_learned(&self) -> Result<(), DemoError> {
         let is_any = |text: &str| text.lines().any(|line| line.starts_with(LESSONS) && !line.ends_with(" 0"));
         for _ in 0..TRACE_POLLS {
@@ -125,7 +126,7 @@ impl Proxy<'_> {
     }
 }
 
-/// Holds one conversation to its last answer, and writes it down.
+/// Holds one conversation to its last answer, and prints it.
 async fn hold<W: Write>(
     conversation: &Conversation,
     proxy: &Proxy<'_>,
@@ -160,7 +161,7 @@ async fn hold<W: Write>(
     Ok(Played { title: conversation.title, traces, answer, as_promised })
 }
 
-/// How many turns followed a plan, and that the others paid for none.
+/// Returns a sentence with the number of turns that followed a plan, and the cost of the plans.
 fn planned(all: &[Played]) -> String {
     let turns = || all.iter().flat_map(|played| &played.traces);
     let followed = turns().filter(|trace| trace.plan.is_some()).count();
@@ -208,7 +209,7 @@ mod tests {
     use super::super::server::{Handler, Reply, Request, Server};
     use super::*;
 
-    /// A proxy that knows nothing: one answer, one trace in which nothing happened.
+    /// Proxy stub with a fixed answer and an empty trace.
     struct Nothing;
 
     impl Handler for Nothing {

@@ -1,7 +1,7 @@
-//! The route planner of `openapi/route-planner.yaml`, served over HTTP.
+//! Route planner API of `openapi/route-planner.yaml`, served over HTTP.
 //!
-//! It answers a request that it does not like as many vendors do: with a bare code. Status 400 and not 200: the fault is the
-//! request's, and the status says no more than the code does.
+//! It answers an invalid request with a bare code, as many vendors do. The status is 400 instead of 200, because the
+//! request is at fault; the status adds nothing to the code.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use super::DemoError;
 use super::server::{Handler, Reply, Request, Server};
 
-/// The API key that it accepts. It opens nothing but a server on loopback that ends with the process.
+/// Accepted API key. It gives access only to a server on loopback that ends with the process.
 pub(super) const KEY: &str = "demo-route-key";
 
-/// Most routes that one answer holds (`maximum` of `max_results`).
+/// Maximum number of routes in a response (`maximum` of `max_results`).
 const MOST_ROUTES: usize = 3;
 
 /// Mean radius of the earth in metres (IUGG).
 const EARTH_RADIUS_METRES: f64 = 6_371_008.8;
 
-/// The places that it knows: name, longitude, latitude; best known first.
+/// Known places: name, longitude, latitude; best known first.
 const PLACES: [(&str, f64, f64); 6] = [
     ("Kyoto Station", 135.7588, 34.9858),
     ("Osaka Castle", 135.5258, 34.6873),
@@ -28,12 +28,12 @@ const PLACES: [(&str, f64, f64); 6] = [
     ("Himeji Castle", 134.6939, 34.8394),
 ];
 
-/// The sample API.
+/// Sample API.
 #[derive(Debug)]
 pub struct RoutePlanner;
 
 impl RoutePlanner {
-    /// Starts it on a free port of loopback; its base URL is the server's plus `/v1`.
+    /// Starts the API on a free loopback port. Its base URL is the server's URL plus `/v1`.
     ///
     /// # Errors
     /// [`DemoError::Listen`].
@@ -57,7 +57,7 @@ impl Handler for RoutePlanner {
     }
 }
 
-/// A request that is not served; what the codes mean stands in the document.
+/// Refused request; the document explains the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Failure {
     status: StatusCode,
@@ -72,7 +72,7 @@ impl Failure {
     const OUTSIDE: Self = Self { status: StatusCode::BAD_REQUEST, info_code: "20800" };
 }
 
-/// What the planner answers to whoever has an access of its own to it, such as the demo's client.
+/// Returns the answer without HTTP, for the demo's client.
 pub(super) fn answer<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Value {
     plan(parameter).unwrap_or_else(|failure| json!({ "info_code": failure.info_code }))
 }
@@ -93,7 +93,7 @@ fn plan<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Result<Value, Failur
         return Err(Failure::UNDOCUMENTED_VALUE);
     }
     let beeline = origin.metres_to(&destination);
-    // Roads are a quarter longer than the beeline, and each alternative a tenth longer than the one before.
+    // Roads are a quarter longer than the beeline, and each alternative a tenth longer than the previous one.
     let routes = (0..=MOST_ROUTES)
         .map(|alternative| (alternative, beeline * 1.25 * 1.1_f64.powi(i32::try_from(alternative).unwrap_or(0))))
         .map(|(alternative, metres)| (mode == "driving" && alternative % 2 == 0, metres))
@@ -126,7 +126,7 @@ fn read<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, Failu
     text.map_or(Ok(default), |text| text.parse().map_err(|_| Failure::UNDOCUMENTED_VALUE))
 }
 
-/// A point on the map, in degrees.
+/// Point on the map, in degrees.
 #[derive(Debug, PartialEq)]
 struct Point {
     longitude: f64,
@@ -134,7 +134,7 @@ struct Point {
 }
 
 impl Point {
-    /// Reads `longitude,latitude`.
+    /// Parses `longitude,latitude`.
     fn read(text: &str) -> Result<Self, Failure> {
         let (longitude, latitude) = text.split_once(',').ok_or(Failure::ILLEGAL)?;
         let (longitude, latitude) = (degrees(longitude, 180.0)?, degrees(latitude, 90.0)?);
@@ -142,7 +142,7 @@ impl Point {
         if served { Ok(Self { longitude, latitude }) } else { Err(Failure::OUTSIDE) }
     }
 
-    /// Length of the great circle between two points (haversine).
+    /// Returns the great-circle distance to another point (haversine).
     fn metres_to(&self, other: &Self) -> f64 {
         let (from, to) = (self.latitude.to_radians(), other.latitude.to_radians());
         let half_chord = ((to - from) / 2.0).sin().powi(2)
@@ -151,7 +151,7 @@ impl Point {
     }
 }
 
-/// Reads a coordinate: plain digits, at most 6 decimals, no further than `most` degrees from zero.
+/// Parses a coordinate: plain digits, at most 6 decimals, at most `most` degrees from zero.
 fn degrees(text: &str, most: f64) -> Result<f64, Failure> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());

@@ -1,21 +1,21 @@
-//! What came back from a chat request: the message of a whole completion, or of a stream put together.
+//! Response to a chat request: the message of a completion, or of an assembled stream.
 
 use serde_json::{Value, json};
 
 use super::client::Answer;
 
-/// The first choice of an answer.
+/// First choice of a response.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Said {
-    /// The text; empty where there is none.
+    /// Text; empty if there is none.
     pub(super) text: String,
-    /// The calls that the client is to run.
+    /// Calls for the client to run.
     pub(super) calls: Vec<ClientCall>,
-    /// Events of the stream; zero for a whole answer.
+    /// Number of stream events; zero for a response without streaming.
     pub(super) events: usize,
 }
 
-/// A call that the client is to run.
+/// Call for the client to run.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct ClientCall {
     pub(super) id: String,
@@ -24,7 +24,7 @@ pub(super) struct ClientCall {
 }
 
 impl Said {
-    /// Reads an answer; the error is what its sender says about it.
+    /// Parses a response; the error contains the status or the reason.
     pub(super) fn read(answer: &Answer) -> Result<Self, String> {
         let text = answer.text();
         if !answer.status.is_success() {
@@ -34,7 +34,7 @@ impl Said {
         if streamed { Self::read_stream(&text) } else { Self::read_completion(&text) }
     }
 
-    /// The message as the conversation goes on with it.
+    /// Returns the message for the further conversation.
     pub(super) fn to_message(&self) -> Value {
         let mut message = json!({ "role": "assistant", "content": self.text });
         if !self.calls.is_empty() {
@@ -81,7 +81,7 @@ impl Said {
         Err("the stream ended without [DONE]".to_owned())
     }
 
-    /// Adds a call, or a further piece of one. Indexes come in order; a piece that skips one is dropped.
+    /// Adds a call, or another fragment of one. Indexes are consecutive; a fragment with a skipped index is dropped.
     fn add(&mut self, index: usize, piece: &Value) {
         if index >= self.calls.len() {
             self.calls.push(ClientCall::default());

@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server on loopback: what the scripted model and the sample APIs have in common.
+//! Small HTTP/1.1 server on loopback, used by the scripted model and the sample APIs.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,10 +19,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::DemoError;
 
-/// Largest request body that a sample server reads, in bytes; far more than any conversation of the demo.
+/// Maximum size of a request body in bytes; far more than any conversation of the demo.
 const BODY_LIMIT_BYTES: usize = 8 * 1024 * 1024;
 
-/// A running server. It ends, with its connections, when this is dropped.
+/// Running server. It stops, and closes its connections, when it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -31,17 +31,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens: `http://127.0.0.1:PORT`, without a path.
+    /// Returns the URL `http://127.0.0.1:PORT`, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many requests it has answered so far.
+    /// Returns the number of answered requests.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// Starts a server on a free port of loopback that answers with `handler`.
+    /// Starts a server on a free loopback port that answers with `handler`.
     pub async fn start<H: Handler>(handler: H) -> Result<Self, DemoError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(DemoError::Listen)?;
         let address = listener.local_addr().map_err(DemoError::Listen)?;
@@ -52,13 +52,13 @@ impl Server {
     }
 }
 
-/// What a sample server does with a request.
+/// Request handler of a sample server.
 pub trait Handler: Send + Sync + 'static {
-    /// The answer; a handler has no errors, only answers that say so.
+    /// Returns the response; failures are responses, too.
     fn handle(&self, request: &Request) -> impl Future<Output = Reply> + Send;
 }
 
-/// A request, read to its end.
+/// Complete request.
 #[derive(Debug)]
 pub struct Request {
     pub method: Method,
@@ -69,18 +69,18 @@ pub struct Request {
 }
 
 impl Request {
-    /// The first value of a query parameter.
+    /// Returns the first value of a query parameter.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// A header field's value, where it is text.
+    /// Returns the value of a header field if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// An answer.
+/// Response.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
@@ -89,19 +89,19 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A JSON document.
+    /// Creates a response with a JSON document.
     pub fn json(status: StatusCode, value: &Value) -> Self {
         Self { status, headers: HeaderMap::new(), parts: vec![value.to_string().into()] }
             .with_header(CONTENT_TYPE, "application/json")
     }
 
-    /// Server-sent events, each sent as a chunk of its own.
+    /// Creates a response with server-sent events, each sent as a separate chunk.
     pub fn events(events: Vec<Bytes>) -> Self {
         Self { status: StatusCode::OK, headers: HeaderMap::new(), parts: events }
             .with_header(CONTENT_TYPE, "text/event-stream")
     }
 
-    /// Sets a header field; a value that no header may have is left out.
+    /// Sets a header field; an invalid value is skipped.
     pub fn with_header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);
@@ -129,14 +129,14 @@ async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>, requests: Ar
                 let serving = serve(connection, Arc::clone(&handler), Arc::clone(&requests));
                 tokio::spawn(stop.clone().run_until_cancelled_owned(serving));
             }
-            // Out of descriptors, or reset before it was accepted: the next one may do better.
+            // Out of file descriptors, or reset before it was accepted: the next connection may succeed.
             Err(_) => tokio::task::yield_now().await,
         }
     }
 }
 
 async fn serve<H: Handler>(connection: TcpStream, handler: Arc<H>, requests: Arc<AtomicU64>) {
-    // Answers are small and written at once: waiting to coalesce them would only add latency.
+    // Responses are small and written at once: Nagle's algorithm would only add latency.
     let _ = connection.set_nodelay(true);
     let service = service_fn(|request| {
         let (handler, requests) = (Arc::clone(&handler), Arc::clone(&requests));
@@ -146,7 +146,7 @@ async fn serve<H: Handler>(connection: TcpStream, handler: Arc<H>, requests: Arc
             Ok::<_, Infallible>(reply.into_response())
         }
     });
-    // A broken connection is the peer's business; there is nobody here to tell.
+    // Connection errors are ignored: they only concern the peer.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
 }
 

@@ -1,4 +1,4 @@
-//! The world of a demo: the servers, the documents and policies on disk, and the configuration of a proxy between them.
+//! Environment of a demo: servers, documents and policies on disk, and the configuration of a proxy between them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,43 +8,43 @@ use super::route_planner::RoutePlanner;
 use super::scripted_model::ScriptedModel;
 use super::{DemoError, Server, flight_desk, meeting_rooms, route_planner};
 
-/// The route planner's document.
+/// OpenAPI document of the route planner.
 const ROUTE_PLANNER: &str = include_str!("../../../openapi/route-planner.yaml");
 
-/// The meeting-room service's document.
+/// OpenAPI document of the meeting room API.
 const MEETING_ROOMS: &str = include_str!("../../../openapi/meeting-rooms.yaml");
 
-/// The flight desk's document.
+/// OpenAPI document of the flight desk.
 const FLIGHTS: &str = include_str!("../../../openapi/flights.yaml");
 
-/// The policy of the proxy between them.
+/// Policy of the proxy.
 const POLICY: &str = include_str!("policy.yaml");
 
-/// Everything around the proxy. The servers end and the files go when this is dropped.
+/// Environment of the proxy. The servers stop and the files are removed when it is dropped.
 #[derive(Debug)]
 pub struct DemoWorld {
-    /// The scripted model: an OpenAI-compatible server. Its base URL is this plus `/v1`.
+    /// Scripted model: an OpenAI-compatible server. Its base URL is this URL plus `/v1`.
     pub model: Server,
-    /// The route planner of `openapi/route-planner.yaml`.
+    /// Route planner of `openapi/route-planner.yaml`.
     pub route_planner: Server,
-    /// The meeting-room service of `openapi/meeting-rooms.yaml`.
+    /// Meeting room API of `openapi/meeting-rooms.yaml`.
     pub meeting_rooms: Server,
-    /// The flight desk of `openapi/flights.yaml`.
+    /// Flight desk of `openapi/flights.yaml`.
     pub flight_desk: Server,
-    /// A complete configuration (TOML) of a proxy between them, listening on free ports.
+    /// Complete configuration (TOML) of a proxy between them, on free ports.
     pub config_toml: String,
     directory: Directory,
 }
 
 impl DemoWorld {
-    /// Where the documents and policies lie while the world exists.
+    /// Returns the directory of the documents and policies.
     pub fn directory(&self) -> &Path {
         &self.directory.0
     }
 }
 
-/// Starts the model and the APIs on free ports of loopback, and writes their documents and policies into a directory of
-/// their own below `parent`.
+/// Starts the model and the APIs on free loopback ports, and writes their documents and policies into a new directory
+/// below `parent`.
 ///
 /// # Errors
 /// [`DemoError::Listen`] and [`DemoError::Write`].
@@ -63,7 +63,7 @@ pub async fn start(parent: &Path) -> Result<DemoWorld, DemoError> {
 }
 
 fn config(directory: &Path, model: &Server, [route_planner, meeting_rooms, flight_desk]: [&Server; 3]) -> String {
-    // A JSON string is a TOML basic string, too.
+    // A JSON string is a valid TOML basic string.
     let path = |name: &str| serde_json::Value::from(directory.join(name).display().to_string());
     format!(
         r#"[server]
@@ -110,7 +110,7 @@ default = "demo"
 [store]
 url = "sqlite::memory:"
 
-# Lessons are not held back from any turn, as they are in use to find out whether they help: the demo is to show each time the same.
+# No turn withholds lessons to measure their effect: every run of the demo must show the same.
 [experience]
 withhold = 0.0
 "#,
@@ -128,7 +128,7 @@ withhold = 0.0
     )
 }
 
-/// A directory that is removed, with all that is in it, when this is dropped.
+/// Directory that is removed with its contents when it is dropped.
 #[derive(Debug)]
 struct Directory(PathBuf);
 
@@ -148,7 +148,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What cannot be removed is a few kilobytes in a temporary place.
+        // A directory that cannot be removed leaves a few kilobytes in a temporary place.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -184,7 +184,7 @@ mod tests {
         assert!(error.to_string().starts_with("cannot write /dev/null/callwright-demo-"), "{error}");
     }
 
-    /// Every operation of a document is there: without a credential it is refused, not unknown.
+    /// Checks that every operation of a document is served: without a credential it is refused, not unknown.
     #[tokio::test]
     async fn the_servers_serve_what_their_documents_promise() {
         let parent = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! An API's answer, bounded.
+//! API response, limited in size.
 
 use bytes::BytesMut;
 use http::HeaderMap;
@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::charset::in_utf8;
 use callwright_types::outcome::ApiAnswer;
 
-/// Header fields that are kept, beside those with a prefix of [`KEPT_PREFIXES`].
+/// Header fields that are kept, in addition to those with a prefix of [`KEPT_PREFIXES`].
 const KEPT: [&str; 14] = [
     "allow",
     "content-language",
@@ -26,14 +26,14 @@ const KEPT: [&str; 14] = [
     "x-total-count",
 ];
 
-/// Prefixes of the names that vendors and drafts give their rate limits.
+/// Prefixes of rate-limit header names of vendors and drafts.
 const KEPT_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit", "x-rate-limit"];
 
-/// Longest value of a header field that is kept, in bytes; a longer one is data in the wrong place.
+/// Maximum length of a kept header field value in bytes. A longer value is payload data.
 const MAX_VALUE_BYTES: usize = 1_024;
 
-/// Reads the answer's body: at most `max_bytes` of it after decompression, and not beyond the deadline; texts in UTF-8. What broke off counts
-/// as cut, because the status is known all the same.
+/// Reads the response body: at most `max_bytes` after decompression, until the deadline, with text transcoded to
+/// UTF-8. A broken-off body counts as truncated, not as an error, because the status is already known.
 pub(super) async fn read(mut response: reqwest::Response, max_bytes: usize, deadline: Instant) -> ApiAnswer {
     let status = response.status().as_u16();
     let headers = kept(response.headers());

@@ -1,4 +1,4 @@
-//! Calls that a person has to approve: what exactly is asked for, and the approval that comes back.
+//! Calls that require human approval: the description of the call, and the approval.
 
 use std::sync::Arc;
 
@@ -17,33 +17,34 @@ use callwright_store::Approvals;
 use callwright_types::Outcome;
 use callwright_types::rules::ExecuteRules;
 
-/// What has to happen before a call may be executed.
+/// Condition for the execution of a call.
 #[derive(Debug)]
 pub enum Clearance {
-    /// Nothing: [`Executor::execute`] runs it.
+    /// No approval is required: [`Executor::execute`] runs it.
     Free,
-    /// A person has to approve it: [`Executor::execute_approved`] runs it then.
+    /// A person has to approve it first: [`Executor::execute_approved`] runs it after that.
     Needed(Box<Application>),
-    /// It is not to be sent, and this is its outcome.
+    /// It must not be sent. Contains its outcome.
     Settled(Outcome),
 }
 
-/// What a person is asked to approve.
+/// Description of a call that a person is requested to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
     /// `POST /path/{template}`.
     pub operation: String,
     /// HTTP method.
     pub method: String,
-    /// The URL as it would be sent, without credentials.
+    /// URL as it would be sent, without credentials.
     pub target: String,
-    /// The arguments as JSON text.
+    /// Arguments as JSON text.
     pub arguments: String,
-    /// Hash of tool, method, target and arguments, whatever the order of these: an approval is for nothing else.
+    /// Hash of tool, method, target and arguments. The order of the arguments' members does not change it. An
+    /// approval is valid for this digest only.
     pub digest: String,
 }
 
-/// A person's approval of one execution of one call. It is worth what the store says of it when it is used.
+/// A person's approval of one execution of one call. The store decides on its validity at the time of use.
 #[derive(Debug)]
 pub struct Grant {
     id: String,
@@ -51,12 +52,13 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// The approval of this id in the queue.
+    /// Creates a grant from the approval with this id in the queue.
     pub fn new(id: String, approvals: Arc<dyn Approvals>) -> Self {
         Self { id, approvals }
     }
 
-    /// Uses the approval up, which is on disk when this returns: whatever happens next, it is not good for a second execution.
+    /// Consumes the approval, which is on disk when this returns. The approval is then invalid for a second
+    /// execution, whatever happens next.
     ///
     /// # Errors
     /// The outcome of a call that must not be sent.
@@ -75,8 +77,9 @@ impl Grant {
 }
 
 impl Executor {
-    /// What has to happen before the call may be executed. Nobody is asked about what would not be sent anyway: a call that policy or
-    /// encoding forbids, or one that this session has made before, if it is not known what became of it or the client was not told.
+    /// Returns the condition for the execution of the call. No approval is requested for a call that would not be
+    /// sent anyway: policy or encoding forbids it, or this session made the same call before and its outcome is
+    /// unknown or was not delivered.
     pub async fn clear(
         &self,
         call: &CheckedCall,
@@ -103,8 +106,8 @@ impl Executor {
         }
     }
 
-    /// Runs a call as [`Self::execute`] does, by a person's approval instead of a rule. The approval is used up before anything is sent,
-    /// and only where it is for this very call.
+    /// Runs a call as [`Self::execute`] does, with a person's approval instead of a rule. The approval is consumed
+    /// before anything is sent, and only if its digest matches this call.
     pub async fn execute_approved(
         &self,
         call: &CheckedCall,
@@ -122,7 +125,7 @@ impl Executor {
         }
     }
 
-    /// The outcome of a repeat that is not sent, where it is one.
+    /// Returns the outcome of a repeated call that must not be sent; `None` if it may be sent.
     async fn settled_before(
         &self,
         call: &CheckedCall,
@@ -134,7 +137,7 @@ impl Executor {
         let key = intent_key(session, trace_id, tool, call.arguments());
         let Some(_running) = self.running.enter(&key) else { return Some(at_the_same_time(&key)) };
         match self.intents.earlier(&key, trace_id).await {
-            // A request with an earlier one's key has the same: the API knows it again.
+            // This request will carry the idempotency key of the earlier one, so the API recognises it.
             Ok(Some(begun)) => self.in_the_way(&key, &operation.method, begun, |_| true),
             Ok(None) => None,
             Err(error) => Some(unrecorded(&key, &error)),

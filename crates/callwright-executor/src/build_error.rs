@@ -1,6 +1,6 @@
-//! Why an executor cannot be built from its settings.
+//! Errors when an executor is built from its settings.
 
-/// The settings do not make an executor.
+/// Error for settings from which no executor can be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// An entry of `allowed_addresses` is neither an address, nor a network, nor a host name.
@@ -8,17 +8,17 @@ pub enum BuildError {
         "executor.allowed_addresses: `{entry}` is {why}; write an IP address, a network such as `10.0.0.0/8`, or a host name"
     )]
     AllowedAddress {
-        /// The entry as written.
+        /// The entry as configured.
         entry: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         why: &'static str,
     },
     /// The certificates cannot be read.
     #[error("executor.ca_file: cannot read PEM certificates from `{file}`: {why}")]
     CaFile {
-        /// The file as written.
+        /// The file as configured.
         file: String,
-        /// What is wrong with it.
+        /// Reason why the certificates cannot be read.
         why: String,
     },
     /// The HTTP client cannot be built.

@@ -1,15 +1,17 @@
-//! Answers in other charsets than UTF-8, made UTF-8: nobody behind this room asks for charsets.
+//! Conversion of response bodies to UTF-8. Code outside this module does not handle other charsets.
 
 use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// Bytes of an XML document in which its declaration names its encoding.
+/// Number of bytes of an XML document that are searched for its encoding declaration.
 const XML_HEAD_BYTES: usize = 256;
 
-/// The body in UTF-8 without a byte order mark, where `content_type` says that it is text and it is in another charset; else as it is.
+/// Returns the body as UTF-8 without a byte order mark if `content_type` is a text type in another charset; otherwise
+/// unchanged.
 ///
-/// The charset is that of a byte order mark, else the one that the media type names, else the one that an XML document declares
-/// (RFC 7303 section 3), else, for `text/*` that is no UTF-8, windows-1252, as browsers take it (WHATWG Encoding, legacy default).
+/// The charset is taken from the byte order mark, then from the media type parameter, then from the XML declaration
+/// (RFC 7303 section 3). A `text/*` body that is not UTF-8 is decoded as windows-1252, as in browsers (WHATWG
+/// Encoding, legacy default).
 pub(super) fn in_utf8(body: Bytes, content_type: Option<&str>, truncated: bool) -> Bytes {
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
     if !is_text(&content_type) {
@@ -42,14 +44,14 @@ fn is_text(content_type: &str) -> bool {
     essence.starts_with("text/") || is_named || subtype.ends_with("+json") || subtype.ends_with("+xml")
 }
 
-/// The parameter `charset` of a media type.
+/// Returns the parameter `charset` of a media type.
 fn parameter(content_type: &str) -> Option<String> {
     let mut parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let (_, label) = parameters.find(|(name, _)| name.trim() == "charset")?;
     Some(label.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// The encoding that an XML document declares in its first line (XML 1.0 section 4.3.3).
+/// Returns the encoding that an XML document declares in its first line (XML 1.0 section 4.3.3).
 fn declared(body: &[u8], content_type: &str) -> Option<String> {
     let head = body.get(..body.len().min(XML_HEAD_BYTES)).filter(|_| content_type.contains("xml"))?;
     let head = String::from_utf8_lossy(head);
@@ -60,7 +62,7 @@ fn declared(body: &[u8], content_type: &str) -> Option<String> {
     value.get(1..)?.split(quote).next().map(str::to_owned)
 }
 
-/// A body that was cut may end within a letter.
+/// Whether the body is UTF-8. A truncated body may end within a character.
 fn is_utf8(body: &[u8], truncated: bool) -> bool {
     std::str::from_utf8(body).err().is_none_or(|error| truncated && error.error_len().is_none())
 }

@@ -1,4 +1,4 @@
-//! Requests over the network: checked addresses, bounded redirects, and a repetition only where it cannot do harm.
+//! HTTP client: checked addresses, limited redirects, and retries only where they are harmless.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,47 +19,47 @@ use super::{BuildError, Settings, answer};
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
 
-/// What APIs see as the client.
+/// `User-Agent` of all requests to tool APIs.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
 
-/// The client for all tool APIs.
+/// HTTP client for all tool APIs.
 pub(super) struct Client {
-    /// For safe methods.
+    /// Client for safe methods.
     pooled: reqwest::Client,
-    /// For all others: each gets a connection of its own, because on a pooled one that the server is just closing it could not be
-    /// known whether the request was read.
+    /// Client for all other methods. Each request gets its own connection: on a pooled connection that the server is
+    /// closing, the client cannot know whether the server read the request.
     fresh: reqwest::Client,
     addresses: Arc<AddressPolicy>,
     gates: HostGates,
     max_redirects: u32,
 }
 
-/// An answer, and what is needed to follow its links.
+/// Response with the data that is needed to follow its links.
 pub(super) struct Received {
     pub(super) answer: ApiAnswer,
-    /// Where it came from, after redirects.
+    /// URL of the response, after redirects.
     pub(super) url: Url,
-    /// The values of its `Link` fields.
+    /// Values of its `Link` fields.
     pub(super) links: Vec<String>,
 }
 
-/// Why a request got no answer.
+/// Reason why a request got no response.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// It was not sent, because a rule forbids it.
+    /// Not sent, because a rule forbids it.
     Refused(Refusal),
-    /// It was not sent, because there is no connection.
+    /// Not sent, because no connection can be established.
     Unreachable(String),
-    /// It was sent, or may have been, and the connection broke.
+    /// Sent, or possibly sent, and the connection broke.
     Broken(String),
-    /// It was sent, or may have been, and time is up.
+    /// Sent, or possibly sent, and the deadline expired.
     Late,
 }
 
 impl Client {
     pub(super) fn build(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
         let addresses = Arc::new(AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?));
-        // reqwest panics where the process has no provider; a second installation changes nothing.
+        // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = |pool_size: usize| -> Result<reqwest::Client, BuildError> {
             let resolver = CheckedResolver::new(Arc::clone(&addresses), Arc::clone(&lookup));
@@ -88,13 +88,13 @@ impl Client {
         })
     }
 
-    /// May this host be called although its address is not public: did the operator name it?
+    /// Whether the operator's list names this host, so that it may be called even if its address is not public.
     pub(super) fn allows_by_name(&self, url: &Url) -> bool {
         url.host().is_some_and(|host| self.addresses.names(host))
     }
 
-    /// Sends a request and reads at most `max_bytes` of the answer. It is sent again up to `repeats` times where it got no byte of
-    /// an answer: the caller knows whether that can do harm. Only a `GET` or `HEAD` follows redirects.
+    /// Sends a request and reads at most `max_bytes` of the response. It is retried up to `repeats` times if no byte
+    /// of a response arrived; the caller decides whether a retry is harmless. Only `GET` and `HEAD` follow redirects.
     pub(super) async fn exchange(
         &self,
         request: &Request,
@@ -104,12 +104,13 @@ impl Client {
     ) -> Result<Received, Failed> {
         let mut request = request.clone();
         for _ in 0..=self.max_redirects {
-            // The place at the host is kept until the answer is read.
+            // The host's concurrency permit is held until the response is read.
             let (response, _place) = self.send_patiently(&request, repeats, deadline).await?;
             if response.status().is_informational() {
-                // Nobody asked for another protocol (RFC 9110 section 15.2.2), and the answer itself has not come.
+                // The client requested no protocol upgrade (RFC 9110 section 15.2.2), and the final response has not
+                // arrived.
                 return Err(Failed::Broken(format!(
-                    "the answer has status {}, which ends no request",
+                    "the response has the informational status {}, which does not complete a request",
                     response.status()
                 )));
             }
@@ -152,7 +153,7 @@ impl Client {
             self.addresses.check_literal(host).map_err(Failed::Refused)?;
         }
         let Some(place) = self.gates.enter(&request.url, deadline).await else {
-            let why = "as many requests to it as `executor.max_requests_per_host` allows were under way all the time";
+            let why = "the limit `executor.max_requests_per_host` was reached during the whole wait";
             return Err(Failed::Unreachable(why.to_owned()));
         };
         let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
@@ -167,7 +168,8 @@ impl Client {
     }
 }
 
-/// What is known after the last of several requests: that it did not leave says nothing about an earlier one that may have.
+/// Combines the results of several attempts. If the last attempt was not sent, an earlier one may still have been, so
+/// its error is returned.
 fn of_all<T>(last: Result<T, Failed>, sent: Option<String>) -> Result<T, Failed> {
     match (last, sent) {
         (Err(Failed::Refused(_) | Failed::Unreachable(_)), Some(why)) => Err(Failed::Broken(why)),
@@ -176,7 +178,7 @@ fn of_all<T>(last: Result<T, Failed>, sent: Option<String>) -> Result<T, Failed>
 }
 
 impl Failed {
-    /// What became of a call that was to reach `host` within `timeout`.
+    /// Converts the error into the outcome of a call to `host` with the timeout `timeout`.
     pub(super) fn outcome(self, host: &str, timeout: Duration) -> Outcome {
         match self {
             Self::Refused(refusal) => refusal.into(),
@@ -193,12 +195,12 @@ impl Failed {
     }
 }
 
-/// `GET` and `HEAD`: what follows redirects.
+/// Whether the method follows redirects: `GET` and `HEAD`.
 fn reads_only(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Where a redirect leads, if it is one that is followed.
+/// Returns the target of a redirect that is followed; `None` if the response is not such a redirect.
 fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Url>, Failed> {
     let redirects = matches!(
         response.status(),
@@ -210,20 +212,21 @@ fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Ur
     );
     let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
     let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
-    let unreadable = || Failed::Refused(refuse!("the API redirects to an address that cannot be read"));
+    let unreadable = || Failed::Refused(refuse!("the API redirects to an invalid URL"));
     let mut next = request.url.join(location.map_err(|_| unreadable())?).map_err(|_| unreadable())?;
     next.set_fragment(None);
     if !stays(&request.url, &next) {
         let host = next.host_str().unwrap_or_default();
         return Err(Failed::Refused(refuse!(
-            "the API redirects to `{}://{host}`, another server than the document names; it is not followed",
+            "the API redirects to `{}://{host}`, which is not the server in the document; the redirect is not followed",
             next.scheme()
         )));
     }
     Ok(Some(next))
 }
 
-/// Is `next` on the server of `here`? The same origin is, and so is its step up from plain HTTP to HTTPS on the usual ports.
+/// Whether `next` is on the same server as `here`: the same origin, or an upgrade from HTTP to HTTPS on the default
+/// ports.
 fn stays(here: &Url, next: &Url) -> bool {
     let has_credentials = !next.username().is_empty() || next.password().is_some();
     let steps_up =
@@ -241,12 +244,12 @@ fn failed(error: &reqwest::Error) -> Failed {
     }
     let why = root_cause(error);
     if error.is_builder() {
-        return Failed::Refused(refuse!("the request cannot be written: {why}"));
+        return Failed::Refused(refuse!("the request cannot be built: {why}"));
     }
     if error.is_connect() { Failed::Unreachable(why) } else { Failed::Broken(why) }
 }
 
-/// The innermost cause: the outer ones repeat the URL, which may hold a key.
+/// Returns the innermost cause. The outer errors repeat the URL, which may contain a key.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
@@ -262,5 +265,5 @@ fn certificates(file: &str) -> Result<Vec<reqwest::Certificate>, BuildError> {
     let unreadable = |why: String| BuildError::CaFile { file: file.to_owned(), why };
     let pem = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
     let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))?;
-    if found.is_empty() { Err(unreadable("there are none in it".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(unreadable("it contains no certificate".to_owned())) } else { Ok(found) }
 }

@@ -1,5 +1,5 @@
-//! Takes a request to its API with the credentials that it needs: again with new ones where the API refused the old, and again later
-//! where it asks for that.
+//! Sends a request to its API with credentials. Retries with new credentials after a 401, and after a pause if the
+//! API requests one.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use callwright_store::SharedTokens;
 use callwright_types::Outcome;
 use callwright_types::outcome::{ApiAnswer, Paging};
 
-/// Sends requests for calls.
+/// Sends the requests of calls.
 pub(super) struct Courier {
     client: Arc<Client>,
     keyring: Keyring,
@@ -29,13 +29,14 @@ pub(super) struct Courier {
     retry_after_max: Duration,
 }
 
-/// A request that may leave, and what it needs on its way. It owns everything: what was sent is finished even when its turn is gone.
+/// Request with its credentials, ready to be sent. It owns its data, so a sent request is completed even if its turn
+/// has been dropped.
 pub(super) struct Parcel {
-    /// The request without credentials.
+    /// Request without credentials.
     pub(super) request: Request,
     pub(super) wanted: Wanted,
     credentials: Credentials,
-    /// The operation's query parameters, in which a next page is asked for.
+    /// Query parameters of the operation that select the next page.
     parameters: Vec<Parameter>,
     deadline: Instant,
 }
@@ -59,10 +60,10 @@ impl Courier {
         })
     }
 
-    /// Obtains the credentials of a request; its time begins now.
+    /// Obtains the credentials of a request. The timeout of the request starts now.
     ///
     /// # Errors
-    /// The outcome of a call whose credentials cannot be had: nothing was sent.
+    /// The outcome of a call whose credentials are unavailable; nothing was sent.
     pub(super) async fn pack(
         &self,
         request: Request,
@@ -76,7 +77,8 @@ impl Courier {
         }
     }
 
-    /// Sends the request and reads the answer, in which no secret is left. `repeatable`: a second request like it does no more than one.
+    /// Sends the request and reads the response, from which secrets are removed. `repeatable`: whether a second
+    /// identical request has no further effect.
     pub(super) async fn deliver(&self, parcel: &mut Parcel, repeatable: bool) -> Outcome {
         let host = parcel.request.url.host_str().unwrap_or_default().to_owned();
         match self.send(parcel, repeatable, self.max_answer_bytes).await {
@@ -89,8 +91,8 @@ impl Courier {
         }
     }
 
-    /// The answer with the next pages that it announces, as many as the settings say. A page that cannot be had in time or size remains the
-    /// next one, which the model is told about.
+    /// Returns the response with the following pages that it announces, up to the configured maximum. A page that
+    /// exceeds the time or size limit is reported to the model as the next page.
     async fn with_pages(&self, parcel: &mut Parcel, mut received: Received) -> ApiAnswer {
         if parcel.request.method != Method::GET || !is_whole_page(&received.answer) {
             return received.answer;
@@ -123,8 +125,9 @@ impl Courier {
         received.answer
     }
 
-    /// A 401 says that the request was not applied, for want of valid credentials (RFC 9110 section 15.5.2). So it is repeated with a new
-    /// token or a changed file whatever its method is: the intent to execute it is still the same one, and still open.
+    /// Sends the request. Status 401 means that the request was not applied for lack of valid credentials (RFC 9110
+    /// section 15.5.2). It is therefore retried with a new token or a changed file for any method: the execution
+    /// intent is the same and still open.
     async fn send(&self, parcel: &mut Parcel, repeatable: bool, max_bytes: usize) -> Result<Received, Failed> {
         let repeats = if repeatable { self.max_repeats } else { 0 };
         let (mut renewed, mut waited) = (false, 0);
@@ -152,7 +155,7 @@ impl Courier {
         }
     }
 
-    /// The pause that the API asks for, if there is time for it.
+    /// Returns the pause that the API requests, if the deadline permits it.
     fn pause(&self, received: &Received, deadline: Instant) -> Option<Duration> {
         let left = deadline.saturating_duration_since(Instant::now());
         wait(&received.answer, SystemTime::now()).filter(|pause| *pause <= self.retry_after_max && *pause < left)

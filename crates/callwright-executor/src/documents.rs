@@ -1,5 +1,5 @@
-//! Gets OpenAPI documents from http and https addresses, by the rules that hold for the APIs themselves: checked addresses, redirects on
-//! the same host alone, bounded in bytes and time, no credentials.
+//! Fetches OpenAPI documents from http and https URLs under the same rules as tool APIs: checked addresses, redirects
+//! on the same host only, limits on size and time, no credentials.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,15 +17,16 @@ use super::{BuildError, Settings};
 use callwright_openapi::{Fetch, FetchBounds, Fetched, RemoteFile};
 use callwright_types::outcome::ApiAnswer;
 
-/// What a document may come as. Servers that only know `text/plain` are not refused.
+/// `Accept` header for documents. `*/*` admits servers that only send `text/plain`.
 const WANTED: &str =
     "application/json, application/yaml, application/openapi+json, application/openapi+yaml, */*;q=0.5";
 
-/// Fetches documents for the catalog. It blocks the thread that asks, and may be asked from any.
+/// Fetches documents for the catalog. Blocks the calling thread, and may be called from any thread.
 pub struct DocumentFetcher {
     client: Client,
     max_repeats: u32,
-    /// A runtime of its own: the asking thread may be one of another runtime, which must not wait for itself. `None` only while dropped.
+    /// Separate runtime: the calling thread may belong to another runtime, which must not block on itself. `None`
+    /// only during drop.
     runtime: Option<Runtime>,
 }
 
@@ -33,15 +34,15 @@ impl DocumentFetcher {
     /// Builds the fetcher.
     ///
     /// # Errors
-    /// [`BuildError`] where the settings name no address, or certificates that cannot be read.
+    /// [`BuildError`] if an entry of `allowed_addresses` is invalid or the certificates cannot be read.
     pub fn build(settings: &Settings) -> Result<Self, BuildError> {
         Self::with_lookup(settings, Arc::new(SystemLookup))
     }
 
-    /// Builds the fetcher with another resolver than the system's. What it gives is checked as that one's answers are.
+    /// Builds the fetcher with a custom resolver. Its addresses are checked like those of the system's resolver.
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// The errors of [`Self::build`].
     pub fn with_lookup(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
         let client = Client::build(settings, lookup)?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("document-fetch").enable_all().build();
@@ -49,14 +50,14 @@ impl DocumentFetcher {
         Ok(Self { client, max_repeats: settings.max_repeats, runtime })
     }
 
-    /// The file at `url`; `None` where it is still the one that `headers` speak of.
+    /// Returns the file at `url`; `None` if it is unchanged according to the conditional `headers`.
     fn get(&self, url: &Url, headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
         let runtime = self.runtime.as_ref().ok_or("the fetcher has ended")?;
         let fetching = self.fetched(url, headers, bounds);
         thread::scope(|scope| {
             let fetcher = thread::Builder::new().name("document-fetch".to_owned());
             let fetcher = fetcher.spawn_scoped(scope, || runtime.block_on(fetching));
-            let fetcher = fetcher.map_err(|error| format!("no thread can be started for it: {error}"))?;
+            let fetcher = fetcher.map_err(|error| format!("no thread can be started for the download: {error}"))?;
             fetcher.join().unwrap_or_else(|_| Err("the fetcher failed".to_owned()))
         })
     }
@@ -76,11 +77,13 @@ impl DocumentFetcher {
             return Err(format!("its server answers with status {status}"));
         }
         if truncated && body.len() >= max_bytes {
-            return Err(format!("it is larger than {max_bytes} bytes; raise `limits.document_bytes` if that is right"));
+            return Err(format!(
+                "it is larger than {max_bytes} bytes; raise `limits.document_bytes` if this size is expected"
+            ));
         }
         if truncated {
             return Err(format!(
-                "it broke off after {} bytes, or was not there within the time that is left",
+                "the download stopped after {} bytes: the connection broke or the time limit expired",
                 body.len()
             ));
         }
@@ -109,7 +112,7 @@ impl Fetch for DocumentFetcher {
 
 impl Drop for DocumentFetcher {
     fn drop(&mut self) {
-        // Waiting for its end is not allowed where this may be dropped: in another runtime.
+        // A blocking shutdown is not allowed where this may be dropped: inside another runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

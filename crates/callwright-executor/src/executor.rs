@@ -1,4 +1,4 @@
-//! Runs calls.
+//! Execution of calls.
 
 use std::sync::Arc;
 
@@ -32,15 +32,15 @@ pub struct Executor {
     courier: Arc<Courier>,
     pub(super) intents: Arc<dyn Intents>,
     pub(super) running: RunningCalls,
-    /// May a `PUT` or `DELETE` without an idempotency key be sent a second time?
+    /// Whether a `PUT` or `DELETE` without an idempotency key may be sent a second time.
     pub(super) repeat_put_and_delete: bool,
 }
 
 impl Executor {
-    /// Builds the executor. Tokens that it gets are shared by way of `tokens`, where there is such a place.
+    /// Builds the executor. Obtained tokens are shared through `tokens`, if present.
     ///
     /// # Errors
-    /// [`BuildError`] where the settings name no address, or certificates that cannot be read.
+    /// [`BuildError`] if an entry of `allowed_addresses` is invalid or the certificates cannot be read.
     pub fn build(
         settings: &Settings,
         intents: Arc<dyn Intents>,
@@ -49,10 +49,10 @@ impl Executor {
         Self::with_lookup(settings, intents, tokens, Arc::new(SystemLookup))
     }
 
-    /// Builds the executor with another resolver than the system's. What it gives is checked as that one's answers are.
+    /// Builds the executor with a custom resolver. Its addresses are checked like those of the system's resolver.
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// The errors of [`Self::build`].
     pub fn with_lookup(
         settings: &Settings,
         intents: Arc<dyn Intents>,
@@ -67,15 +67,17 @@ impl Executor {
         })
     }
 
-    /// Runs one call. Whatever goes wrong is an outcome.
+    /// Runs one call. Every failure is an outcome.
     ///
-    /// - Policy, encoding and addresses come first; what they forbid is [`Outcome::Refused`], and the reason says what would allow it.
-    /// - The credentials that the operation asks for are obtained next; where they cannot be, nothing is sent.
-    /// - A method that is not safe is committed as an intent before it leaves; where that fails it is refused. Where the same call of the same
-    ///   session was sent before and its outcome is not known, it is not sent again ([`Outcome::Unknown`]), unless it can do no harm: it carries
-    ///   the idempotency key of the first one, or its method is idempotent and the settings trust that. Where the outcome is known
-    ///   but was not told ([`Self::told`]), the earlier answer is given again and nothing is sent.
-    /// - Such a request is finished and recorded even when the caller goes away (drops the future) while it runs.
+    /// - Policy, encoding and addresses are checked first. A violation is [`Outcome::Refused`], with a reason that
+    ///   names what would allow the call.
+    /// - The credentials that the operation requires are obtained next. If they are unavailable, nothing is sent.
+    /// - A request whose method is not safe is committed as an intent before it is sent; if that fails, the call is
+    ///   refused. If the same call of the same session was sent before and its outcome is unknown, it is not sent
+    ///   again ([`Outcome::Unknown`]). Exceptions are harmless repeats: the request carries the idempotency key of
+    ///   the first one, or its method is idempotent and the settings permit repeats. If the outcome is known but was
+    ///   not delivered ([`Self::told`]), the earlier response is returned and nothing is sent.
+    /// - Such a request is completed and recorded even if the caller drops the future while it runs.
     pub async fn execute(
         &self,
         call: &CheckedCall,
@@ -89,13 +91,13 @@ impl Executor {
         match permitted(call, operation, rules, &tool) {
             Ok(Permitted::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
             Ok(Permitted::OnceApproved) => {
-                refuse!("policy wants a person to approve {tool}, and nobody was asked").into()
+                refuse!("the policy requires human approval of {tool}, and no approval was requested").into()
             }
             Err(refusal) => refusal.into(),
         }
     }
 
-    /// Runs a call that may be run: by a rule, or by a `grant` for the call with this digest.
+    /// Runs a permitted call: permitted by a rule, or by a `grant` for the call with this digest.
     pub(super) async fn carry_out(
         &self,
         call: &CheckedCall,
@@ -136,21 +138,22 @@ impl Executor {
         let executor = self.clone();
         let sending = async move { executor.send_at_most_once(sending).await };
         let sending = tokio::spawn(sending.in_current_span());
-        // The task ends early only when the process does.
+        // The task ends early only if the process does.
         sending
             .await
             .unwrap_or_else(|_| Outcome::Unknown { reason: "the proxy stopped while the request ran".to_owned() })
     }
 
-    /// The client has the whole answer of the turn `trace_id`, and with it what became of its calls: the same calls made again are new ones.
+    /// Records that the client received the whole response of the turn `trace_id`, and with it the outcomes of its
+    /// calls. The same calls made again are new executions.
     pub async fn told(&self, trace_id: &str) {
         if let Err(error) = self.intents.told(trace_id).await {
-            tracing::warn!(%error, "it could not be recorded that outcomes were told: repeats of the calls get them again");
+            tracing::warn!(%error, "the delivery of outcomes could not be recorded: repeated calls get them again");
         }
     }
 
-    /// The key that a request for this call has to carry, where the operation documents one: the first request's, where its outcome is
-    /// not known.
+    /// Returns the idempotency key for this call, if the operation documents one. It is the key of the first request
+    /// if the outcome of that request is unknown.
     async fn idempotency_key(
         &self,
         operation: &Operation,
@@ -163,7 +166,7 @@ impl Executor {
         Ok(Some(earlier.unwrap_or_else(|| new_key(key, turn, now, wanted))))
     }
 
-    /// The request with its credentials, or what becomes of a call that has none.
+    /// Builds the request and obtains its credentials; returns the outcome of a call for which this is impossible.
     async fn pack(
         &self,
         operation: &Operation,
@@ -176,7 +179,8 @@ impl Executor {
 
     async fn send_at_most_once(&self, sending: Sending) -> Outcome {
         let Sending { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
-        // Used up first: where the intent cannot be committed then, the approval is lost, and nothing was sent.
+        // The approval is consumed first. If the intent then cannot be committed, the approval is lost and nothing is
+        // sent.
         if let Err(outcome) = redeem(grant.as_ref()).await {
             return outcome;
         }
@@ -201,8 +205,9 @@ impl Executor {
         outcome
     }
 
-    /// The outcome of a call that must not be sent because of what `begun` says of an earlier one like it; `None` where it may be.
-    /// `is_recognised`: does the API know the second request by the idempotency key of the first?
+    /// Returns the outcome of a call that must not be sent because of an earlier identical call (`begun`); `None` if
+    /// it may be sent. `is_recognised` decides whether the API recognises the second request by the idempotency key
+    /// of the first.
     pub(super) fn in_the_way(
         &self,
         key: &IntentKey,
@@ -211,7 +216,7 @@ impl Executor {
         is_recognised: impl FnOnce(&str) -> bool,
     ) -> Option<Outcome> {
         match begun {
-            // What finished before may be wanted again: its outcome was told.
+            // A call that finished before is a new execution: its outcome was delivered.
             Begun::Fresh | Begun::FinishedBefore { .. } => None,
             Begun::UntoldBefore { answer } => Some(told_late(key, &answer)),
             Begun::UnknownBefore { idempotency_key: earlier } => {
@@ -221,18 +226,18 @@ impl Executor {
         }
     }
 
-    /// Do the settings trust that a second request by this method does no more than one?
+    /// Whether the settings permit a second request with this method, because it has no further effect.
     fn may_repeat(&self, method: &Method) -> bool {
         self.repeat_put_and_delete && is_idempotent(method)
     }
 }
 
-/// A request that is about to leave, once its intent is committed.
+/// A request to be sent after its intent is committed.
 struct Sending {
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
-    /// The approval that it is sent by, and the digest of the call.
+    /// The approval for the request, and the digest of the call.
     grant: Option<(Grant, String)>,
     parcel: Parcel,
     _running: RunningCall,
@@ -244,7 +249,7 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// How policies call the tool.
+/// Returns the name of the tool in policies.
 pub(super) fn tool_name(operation: &Operation, toolset: &Toolset) -> String {
     format!("{}/{}", toolset.name, operation.own_name())
 }
@@ -259,7 +264,7 @@ pub(super) fn permitted(
     permit(rules, &operation.method, tool)
 }
 
-/// The scan vouches for the call of one tool; it says nothing about another operation.
+/// Checks that the scan checked the call against this operation. A scan is valid for the call of one tool only.
 pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
@@ -289,7 +294,7 @@ pub(super) fn at_the_same_time(key: &IntentKey) -> Outcome {
     }
 }
 
-/// The answer that a request got whose client was never told.
+/// Returns the stored response of a request whose outcome was not delivered to the client.
 fn told_late(key: &IntentKey, answer: &str) -> Outcome {
     match kept::read(answer) {
         Some(answer) => Outcome::Answered(answer),

@@ -1,4 +1,4 @@
-//! At most so many requests to one host at the same time.
+//! Limit on concurrent requests per host.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-/// Hosts beyond which those that nobody calls are forgotten.
+/// Number of hosts above which idle hosts are removed.
 const MANY_HOSTS: usize = 1_000;
 
-/// Counts the requests that are under way, by host and port.
+/// Limits the in-flight requests per host and port.
 pub(super) struct HostGates {
     most: usize,
     gates: Mutex<HashMap<(String, u16), Arc<Semaphore>>>,
@@ -21,7 +21,8 @@ impl HostGates {
         Self { most: most.clamp(1, Semaphore::MAX_PERMITS), gates: Mutex::default() }
     }
 
-    /// Waits for a place at the host of `url`; it is kept until what is given is dropped. `None` where there is none before the deadline.
+    /// Acquires a permit for the host of `url`, which is released on drop. Returns `None` if none is free before the
+    /// deadline.
     pub(super) async fn enter(&self, url: &Url, deadline: Instant) -> Option<OwnedSemaphorePermit> {
         let gate = self.gate(url);
         timeout_at(deadline, gate.acquire_owned()).await.ok()?.ok()

@@ -1,4 +1,4 @@
-//! Which requests may be sent twice, and the key by which an API recognises a second one.
+//! Idempotency: requests that may be sent twice, and the key by which an API recognises the second one.
 
 use http::Method;
 use serde_json::{Map, Value};
@@ -15,19 +15,21 @@ const UUID_DIGITS: usize = 32;
 /// Lengths of the groups of a UUID's hexadecimal digits (RFC 9562 section 4).
 const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Where, among the 32 digits of a UUID, its version and its variant stand.
+/// Positions of version and variant among the 32 digits of a UUID.
 const VERSION_DIGIT: usize = 12;
 const VARIANT_DIGIT: usize = 16;
 
-/// Methods that change something and are idempotent all the same (RFC 9110 section 9.2.2).
+/// Whether the method changes state and is idempotent (RFC 9110 section 9.2.2).
 pub(super) fn is_idempotent(method: &Method) -> bool {
     matches!(*method, Method::PUT | Method::DELETE)
 }
 
-/// A new key for a call that turn `turn` makes for the first time since its outcome was known last. It is derived from the session, the
-/// operation, the arguments and the turn, and is kept with the intent: a repeat in a later turn, or after a restart, carries the same. It has
-/// the form of a UUID version 4, because that is the one that APIs ask for; where the document allows fewer characters, it has the first ones of
-/// its digits.
+/// Returns a new idempotency key for a call that turn `turn` makes for the first time since its last known outcome.
+///
+/// The key is derived from the session, the operation, the arguments, the turn and the time `begun`. It is stored
+/// with the intent: a repeat in a later turn, or after a restart, carries the same key. It has the form of a UUID
+/// version 4, the form that APIs commonly require. If the document allows fewer characters, the key is a prefix of
+/// the UUID's digits.
 pub(super) fn new_key(key: &IntentKey, turn: &str, begun: u128, wanted: &IdempotencyKey) -> String {
     let mut hash = Sha256::new();
     for part in [&key.session, &key.operation, &key.arguments_hash, turn] {
@@ -49,16 +51,16 @@ fn uuid(digits: &str) -> String {
     UUID_GROUPS.map(|length| digits.by_ref().take(length).collect::<String>()).join("-")
 }
 
-/// The arguments with the key at its place.
+/// Returns the arguments with the key in its argument.
 pub(super) fn with_key(arguments: &Map<String, Value>, wanted: &IdempotencyKey, key: &str) -> Map<String, Value> {
     let mut arguments = arguments.clone();
     arguments.insert(wanted.argument.clone(), Value::from(key));
     arguments
 }
 
-/// Does this outcome of a request with a key leave open what became of the call? A server's error does, and so do the statuses by which an API
-/// says that the first request with the key is still under way (draft-ietf-httpapi-idempotency-key-header section 2.7) or might have been
-/// replayed (RFC 8470 section 5.2). A repeat carries the same key then.
+/// Whether this outcome of a request with a key leaves the effect of the call open. Server errors do. So do the
+/// statuses for a first request that is still in progress (draft-ietf-httpapi-idempotency-key-header section 2.7) or
+/// possibly replayed (RFC 8470 section 5.2). A repeat then carries the same key.
 pub(super) fn is_open(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Unknown { .. } => true,
@@ -93,7 +95,7 @@ mod tests {
         assert_eq!(key(36, "t", "h"), key(36, "t", "h"));
         assert_ne!(key(36, "t", "h"), key(36, "u", "h"));
         assert_ne!(key(36, "t", "h"), key(36, "t", "i"));
-        // Parts are told apart by more than their order.
+        // Parts are separated by more than their order.
         assert_ne!(key(36, "ab", "c"), key(36, "b", "ca"));
     }
 }

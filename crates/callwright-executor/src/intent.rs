@@ -1,4 +1,4 @@
-//! The key under which an execution is remembered.
+//! Key under which an execution is recorded.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use callwright_common::digest::hex;
 use callwright_store::IntentKey;
 
-/// The key of one execution: equal for the same call in the same session, whatever the order of its arguments. A turn without a session
-/// stands for itself.
+/// Returns the key of one execution: equal for the same call in the same session, independent of the order of its
+/// arguments. A turn without a session is its own session.
 pub(super) fn intent_key(
     session: Option<&str>,
     trace_id: &str,
@@ -18,14 +18,14 @@ pub(super) fn intent_key(
     IntentKey { session, operation: tool.to_owned(), arguments_hash: arguments_hash(arguments) }
 }
 
-/// Equal for the same arguments, whatever their order.
+/// Returns a hash that is equal for the same arguments, independent of their order.
 pub(super) fn arguments_hash(arguments: &Map<String, Value>) -> String {
     let mut canonical = String::new();
     write_object(arguments, &mut canonical);
     hex(&Sha256::digest(canonical.as_bytes()))
 }
 
-/// JSON with sorted members and without spaces.
+/// Writes JSON with sorted members and without spaces.
 fn write(value: &Value, out: &mut String) {
     match value {
         Value::Object(members) => write_object(members, out),

@@ -1,4 +1,4 @@
-//! An API's answer as it is kept with the intent until the client has been told.
+//! API response as stored with the intent until it is delivered to the client.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
 
-/// Most bytes of an answer's body that are kept. Answers to requests that change something are short; the rest of a long one is cut off.
+/// Maximum number of body bytes that are stored. Responses to state-changing requests are short; longer ones are
+/// truncated.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -17,7 +18,7 @@ struct Kept {
     truncated: bool,
 }
 
-/// The text that is kept; `None` where no API answered.
+/// Serialises the response for storage; `None` if no API answered.
 pub(super) fn write(outcome: &Outcome) -> Option<String> {
     let Outcome::Answered(answer) = outcome else { return None };
     let text = answer.text();
@@ -31,7 +32,7 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
     serde_json::to_string(&kept).ok()
 }
 
-/// The answer again.
+/// Parses a stored response.
 pub(super) fn read(text: &str) -> Option<ApiAnswer> {
     let Kept { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
     Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })

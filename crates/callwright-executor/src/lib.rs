@@ -1,11 +1,12 @@
-//! A checked call → an HTTP request to the tool's API → an outcome.
+//! Executor: turns a checked call into an HTTP request to the tool's API and returns its outcome.
 //!
-//! Owns addresses, credentials, encoding and what may be sent. The only room that calls tool APIs. Must not know models, turns or
-//! feedback.
+//! Owns addresses, credentials, encoding and the rules for what may be sent. It is the only crate that calls tool
+//! APIs. Must not depend on models, turns or feedback.
 //!
-//! Read [`Executor::execute`] first. A call passes `permission` (and, where that says so, a person's `approval`), becomes a `request`, is committed as an `intent` where its method is
-//! not safe, and is taken to its API by the `courier`, with the toolset's own `credentials`, through the `client`, which connects to
-//! checked `address`es alone. Nothing of the client's request (its keys least of all) comes this way: only the call's arguments do.
+//! Start with [`Executor::execute`]. A call passes `permission` (and a person's `approval` if required) and becomes a
+//! `request`. If its method is not safe, it is committed as an `intent`. The `courier` sends it with the toolset's
+//! own `credentials` through the `client`, which connects to checked `address`es only. Only the call's arguments come
+//! from the client's request; its keys never reach this crate.
 
 mod address;
 mod answer;
@@ -16,7 +17,7 @@ mod client;
 mod courier;
 mod credentials;
 mod documents;
-#[allow(clippy::module_inception, reason = "the room is named after what it holds")]
+#[allow(clippy::module_inception, reason = "the crate is named after its main type")]
 mod executor;
 mod host_gates;
 mod idempotency;

@@ -1,4 +1,4 @@
-//! Which calls policy lets the proxy execute by itself.
+//! Policy rules that decide which calls the proxy may execute.
 
 use globset::{Glob, GlobMatcher};
 use http::Method;
@@ -6,16 +6,17 @@ use http::Method;
 use super::refusal::{Refusal, refuse};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission};
 
-/// What policy says about a call that it does not forbid.
+/// Decision about a call that policy does not deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permitted {
-    /// It may be executed.
+    /// Execution is permitted.
     Freely,
-    /// It may be executed once a person has approved it.
+    /// Execution is permitted after a person's approval.
     OnceApproved,
 }
 
-/// May the tool `toolset/tool` be executed by this method? The first rule that matches decides; where none does, `GET` and `HEAD` may.
+/// Decides whether the tool `toolset/tool` may be executed with this method. The first matching rule decides; without
+/// one, only `GET` and `HEAD` are permitted.
 pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<Permitted, Refusal> {
     match Permissions::of(rules).decide(method, tool) {
         Some((_, Permission::Allow)) => Ok(Permitted::Freely),
@@ -26,30 +27,30 @@ pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Resul
         None if is_free(method) => Ok(Permitted::Freely),
         None => Err(refuse!(
             "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
-             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or `approve` to have a person asked"
+             would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or with `approve` to require human approval"
         )),
     }
 }
 
-/// What is executed where no rule says anything.
+/// Whether the method is permitted without a matching rule.
 fn is_free(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-/// The rules, read once for many tools.
+/// Rules, compiled once for many tools.
 #[derive(Debug)]
 pub struct Permissions<'a> {
     rules: Vec<(&'a ExecuteRule, Vec<Option<GlobMatcher>>)>,
 }
 
 impl<'a> Permissions<'a> {
-    /// Reads the rules.
+    /// Compiles the rules.
     pub fn of(rules: &'a ExecuteRules) -> Self {
         let read = |glob: &String| Glob::new(glob).ok().map(|glob| glob.compile_matcher());
         Self { rules: rules.rules.iter().map(|rule| (rule, rule.tools.iter().map(read).collect())).collect() }
     }
 
-    /// May the tool `toolset/tool` be executed by this method, at once or when a person has approved the call?
+    /// Whether the tool `toolset/tool` may be executed with this method, immediately or after a person's approval.
     pub fn permit(&self, method: &Method, tool: &str) -> bool {
         match self.decide(method, tool) {
             Some((_, permission)) => permission != Permission::Deny,
@@ -57,12 +58,12 @@ impl<'a> Permissions<'a> {
         }
     }
 
-    /// What the first rule says that matches, and which one that is.
+    /// Returns the position and the permission of the first matching rule.
     fn decide(&self, method: &Method, tool: &str) -> Option<(usize, Permission)> {
         let of_method = |rule: &ExecuteRule| {
             rule.methods.is_empty() || rule.methods.iter().any(|name| name.eq_ignore_ascii_case(method.as_str()))
         };
-        // A glob that cannot be read denies everything and lets nothing run; policies with one are not loaded in the first place.
+        // An invalid glob matches in deny rules only. Policies with such a glob are rejected when they are loaded.
         let fits = |glob: &Option<GlobMatcher>, permission: Permission| {
             glob.as_ref().map_or(permission == Permission::Deny, |glob| glob.is_match(tool))
         };

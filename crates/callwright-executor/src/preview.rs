@@ -1,4 +1,4 @@
-//! What a call would send, without sending it.
+//! Preview of the request of a call, without sending it.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -12,24 +12,25 @@ use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::Operation;
 use callwright_types::Outcome;
 
-/// The request of a call as it would leave, but for its credentials.
+/// Request of a call as it would be sent, without credentials.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// The method.
+    /// HTTP method.
     pub method: Method,
-    /// The whole address: the server's, the path and the query.
+    /// Complete URL: server, path and query.
     pub url: Url,
-    /// The header fields that the call and its body make; the connection adds its own.
+    /// Header fields that result from the call and its body; the connection adds its own.
     pub headers: HeaderMap,
-    /// The body, where there is one.
+    /// Body, if any.
     pub body: Option<Bytes>,
 }
 
-/// The request that [`super::Executor::execute`] makes of `call`, by the same code. An operation that documents an idempotency key has one,
-/// which no real execution uses.
+/// Builds the same request for `call` as [`super::Executor::execute`], with the same code. If the operation documents
+/// an idempotency key, the request contains one that no real execution uses.
 ///
 /// # Errors
-/// [`Outcome::Refused`] where the arguments cannot be written safely, the operation has no usable server, or the call is of another tool.
+/// [`Outcome::Refused`] if the arguments cannot be encoded safely, the operation has no usable server, or the call
+/// belongs to another tool.
 pub fn preview(call: &CheckedCall, operation: &Operation) -> Result<Preview, Outcome> {
     vouched_for(call, operation)?;
     let Request { method, url, headers, body } = match &operation.idempotency_key {

@@ -1,8 +1,9 @@
-//! Why a request is not sent.
+//! Reason why a request is not sent.
 
 use callwright_types::Outcome;
 
-/// A rule of policy or safety that forbids to send a request, and what would allow it. Holds no secret: the model reads it.
+/// Violation of a policy or safety rule that forbids a request, with the change that would allow it. Contains no
+/// secret, because the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Refusal(pub(super) String);

@@ -1,15 +1,15 @@
-//! When an API asks to be called again (RFC 9110 section 10.2.3).
+//! `Retry-After`: the time at which an API requests a retry (RFC 9110 section 10.2.3).
 
 use std::time::{Duration, SystemTime};
 
 use callwright_types::outcome::ApiAnswer;
 
-/// Statuses that say "later": too many requests (RFC 6585 section 4), and service unavailable. Others may bear the field too, but do not
-/// say that nothing was done.
+/// Statuses that request a retry: 429 Too Many Requests (RFC 6585 section 4) and 503 Service Unavailable. Other
+/// statuses may have the field, but do not imply that the request had no effect.
 const LATER: [u16; 2] = [429, 503];
 
-/// How long to wait before the request is repeated: seconds, or until a date in one of the three forms of HTTP. `None` where the answer
-/// asks for no repetition.
+/// Returns the delay before the request is retried: seconds, or the time until a date in one of the three formats of
+/// HTTP. Returns `None` if the response requests no retry.
 pub(super) fn wait(answer: &ApiAnswer, now: SystemTime) -> Option<Duration> {
     if !LATER.contains(&answer.status) {
         return None;

@@ -1,15 +1,15 @@
-//! The calls that this process is executing at this moment.
+//! Calls that this process is currently executing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callwright_store::IntentKey;
 
-/// The calls under way.
+/// Set of in-flight calls.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunningCalls(Arc<Mutex<HashSet<IntentKey>>>);
 
-/// One of them, until this is dropped.
+/// Entry of one in-flight call, removed on drop.
 #[derive(Debug)]
 pub(super) struct RunningCall {
     all: RunningCalls,
@@ -17,7 +17,7 @@ pub(super) struct RunningCall {
 }
 
 impl RunningCalls {
-    /// Enters a call; `None` where the same one is under way.
+    /// Registers a call; returns `None` if the same call is in flight.
     pub(super) fn enter(&self, key: &IntentKey) -> Option<RunningCall> {
         let entered = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         entered.then(|| RunningCall { all: self.clone(), key: key.clone() })

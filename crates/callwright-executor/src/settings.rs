@@ -1,46 +1,53 @@
-//! How tool APIs are reached, and how much of their answers is taken.
+//! Settings for connections to tool APIs and for the limits on their responses.
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of the executor. Proxies named in the environment are not used for tool APIs: behind one, the address that is connected to
-/// could not be checked.
+/// Settings of the executor. Proxies from environment variables are not used for tool APIs, because the executor
+/// could not check the address behind such a proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Addresses that may be called although they are private, loopback, link-local or reserved: IP addresses (`127.0.0.1`), networks
-    /// (`10.1.0.0/16`, `fd00::/8`) and host names (`rooms.internal`: whatever that very name resolves to).
+    /// Addresses that may be called although they are private, loopback, link-local or reserved: IP addresses
+    /// (`127.0.0.1`), networks (`10.1.0.0/16`, `fd00::/8`) and host names (`rooms.internal`: every address that this
+    /// exact name resolves to).
     pub allowed_addresses: Vec<String>,
-    /// Seconds to make a connection: name resolution, TCP and TLS together.
+    /// Timeout in seconds to establish a connection, including name resolution, TCP and TLS.
     pub connect_timeout_seconds: u64,
-    /// Seconds for a whole execution, redirects and the body of the answer included.
+    /// Timeout in seconds for a whole execution, including redirects and the body of the response.
     pub timeout_seconds: u64,
-    /// Bytes of an answer's body, after decompression; the rest is cut off.
+    /// Maximum size of a response body in bytes, after decompression; the rest is truncated.
     pub max_answer_bytes: usize,
-    /// Redirects that a `GET` or `HEAD` follows, one after the other: on the same origin, or its step up from http to https on the usual ports.
+    /// Maximum number of consecutive redirects of a `GET` or `HEAD`: on the same origin, or its upgrade from HTTP to
+    /// HTTPS on the default ports.
     pub max_redirects: u32,
-    /// Times that a request which got no answer is sent again by itself, within the time of its execution: a `GET`, `HEAD`, one with an idempotency
-    /// key, and a `PUT` or `DELETE` where the next key says so. Others never are.
+    /// Maximum number of automatic retries of a request that got no response, within the timeout of its execution.
+    /// Applies to `GET`, `HEAD`, requests with an idempotency key, and `PUT` and `DELETE` if `repeat_put_and_delete`
+    /// is set. Other requests are never retried.
     pub max_repeats: u32,
-    /// Are `PUT` and `DELETE` sent again while the outcome of the first request is unknown? They are idempotent by RFC 9110 section 9.2.2;
-    /// not every API keeps to that.
+    /// Whether `PUT` and `DELETE` are sent again while the outcome of the first request is unknown. They are
+    /// idempotent by RFC 9110 section 9.2.2, but not every API complies.
     pub repeat_put_and_delete: bool,
-    /// Seconds that an unused connection is kept for the next `GET` or `HEAD`.
+    /// Seconds for which an idle connection is kept for the next `GET` or `HEAD`.
     pub pool_idle_timeout_seconds: u64,
-    /// Unused connections to one host that are kept.
+    /// Maximum number of idle connections per host.
     pub pool_max_idle_per_host: usize,
-    /// Requests to one host at the same time, at least one; further ones wait, and their time runs.
+    /// Maximum number of concurrent requests to one host, at least one. Further requests wait, and their timeout
+    /// runs.
     pub max_requests_per_host: usize,
-    /// Seconds before its end at which an OAuth 2 token is no longer used; of a token that lives shorter than twice that, half its life.
+    /// Seconds before its expiry at which an OAuth 2 token is no longer used. A token with less than twice that
+    /// lifetime is used for half of its lifetime.
     pub token_refresh_seconds: u64,
-    /// How often a call whose repetition changes nothing more is repeated where the API asks for that (`Retry-After` with status 429 or
-    /// 503); 0: never.
+    /// Maximum number of retries of a repeatable call if the API requests them (`Retry-After` with status 429 or
+    /// 503); 0 disables them.
     pub retry_after_tries: u32,
-    /// Longest time, in seconds, that is waited for such a repetition. What asks for more is an answer, and the model is told when.
+    /// Maximum delay in seconds before such a retry. If the API requests a longer one, its response is final, and the
+    /// model receives the time of the retry.
     pub retry_after_max_seconds: u64,
-    /// Pages of a `GET` that are fetched where the API announces further ones, the first included; all of them together are bounded by
-    /// `max_answer_bytes` and `timeout_seconds`. 1: only the first, and the model is told how to ask for the next.
+    /// Maximum number of pages of a `GET` that are fetched if the API announces further ones, including the first.
+    /// All pages together are limited by `max_answer_bytes` and `timeout_seconds`. With 1, only the first page is
+    /// fetched, and the model receives the arguments for the next.
     pub max_pages: u32,
-    /// A file of PEM certificates that are trusted besides the system's; empty for none.
+    /// File with PEM certificates that are trusted in addition to the system's; empty for none.
     pub ca_file: String,
 }
 

@@ -1,9 +1,10 @@
-//! Does the time that judging takes for a hostile answer grow as its length does? `cargo bench --bench curve` prints a table: a row for
-//! each text that is read for calls, then for each form of native calls, microseconds per kilobyte for each length. In a row of a judge in
-//! linear time the numbers stay about the same. Without a budget: what is measured is the whole work.
+//! Measures whether the validation time of a hostile answer grows linearly with its length. `cargo bench --bench curve`
+//! prints a table with microseconds per kilobyte for each length. It has one row per text that is searched for calls
+//! and per form of native calls. In a row with linear time, the numbers stay about the same. There is no budget, so the
+//! table shows the full work.
 //!
-//! With an argument (`cargo bench --bench curve -- fence`) only the rows with that word in their name.
-#![allow(clippy::print_stdout, reason = "the table is what it is run for")]
+//! An argument (`cargo bench --bench curve -- fence`) selects the rows with that word in their name.
+#![allow(clippy::print_stdout, reason = "the table is its output")]
 
 mod support;
 
@@ -17,20 +18,20 @@ use callwright_types::Call;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use support::{repeated, usual_tools};
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Bytes of the texts.
+/// Lengths of the texts in bytes.
 const SIZES: [usize; 7] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
 
-/// A reading that takes longer ends its row.
+/// Time after which the rest of a row is skipped.
 const HANGS: Duration = Duration::from_secs(3);
 
-/// Time for which a text is read again and again; the quickest reading counts, because nothing makes a reading too quick.
+/// Measuring time per cell. The fastest run counts, because noise only adds time.
 const MEASURED: Duration = Duration::from_millis(100);
 
-/// What each hostile text repeats.
+/// Names of the hostile texts and the pieces that they repeat.
 const HOSTILE: [(&str, &str); 43] = [
     ("nested arrays", "["),
     ("nested objects", "{\"a\":"),
@@ -77,7 +78,7 @@ const HOSTILE: [(&str, &str); 43] = [
     ("backticks", "`f("),
 ];
 
-/// Makes the native calls of an answer of about this many bytes.
+/// Creates native calls of an answer with about this many bytes.
 type MakeCalls = fn(usize) -> Vec<Call>;
 
 /// Hostile native calls.
@@ -101,12 +102,12 @@ fn call(arguments: String) -> Call {
     Call { id: "call_1".to_owned(), name: "get_weather".to_owned(), arguments }
 }
 
-/// As many calls as have about this many bytes together.
+/// Returns as many copies of the call as fit in about this many bytes.
 fn several(bytes: usize, arguments: String) -> Vec<Call> {
     vec![call(arguments.clone()); (bytes / arguments.len()).max(1)]
 }
 
-/// An object of about this many bytes.
+/// Returns a JSON object of about this many bytes.
 fn object(bytes: usize, member: impl Fn(usize) -> String) -> String {
     let mut text = String::from("{");
     for index in 0.. {
@@ -145,7 +146,7 @@ fn judge(calls: &[Call], book: &Toolbook) {
     black_box(judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default()));
 }
 
-/// Microseconds per kilobyte for each length, where `measured` gives the time for one.
+/// Returns microseconds per kilobyte for each length; `measured` measures one length.
 fn row(measured: impl Fn(usize) -> Duration) -> Vec<String> {
     let mut cells = Vec::new();
     let mut hangs = false;

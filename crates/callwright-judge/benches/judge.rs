@@ -1,5 +1,5 @@
-//! What the judgement of a native call costs, with warm validators: `cargo bench --bench judge`.
-#![allow(clippy::panic, reason = "a benchmark that does not measure what it says must stop")]
+//! Measures the validation of a native call with cached validators: `cargo bench --bench judge`.
+#![allow(clippy::panic, reason = "a benchmark with an unexpected verdict must stop")]
 
 mod support;
 
@@ -15,7 +15,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value, json};
 use support::{toolbook, usual_tools};
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -31,7 +31,7 @@ fn judged(calls: &[Call], book: &Toolbook) -> JudgedMessage {
     judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default())
 }
 
-/// Measures the judgement of one call, once it is sure that it comes out as expected.
+/// Measures the validation of one call after checking its verdict.
 fn measure(criterion: &mut Criterion, name: &str, call: Call, book: &Toolbook, expected: Verdict) {
     let calls = [call];
     let message = judged(&calls, book);
@@ -51,7 +51,7 @@ fn usual_call(criterion: &mut Criterion) {
     measure(criterion, "usual call, faulty", call("get_weather", &faulty), &book, Verdict::Faulty);
 }
 
-/// Groups of parameters in the large call, and parameters in each.
+/// Number of parameter groups in the large call, and of parameters in each group.
 const GROUPS: usize = 10;
 
 fn large_call(criterion: &mut Criterion) {

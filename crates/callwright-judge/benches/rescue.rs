@@ -1,5 +1,5 @@
-//! What it costs to look for calls in a text: `cargo bench --bench rescue`.
-#![allow(clippy::panic, reason = "a benchmark that does not measure what it says must stop")]
+//! Measures the search for calls in a text: `cargo bench --bench rescue`.
+#![allow(clippy::panic, reason = "a benchmark with an unexpected result must stop")]
 
 mod support;
 
@@ -11,7 +11,7 @@ use callwright_types::rules::Evidence;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use support::{repeated, usual_tools};
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,7 +24,7 @@ fn read(text: &str, book: &Toolbook) -> Reading {
 
 const DISMISSED_BYTES: usize = 20_000;
 
-/// Texts with brackets, fences and offered names, and no call.
+/// Measures texts with brackets, fences and names of offered tools, but without a call.
 fn dismissed(criterion: &mut Criterion) {
     let book = usual_tools();
     let mixed = [PROSE, CODE, PROSE, MARKDOWN].concat();
@@ -58,10 +58,10 @@ const DOCUMENT: &str = "{\"orders\": [{\"id\": 5, \"lines\": [{\"sku\": \"a-1\",
 const MARKDOWN: &str = "## What the tools do\n\n| tool | takes |\n|---|---|\n| `get_weather` | `city`, `days` (1 to 14) |\n\
     | `cancel_order` | `order_id` |\n\n- [x] read the *documentation*\n- [ ] ask <b>somebody</b>\n\n> a quotation (of nobody)\n\n";
 
-/// Bytes of an answer that is a call.
+/// Length in bytes of an answer that is a call.
 const RESCUED_BYTES: usize = 1000;
 
-/// Answers of one kB that are one call, in the main notations.
+/// Measures answers of 1 kB that are a single call, in the main notations.
 fn rescued(criterion: &mut Criterion) {
     let book = usual_tools();
     let query = repeated("where the nearest tram stop is, ", RESCUED_BYTES - 90);

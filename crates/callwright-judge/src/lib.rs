@@ -1,5 +1,5 @@
-//! Validates a model's tool calls against their JSON Schema, repairs them, rescues calls that were written as text, and explains the
-//! remaining faults to the model.
+//! Validates a model's tool calls against their JSON Schema, repairs them, rescues calls that were written as text, and
+//! explains the remaining faults to the model.
 
 pub mod feedback;
 pub mod repair;

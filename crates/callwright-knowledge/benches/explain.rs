@@ -1,5 +1,5 @@
-//! What explaining one outcome costs against 10,000 passages, without an embedder: `cargo bench --bench explain`.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure what it says must stop")]
+//! Measures the time to explain one outcome against 10,000 passages without an embedder: `cargo bench --bench explain`.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure its case must abort")]
 
 use std::hint::black_box;
 
@@ -10,14 +10,14 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 criterion_group!(benches, one_outcome);
 criterion_main!(benches);
 
-/// Passages, and operations that they are of.
+/// Number of passages, and of the operations that they belong to.
 const PASSAGES: usize = 10_000;
 const OPERATIONS: usize = 100;
 
@@ -36,7 +36,7 @@ const FAULTS: [&str; 8] = [
     "was rejected by the carrier",
 ];
 
-/// An entry such as real catalogues have, of some 150 characters.
+/// Builds a catalogue entry of about 150 characters, the size of real ones.
 fn entry(number: usize) -> String {
     let thing = THINGS[number % THINGS.len()];
     let fault = FAULTS[number / THINGS.len() % FAULTS.len()];

@@ -1,13 +1,19 @@
-//! What recalling lessons costs, from 100 to 100,000 of them in one scope: `cargo bench --bench notebook` prints a table, a row for each number of lessons
-//! and sort of request.
+//! Measures lesson recall for 100 to 100,000 lessons in one scope. `cargo bench --bench notebook` prints a table with
+//! one row per number of lessons and kind of request.
 //!
-//! Lessons and requests are invented from a fixed seed. Words of keys are as frequent as words are (Zipf's law), and every key has one word in
-//! common. The sorts of requests: a sentence; the common word alone, which every key has; two hundred of the commonest words; a text of
-//! 100,000 characters; a sentence where a thousand tools are in play, and where no lesson is about any of them.
+//! Lessons and requests are generated from a fixed seed. Words in keys follow Zipf's law, and every key contains one
+//! common word. The kinds of requests are:
+//!
+//! - a sentence;
+//! - the common word alone, which every key has;
+//! - the 200 most frequent words;
+//! - a text of 100,000 characters;
+//! - a sentence with 1,000 tools in play;
+//! - a sentence with tools that no lesson is about.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "the table is what it is run for, and a fault ends the run"
+    reason = "the benchmark prints a table, and an error ends the benchmark"
 )]
 
 use std::hint::black_box;
@@ -18,23 +24,23 @@ use callwright_types::memory::Author;
 use callwright_types::{Lesson, Polarity, Scope, Tally};
 use jiff::Timestamp;
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Lessons of the scope.
+/// Number of lessons in the scope, per measurement.
 const ROWS: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
-/// Tools that lessons are about.
+/// Number of tools that lessons are about.
 const TOOLS: usize = 1_000;
 
-/// Words that there are.
+/// Size of the vocabulary.
 const WORDS: usize = 20_000;
 
-/// Requests that are timed for each row.
+/// Number of timed requests per row.
 const REQUESTS: usize = 2_000;
 
-/// Lessons that change at once.
+/// Number of lessons in one batch of changes.
 const CHANGED: usize = 10;
 
 fn main() {
@@ -87,7 +93,7 @@ fn measure(count: usize) {
     }
 }
 
-/// How long each recall took, the shortest first.
+/// Returns the duration of each recall, in ascending order.
 fn timed(
     notebook: &Notebook,
     make: &dyn Fn(&mut fastrand::Rng) -> String,
@@ -130,7 +136,7 @@ fn lesson(number: usize, random: &mut fastrand::Rng) -> Lesson {
     }
 }
 
-/// Words by Zipf's law: the n-th is as likely as 1/n, about.
+/// Returns random words by Zipf's law: the probability of the n-th word is about 1/n.
 fn words(count: usize, random: &mut fastrand::Rng) -> String {
     let word = |_| {
         let rank = (WORDS as f64).powf(random.f64()) as usize - 1;

@@ -1,14 +1,15 @@
-//! What inferring producers costs: `cargo bench --bench producers` prints a table, a row for each number of operations.
+//! Measures producer inference: `cargo bench --bench producers` prints a table with one row per number of operations.
 //!
-//! The operations are those of the documents in data/specs of `CALLWRIGHT_SHARED_DATA` (../shared), as the catalog loads them, as many as are
-//! asked for; the last row is one toolset of that many, with what makes inference hardest: everything answers with the same fields and takes the
-//! same arguments. Without that folder the last row stands alone. Each row is measured in a process of its own, so that memory can be told.
+//! The operations come from the documents in `data/specs` of `CALLWRIGHT_SHARED_DATA` (default `../shared`), loaded
+//! through the catalog, up to the requested number. The last row is the worst case for inference: one synthetic toolset
+//! of the same size whose operations all have the same arguments and response fields. Without the data folder, only
+//! this row is printed. Each row runs in its own process to measure its memory separately.
 //!
-//! With arguments (`cargo bench --bench producers -- documents 10000`) one row alone.
+//! With arguments, it measures a single row: `cargo bench --bench producers -- documents 10000`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "the table is what it is run for, and a fault ends the run"
+    reason = "the benchmark prints a table, and an error ends the benchmark"
 )]
 
 use std::hint::black_box;
@@ -23,21 +24,21 @@ use callwright_knowledge::planner::producers::{
 use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
 use serde_json::{Value, json};
 
-/// As the binary does.
+/// Same allocator as the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ROWS: [(&str, usize); 3] = [("documents", 1_000), ("documents", 10_000), ("alike", 10_000)];
 
-/// Arguments that are timed, and requests.
+/// Number of timed argument lookups, and of timed requests.
 const LOOKUPS: usize = 20_000;
 const REQUESTS: usize = 200;
 
-/// Candidates of an argument.
+/// Maximum number of candidates per argument.
 const AT_MOST: usize = 5;
 
 fn main() {
-    // Cargo adds options of its own.
+    // Cargo adds its own options.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     if let [kind, operations] = arguments.as_slice() {
         return measure(kind, operations.parse().unwrap());
@@ -101,7 +102,7 @@ fn measure(kind: &str, operations: usize) {
     );
 }
 
-/// In ascending order.
+/// Returns the duration of each call of `work`, in ascending order, after warming up with a tenth of the inputs.
 fn times<I, T>(inputs: &[I], work: impl Fn(&I) -> T) -> Vec<Duration> {
     inputs.iter().take(inputs.len() / 10).for_each(|input| drop(black_box(work(input))));
     let time = |input| {
@@ -116,7 +117,7 @@ fn times<I, T>(inputs: &[I], work: impl Fn(&I) -> T) -> Vec<Duration> {
 
 type Built = (Vec<String>, Box<dyn Fn(usize) -> Segment>);
 
-/// The toolsets of the documents, until there are enough operations; the names are those of their first tools.
+/// Returns the toolsets of the documents, up to the number of operations, and the names of their first tools.
 fn documented(operations: usize) -> Built {
     let settings = ToolsetSettings { document: specs().unwrap().display().to_string(), ..ToolsetSettings::default() };
     let catalog = Catalog::load(&[("specs".to_owned(), settings)].into(), Path::new("."), &Offline).unwrap().0;
@@ -135,7 +136,8 @@ fn documented(operations: usize) -> Built {
     (names, Box::new(move |at| segment_of(&toolsets[at])))
 }
 
-/// Hundreds of equal candidates: every operation has the same arguments and answers.
+/// Returns one toolset in which every operation has the same arguments and response fields: hundreds of equal
+/// candidates.
 fn alike(operations: usize) -> Built {
     let names: Vec<String> = (0..operations).map(|at| format!("get_item_{at}")).collect();
     let fields: Value = (0..100).map(|at| (format!("item_{at}"), json!({"type": "string"}))).collect();
@@ -163,7 +165,7 @@ fn specs() -> Option<PathBuf> {
     Some(shared.join("data/specs")).filter(|specs| specs.is_dir())
 }
 
-/// Memory of this process, as Linux says it, in bytes; 0 on other systems.
+/// Returns a memory field of `/proc/self/status` in bytes; 0 on systems without that file.
 fn memory(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|found| found.strip_prefix(line));

@@ -1,4 +1,4 @@
-//! The methods that make the proxy learn: explanations of API errors, plans, lessons, procedures and learned tool descriptions.
+//! Learning methods of the proxy: explanations of API errors, plans, lessons, procedures and learned tool descriptions.
 
 pub mod experience;
 pub mod explain;

@@ -1,23 +1,23 @@
-//! Lines that are answered with a line each, in their order, batches of them side by side.
+//! Processing of input lines into output lines, in order, with batches in parallel.
 
 use super::lines::{Batch, Lines};
 use super::output::Output;
 use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
 
-/// What is counted over a run.
+/// Counts over a run.
 pub(super) trait Summary: Default + Send {
-    /// Adds what was counted in a batch.
+    /// Adds the counts of a batch.
     fn add(&mut self, other: &Self);
 
-    /// Lines that were answered so far.
+    /// Returns the number of answered lines so far.
     fn records(&self) -> u64;
 
-    /// Lines that could not be used.
+    /// Returns the counter of unusable lines.
     fn problems(&mut self) -> &mut u64;
 }
 
-/// What came of a batch.
+/// Result of a batch.
 #[derive(Debug)]
 pub(super) struct Answers<S> {
     /// Lines of the output.
@@ -27,18 +27,19 @@ pub(super) struct Answers<S> {
 }
 
 impl<S: Summary> Answers<S> {
-    /// Notes a line that cannot be used.
+    /// Records an unusable line.
     pub(super) fn problem(&mut self, problem: Problem) {
         *self.summary.problems() += 1;
         self.problems.push(problem);
     }
 }
 
-/// Has `answer` answer the lines, a batch with the name of its file at a time, in `jobs` threads, and writes the answers in the order of the lines.
+/// Processes all lines with `answer`, a batch with the name of its file at a time, in `jobs` threads. Writes the output
+/// in the order of the lines.
 ///
 /// # Errors
-/// [`OfflineError`]: a file cannot be read or written any more, or `answer` cannot go on. Lines that cannot be used are told to the watcher and
-/// counted in the summary instead.
+/// [`OfflineError`] if a file cannot be read or written, or `answer` fails. Unusable lines are reported to the watcher
+/// and counted in the summary instead.
 pub(super) fn answer_lines<S: Summary>(
     lines: Lines,
     mut output: Output,

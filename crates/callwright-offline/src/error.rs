@@ -1,4 +1,4 @@
-//! What can go wrong with files, and with single lines of them.
+//! Errors of files, and of single lines in them.
 
 use std::fmt;
 use std::io;
@@ -7,17 +7,17 @@ use callwright_knowledge::representation::{LearnError, RepresentationError};
 use callwright_search::embedding::EmbedError;
 use callwright_store::StoreError;
 
-/// The run cannot go on.
+/// Error that ends a run.
 #[derive(Debug, thiserror::Error)]
 pub enum OfflineError {
     /// A file cannot be opened, or read to its end.
     #[error("cannot read {file}: {source}; {fix}")]
     Unreadable {
-        /// The file.
+        /// File name.
         file: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
-        /// What mends it.
+        /// Remedy.
         fix: &'static str,
     },
     /// A file cannot be written.
@@ -25,82 +25,82 @@ pub enum OfflineError {
         "cannot write {file}: {source}; name a file in a folder that exists and may be written, on a disk with room"
     )]
     Unwritable {
-        /// The file.
+        /// File name.
         file: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The model of meaning gives no vectors.
+    /// The embedding model fails.
     #[error(
-        "the texts have no vectors: {0}; without --embedding-model, and with --words-only where there is such an option, they are compared by words"
+        "cannot compute embeddings: {0}; to compare texts by words, omit --embedding-model, or use --words-only if available"
     )]
     Unembedded(EmbedError),
-    /// The representation files that there are cannot be read, or new ones not be written.
+    /// Existing representation files cannot be read, or new ones cannot be written.
     #[error(transparent)]
     Representations(RepresentationError),
-    /// There is nothing to learn from.
+    /// There are too few samples.
     #[error(
-        "{samples} samples are too few: {least} at least, one to learn from and one to try it on; give more with --train or --traces"
+        "{samples} samples are too few: at least {least} are required, one for training and one for validation; add samples with --train or --traces"
     )]
     TooFewSamples {
-        /// How many there are.
+        /// Number of samples.
         samples: usize,
-        /// How many are needed.
+        /// Minimum number of samples.
         least: usize,
     },
-    /// Nothing can be learned.
+    /// Learning is impossible.
     #[error(transparent)]
     Learning(LearnError),
     /// A model does not answer.
-    #[error("the model gives no answer: {reason}; {kept}")]
+    #[error("the model does not answer: {reason}; {kept}")]
     Unanswered {
-        /// Why, and what mends it.
+        /// Cause and remedy.
         reason: String,
-        /// What became of its answers so far.
+        /// Whether the answers so far are kept, as text.
         kept: &'static str,
     },
-    /// There is nothing to learn from and nothing to solve.
-    #[error("there is nothing to do: give --train to learn from, or --test with --notes to try notes on")]
+    /// Neither training nor test data is given.
+    #[error("nothing to do: give --train to learn, or --test with --notes to evaluate notes")]
     NothingToDo,
-    /// A run was interrupted, and nothing says what is to become of it.
-    #[error("{file} is of a run that was interrupted; --resume goes on with it, --restart begins anew")]
+    /// An interrupted run exists, and the arguments do not state whether to resume it.
+    #[error("{file} belongs to an interrupted run; continue it with --resume, or start again with --restart")]
     Interrupted {
-        /// What was kept of it.
+        /// State file of the run.
         file: String,
     },
-    /// The store does not give or take what it should.
+    /// The store fails.
     #[error(transparent)]
     Store(StoreError),
-    /// Something has no JSON form.
-    #[error("something in the store cannot be written as JSON: {0}")]
+    /// An item cannot be serialised.
+    #[error("cannot serialise an item of the store as JSON: {0}")]
     Unserialisable(String),
-    /// Whoever read our output has gone: nothing is left to do, and nothing is wrong.
-    #[error("the reader of the output has gone")]
+    /// The reader of the output closed its pipe: the run ends without an error.
+    #[error("the reader of the output has closed it")]
     ReaderGone,
     /// The output would overwrite an input.
-    #[error("{file} is read and would be overwritten; give the output another name")]
+    #[error("{file} is an input and would be overwritten; give the output another name")]
     SameFile {
-        /// The file.
+        /// File name.
         file: String,
     },
-    /// Standard input is one stream and cannot be two files.
+    /// Standard input is given for two files.
     #[error("standard input cannot be both {first} and {second}; give one of them as a file")]
     StandardInputTwice {
-        /// What it is to be.
+        /// First file.
         first: &'static str,
-        /// What else it is to be.
+        /// Second file.
         second: &'static str,
     },
 }
 
-/// One line that cannot be used. The run goes on without it.
+/// Unusable line. The run continues without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// What is wrong and what mends it.
+    /// Error and remedy.
     pub message: String,
 }
 

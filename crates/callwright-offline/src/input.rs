@@ -1,4 +1,4 @@
-//! Where lines come from: a file or standard input, compressed or not.
+//! Input of lines: a file or standard input, optionally compressed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,31 +10,31 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::OfflineError;
 
-/// The name that stands for standard input or output.
+/// File name that denotes standard input or output.
 pub(super) const STANDARD_STREAM: &str = "-";
 
-/// Bytes that are read at once; a batch of lines is about as long.
+/// Read buffer size in bytes; a batch of lines has about the same size.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// The first bytes of a gzip member (RFC 1952, 2.3.1).
+/// First bytes of a gzip member (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Something that lines are read from.
+/// Input of lines.
 pub(super) struct Input {
-    /// How messages call it.
+    /// Name in messages.
     pub(super) name: String,
-    /// Its bytes as they are on the disk; unknown for what is no regular file.
+    /// Size on disk in bytes; unknown unless it is a regular file.
     pub(super) size: Option<u64>,
-    /// Bytes of that which have been read.
+    /// Number of bytes read from disk.
     pub(super) consumed: Arc<AtomicU64>,
-    /// The text, decompressed.
+    /// Decompressed text.
     pub(super) reader: BufReader<Box<dyn Read + Send>>,
-    /// The file itself, where its text stands in it as it is, so that a place in it can be read again.
+    /// The file itself if it is an uncompressed regular file, so that lines can be read again.
     pub(super) plain: Option<File>,
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. What begins like gzip is decompressed, whatever its name.
+    /// Opens a file, or standard input for `-`. Gzip is detected by content, independent of the name.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
@@ -68,30 +68,31 @@ impl Input {
     }
 }
 
-/// Why an input cannot be read, and what mends it.
+/// Returns the error of an unreadable input, with its remedy.
 pub(super) fn unreadable(file: &str, source: io::Error) -> OfflineError {
     let fix = match source.kind() {
         io::ErrorKind::NotFound => "check its name; `-` is standard input",
         io::ErrorKind::PermissionDenied => "allow this user to read it",
         io::ErrorKind::IsADirectory => "name a file; `cat FOLDER/* | callwright ...` reads many",
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            "its compression is damaged or was cut off; make the file anew"
+            "its compression is damaged or truncated; create the file again"
         }
         _ => "check the file and its disk",
     };
     OfflineError::Unreadable { file: file.to_owned(), source, fix }
 }
 
-/// Looks without taking anything; a pipe may give its first bytes one by one.
+/// Whether the input starts with the gzip magic, without consuming it. A pipe may deliver the first bytes one by one.
 fn begins_like_gzip<R: Read>(reader: &mut BufReader<R>) -> io::Result<bool> {
-    // A first byte alone decides nearly always; where it does, the second has come with it or the decoder says what is missing.
+    // The first byte alone nearly always decides. If only one byte is available, the decoder reports a missing second
+    // one.
     Ok(match reader.fill_buf()? {
         [first] => *first == GZIP_MAGIC[0],
         bytes => bytes.starts_with(&GZIP_MAGIC),
     })
 }
 
-/// Counts the bytes that are read.
+/// Reader that counts bytes.
 struct Counted<R> {
     inner: R,
     bytes: Arc<AtomicU64>,

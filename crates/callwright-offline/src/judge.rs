@@ -1,4 +1,4 @@
-//! One message of a file, judged as a server would judge it.
+//! Judgement of one message of a file, as a server judges it.
 
 use std::cell::LazyCell;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use callwright_search::retrieval::TextVectors;
 use callwright_types::rules::{Action, Evidence};
 use callwright_types::{FaultCode, Message, Similarity};
 
-/// The rules, and the tools that were compiled so far. Shared by the threads.
+/// Policy and compiled tools. Shared by the threads.
 pub(super) struct Judge<'a> {
-    /// The rules.
+    /// Policy.
     pub(super) policy: &'a Policy,
     evidence: Evidence,
     delivery: Delivery,
@@ -26,8 +26,8 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// `native_tool_calls` says whether the answers come from an upstream that delivers native calls. Without `vectors`, names and requests
-    /// are compared by words alone.
+    /// Creates a judge. `native_tool_calls` is whether the answers come from an upstream with native tool calls.
+    /// Without `vectors`, names and requests are compared by words only.
     pub(super) fn new(
         policy: &'a Policy,
         native_tool_calls: bool,
@@ -40,15 +40,15 @@ impl<'a> Judge<'a> {
         Self { policy, evidence, delivery, notations, toolbooks: Toolbooks::new(), vectors }
     }
 
-    /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
+    /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
     ///
     /// # Errors
-    /// That of `read`.
+    /// The error of `read`.
     pub(super) fn offered<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
         self.toolbooks.get(key, read)
     }
 
-    /// Judges an answer to `request`; `cut_off` where its tokens ran out.
+    /// Judges an answer to `request`; `cut_off` is whether the token limit truncated it.
     pub(super) fn message(
         &self,
         message: &AssistantMessage,
@@ -68,7 +68,7 @@ impl<'a> Judge<'a> {
             notations: Some(&self.notations),
             budget: None,
         };
-        // Beside calls that are not judged, text is only text.
+        // Text next to calls that are not judged remains text.
         let said = if message.has_unjudged_calls() { None } else { message.text() };
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
         let (scan, repair) = (&self.policy.scan, &self.policy.repair);
@@ -83,7 +83,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Judges what was said in answer to `request`; `None` where it answers another one that is not known.
+    /// Judges a message that answers `request`; `None` if the request is unknown.
     pub(super) fn spoken(
         &self,
         spoken: &Spoken<'_>,
@@ -95,19 +95,19 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Judges in the context of `request`, whose conversation is read at most once, and only where something needs it.
+    /// Judges in the context of `request`, whose conversation is parsed at most once, and only if a check requires it.
     fn in_context(
         &self,
         request: Option<&RecordedAnswer<'_>>,
         offered: &Offered,
         judge: impl FnOnce(&Context<'_>) -> JudgedMessage,
     ) -> JudgedMessage {
-        // Without the conversation nobody knows what it does not mention.
+        // Without the conversation, its mentions are unknown.
         let request = request.filter(|request| request.member("messages").is_some());
         let messages = || request.map(RecordedAnswer::messages).unwrap_or_default();
         let transcript = LazyCell::new(|| Transcript::read(messages().into_iter().map(Message::from)));
         let relevance = request.and_then(|request| self.relevance(request, offered));
-        // Files are judged to the end, however long that takes: the result depends on no clock.
+        // No time limit: results must not depend on the clock.
         let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
         let budget = Budget::start(limits);
         judge(&Context {
@@ -119,7 +119,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// How well each tool serves the last thing that the user said; `None` where policy does not ask for it.
+    /// Returns the relevance of each tool to the last user message; `None` if policy has that check off.
     fn relevance(&self, request: &RecordedAnswer<'_>, offered: &Offered) -> Option<Relevance> {
         if self.policy.scan.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
             return None;

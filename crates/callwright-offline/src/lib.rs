@@ -1,11 +1,12 @@
-//! Work on files instead of requests: recorded answers are judged, recorded traces are judged again, recorded failures are explained, tools are ranked for
-//! recorded requests.
+//! Offline processing of files: judges recorded answers, replays recorded traces, explains recorded failures, ranks
+//! tools for recorded requests.
 //!
-//! Owns JSON Lines (reading, writing, compression, order, bounds) and what the offline verbs compute from them. Must not print or
-//! know arguments: that is the command line's. Must not judge: `repair` and `scanner` do, `explain` explains and `retrieval` ranks, as they do for a server.
+//! Owns JSON Lines (reading, writing, compression, order, bounds) and the computations of the offline commands. Must
+//! not print or parse arguments, which the command line does. Must not judge by itself: it uses `repair`, `scanner`,
+//! `explain` and `retrieval` as a server does.
 //!
-//! Files may be of any size: lines are read in batches, judged side by side and written in the order in which they came, with a
-//! bounded number of batches under way (`parallel`).
+//! Files may have any size: lines are read in batches, processed in parallel and written in input order, with a bounded
+//! number of batches in memory (`parallel`).
 
 mod answers;
 mod error;

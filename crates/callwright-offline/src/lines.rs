@@ -1,4 +1,4 @@
-//! Text as lines of bounded length, in batches.
+//! Lines of bounded length, in batches.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use super::input::Input;
 use super::{OfflineError, Problem, Watcher};
 
-/// Longest line that is read, in bytes. Twice the default bound of a request's body, which a trace may hold.
+/// Maximum length of a line in bytes: twice the default limit of a request body, which a trace may contain.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Most lines of a batch.
+/// Maximum number of lines in a batch.
 const MAX_BATCH_LINES: usize = 256;
 
-/// Bytes of lines at which a batch is closed.
+/// Size in bytes at which a batch is closed.
 const MAX_BATCH_BYTES: usize = 256 * 1024;
 
-/// The mark that some editors put before UTF-8.
+/// Byte order mark that some editors write before UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Lines of an input, in order. Blank ones are left out, but counted.
+/// Lines of an input, in order. Blank lines are skipped, but counted.
 pub(super) struct Lines {
     input: Input,
     number: u64,
@@ -28,31 +28,32 @@ pub(super) struct Lines {
 /// One line.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) number: u64,
-    /// Where it begins in the decompressed text, in bytes.
+    /// Byte offset in the decompressed text.
     pub(super) offset: u64,
-    /// Without its end; or why it cannot be used.
+    /// Text without its line ending, or the reason why it is unusable.
     pub(super) text: Result<String, String>,
 }
 
-/// Some lines in a row.
+/// Consecutive lines.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// The lines.
     pub(super) lines: Vec<Line>,
-    /// Bytes of the input that had been read when the batch was closed.
+    /// Number of input bytes read when the batch was closed.
     pub(super) consumed: u64,
 }
 
-/// How many lines were read, and how many of them could not be used.
+/// Counts of read and unusable lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LinesRead {
     pub(super) problems: u64,
     pub(super) lines: u64,
 }
 
-/// Reads a whole file, and hands each line's number and text to `read`. Lines that cannot be used are told to the watcher and counted.
+/// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the watcher
+/// and counted.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
@@ -85,17 +86,17 @@ impl Lines {
         Self { input, number: 0, offset: 0 }
     }
 
-    /// How messages call the input.
+    /// Returns the name of the input in messages.
     pub(super) fn name(&self) -> &str {
         &self.input.name
     }
 
-    /// The input's size on the disk, where it is known.
+    /// Returns the size of the input on disk, if known.
     pub(super) fn size(&self) -> Option<u64> {
         self.input.size
     }
 
-    /// All batches; an error is the last of them.
+    /// Returns all batches; an error is the last item.
     pub(super) fn into_batches(mut self) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
         let mut failed = false;
         std::iter::from_fn(move || {
@@ -108,8 +109,8 @@ impl Lines {
         })
     }
 
-    /// The next lines. A batch is closed where the next line would have to be waited for, so that what comes through a pipe is
-    /// answered as it comes.
+    /// Returns the next lines. A batch is closed when the next line is not buffered yet, so that input from a pipe is
+    /// processed as it arrives.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
@@ -128,7 +129,7 @@ impl Lines {
         Ok((!batch.lines.is_empty()).then_some(batch))
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
@@ -153,7 +154,8 @@ impl Lines {
         }
     }
 
-    /// Reads to the next line's end: its bytes, or why there are too many of them. `None` at the end of the input.
+    /// Reads to the end of the next line: its bytes, or an error if it is too long. Returns `None` at the end of the
+    /// input.
     fn read_line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
         let mut bytes = Vec::new();
         let read = (&mut self.input.reader).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut bytes)?;
@@ -165,7 +167,7 @@ impl Lines {
             drop(bytes);
             self.offset += skip_line(&mut self.input.reader)?;
             return Ok(Some(Err(format!(
-                "the line is longer than {} MiB; a record is one line, so break up what is several",
+                "the line is longer than {} MiB; write each record on its own line",
                 MAX_LINE_BYTES / (1024 * 1024)
             ))));
         }
@@ -177,7 +179,7 @@ impl Lines {
 }
 
 impl Line {
-    /// This line cannot be used.
+    /// Returns the problem of this unusable line.
     pub(super) fn problem(&self, file: &str, message: impl Into<String>) -> Problem {
         Problem { file: file.to_owned(), line: self.number, message: message.into() }
     }
@@ -190,7 +192,7 @@ fn utf8(bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// Passes over what is left of a line, however long that is; says how many bytes that were.
+/// Skips the rest of a line of any length; returns the number of skipped bytes.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
@@ -214,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of a file with these bytes: number, place and text or why there is none.
+    /// Returns the lines of a file with these bytes: number, offset, and text or error.
     fn lines_of(bytes: &[u8]) -> Vec<(u64, u64, Result<String, String>)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Everything of a store as JSON Lines, and back.
+//! Export of a store as JSON Lines, and import.
 
 use std::path::PathBuf;
 
@@ -11,32 +11,32 @@ use super::{OfflineError, Watcher};
 use callwright_store::{ExportPosition, Imported, Portable, Store};
 use callwright_types::Lesson;
 
-/// How lines with lessons and procedures begin.
+/// Beginnings of lines with lessons and procedures.
 const PORTABLE_MEMORY: [&str; 2] = ["{\"lesson\":", "{\"procedure\":"];
 
-/// What `store export` did.
+/// Result of `store export`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExportSummary {
-    /// Things that were written.
+    /// Written items.
     pub things: u64,
-    /// Things in the store that cannot be read.
+    /// Unreadable items of the store.
     pub problems: u64,
 }
 
-/// What `store import` did.
+/// Result of `store import`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportSummary {
-    /// Lines that were read.
+    /// Lines read.
     pub lines: u64,
-    /// Things that the store did not have.
+    /// Items that were not in the store.
     pub written: u64,
-    /// Things that it had.
+    /// Items that were in the store already.
     pub known: u64,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
 }
 
-/// Writes everything that moves, a part at a time.
+/// Exports the store, part by part.
 ///
 /// # Errors
 /// [`OfflineError`].
@@ -69,10 +69,10 @@ pub fn export(
     Ok(summary)
 }
 
-/// Writes what an export gave into the store. What is there already, as it is or newer, stays.
+/// Imports an export into the store. Items that the store has in the same or a newer version are kept.
 ///
 /// # Errors
-/// [`OfflineError`]; what was imported until then is, and importing again goes on.
+/// [`OfflineError`]; items imported before the error are kept, and a repeated import continues.
 pub fn import(
     store: &Store,
     input: PathBuf,
@@ -130,12 +130,11 @@ fn import_batch(
 
 fn read(line: &Line) -> Result<Portable, String> {
     let text = line.text.as_ref().map_err(Clone::clone)?;
-    let no_line = |error| {
-        format!("this is no line of `callwright store export`, nor a lesson of `callwright learn notes`: {error}")
-    };
+    let no_line =
+        |error| format!("the line is not from `callwright store export` or `callwright learn notes`: {error}");
     serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
         Ok(lesson) => Ok(Portable::Lesson(lesson)),
-        // It is one, and cannot be used.
+        // The line has the form of an export but is invalid.
         Err(_) if PORTABLE_MEMORY.iter().any(|kind| text.trim_start().starts_with(kind)) => Err(error.to_string()),
         Err(_) => Err(no_line(error)),
     })

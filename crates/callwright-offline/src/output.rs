@@ -1,4 +1,4 @@
-//! Where lines go: a file or standard output, compressed where the name says so.
+//! Output of lines: a file or standard output, compressed depending on the name.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use flate2::write::GzEncoder;
 use super::OfflineError;
 use super::input::STANDARD_STREAM;
 
-/// The ending of a compressed file's name.
+/// File name extension of a compressed file.
 const GZIP_EXTENSION: &str = "gz";
 
-/// Something that lines are written to.
+/// Output of lines.
 pub(super) struct Output {
     name: String,
     sink: Sink,
@@ -25,10 +25,10 @@ enum Sink {
 }
 
 impl Output {
-    /// Makes a file, or takes standard output for `-`. A name that ends in `.gz` is compressed.
+    /// Creates a file, or uses standard output for `-`. A file with the extension `.gz` is compressed.
     ///
     /// # Errors
-    /// [`OfflineError::Unwritable`]; [`OfflineError::SameFile`] where it is one of `inputs`.
+    /// [`OfflineError::Unwritable`]; [`OfflineError::SameFile`] if the file is one of `inputs`.
     pub(super) fn create(path: &Path, inputs: &[&Path]) -> Result<Self, OfflineError> {
         if path.as_os_str() == STANDARD_STREAM {
             return Ok(Self { name: "standard output".to_owned(), sink: Sink::Plain(Box::new(io::stdout())) });
@@ -44,7 +44,7 @@ impl Output {
         Ok(Self { name, sink })
     }
 
-    /// Writes whole lines.
+    /// Writes complete lines.
     ///
     /// # Errors
     /// [`OfflineError::Unwritable`], or [`OfflineError::ReaderGone`] for a pipe without a reader.
@@ -56,7 +56,7 @@ impl Output {
         written.map_err(|source| unwritable(&self.name, source))
     }
 
-    /// Writes what is still held back.
+    /// Flushes the buffers.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -69,7 +69,7 @@ impl Output {
     }
 }
 
-/// Is an output none of the files that are read?
+/// Checks that the output is not one of the inputs.
 ///
 /// # Errors
 /// [`OfflineError::SameFile`].
@@ -90,14 +90,14 @@ fn unwritable(file: &str, source: io::Error) -> OfflineError {
     }
 }
 
-/// Writes a file in one step: an interruption leaves the old one or the new one, whole.
+/// Writes a file atomically: an interruption leaves either the old or the new content.
 ///
 /// # Errors
 /// [`OfflineError::Unwritable`].
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // A temporary file is its owner's alone; this one will be read by others.
+    // Temporary files are private by default; this file must have the usual permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let written = builder.prefix(".new-").tempfile_in(folder).and_then(|mut new| {

@@ -1,18 +1,19 @@
-//! Work on batches side by side, with the results in the order of the batches and a bounded number of them in memory.
+//! Parallel processing of batches, with the results in order and a bounded number of batches in memory.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Batches that wait in front of a worker, and results behind it.
+/// Capacity of the queue before a worker, and of the queue after it.
 const QUEUE: usize = 2;
 
-/// Gives every batch that `source` yields to one of `workers` threads and its result to `sink`, in the order of `source`.
+/// Processes every batch of `source` in one of `workers` threads and passes its result to `sink`, in the order of
+/// `source`.
 ///
-/// Batches are dealt out in turn, so results are collected in turn: no result needs a number, and a slow batch holds back no
-/// more than the queues behind it.
+/// Batches are dealt to the workers in rotation, and results are collected in the same rotation. Results therefore need
+/// no numbers, and a slow batch delays only the queues behind it.
 ///
 /// # Errors
-/// The first error of `sink`; nothing more is read then.
+/// The first error of `sink`; reading stops then.
 pub(super) fn in_order<B: Send, R: Send, E>(
     workers: usize,
     source: impl Iterator<Item = B> + Send,
@@ -43,7 +44,7 @@ pub(super) fn in_order<B: Send, R: Send, E>(
             }
         });
         for exit in exits.iter().cycle() {
-            // The worker whose turn it is has ended: there was no further batch for it, so there is none at all.
+            // The next worker has ended without a result: there are no more batches.
             let Ok(result) = exit.recv() else { break };
             sink(result)?;
         }
@@ -93,7 +94,8 @@ mod tests {
             |number| number,
             |_| {
                 written += 1;
-                // Two lanes, each with two queues and one batch at work, one batch in the reader's hand and one in the writer's.
+                // Two workers, each with two queues and one batch in progress, plus one batch in the reader and one in
+                // the writer.
                 let ahead = read.load(Ordering::SeqCst) - written;
                 if ahead <= 2 * (2 * QUEUE + 1) + 2 { Ok(()) } else { Err(ahead) }
             },

@@ -1,4 +1,4 @@
-//! The tools of questions, found by the question's id and read again when they are needed.
+//! Tools of questions, located by question id and read again on demand.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,15 +12,15 @@ use super::lines::{Line, Lines};
 use super::{OfflineError, Problem, Watcher};
 use callwright_openai::{RecordedAnswer, name_of};
 
-/// Lines `{"id", "tools"}` of a file. In memory is only where each id's line stands; the lines themselves are in the file or, where that
-/// is compressed or a pipe, in a temporary one.
+/// Lines `{"id", "tools"}` of a file. Only the positions of the lines are in memory. The lines are in the file or, if
+/// that is compressed or a pipe, in a temporary copy.
 #[derive(Debug)]
 pub(super) struct Questions {
     places: HashMap<Box<str>, Place>,
     lines: Mutex<File>,
 }
 
-/// Where a line stands.
+/// Position of a line.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     offset: u64,
@@ -29,10 +29,10 @@ struct Place {
 }
 
 impl Questions {
-    /// Reads the file once, to its end. Lines that cannot be used are told to the watcher and counted.
+    /// Reads the whole file once. Unusable lines are reported to the watcher and counted.
     ///
     /// # Errors
-    /// [`OfflineError`], where the file cannot be read or the temporary one not be written.
+    /// [`OfflineError`] if the file cannot be read or the temporary copy cannot be written.
     pub(super) fn index(path: &Path, watcher: &dyn Watcher) -> Result<(Self, u64), OfflineError> {
         let mut input = Input::open(path)?;
         let plain = input.plain.take();
@@ -51,15 +51,15 @@ impl Questions {
         }
         watcher.ends();
         let file = plain.or(copy.map(|copy| copy.file));
-        // One of the two is always there; without either there is nothing to be found.
+        // One of the two always exists; otherwise nothing can be found.
         let Some(file) = file else { return Err(Copy::failed(io::ErrorKind::NotFound.into())) };
         Ok((Self { places, lines: Mutex::new(file) }, problems))
     }
 
-    /// The text of a question's `tools`; `None` where there is no such question.
+    /// Returns the text of a question's `tools`; `None` if there is no such question.
     ///
     /// # Errors
-    /// What a person can be told, where the file has changed meanwhile.
+    /// A message if the file has changed meanwhile.
     pub(super) fn tools_text(&self, id: &str) -> Result<Option<String>, String> {
         let Some(place) = self.places.get(id) else { return Ok(None) };
         let mut bytes = vec![0; place.length];
@@ -74,10 +74,10 @@ impl Questions {
     }
 }
 
-/// What is said of a line that is not any more what it was.
-const CHANGED: &str = "the tools of its question have changed while they were used; leave the file alone during a run";
+/// Error for a line that has changed.
+const CHANGED: &str = "the tools of its question have changed; do not modify the file during a run";
 
-/// Notes where a line's id stands. The outer error ends the run, the inner one is the line's.
+/// Records the position of a line's id. The outer error ends the run, the inner one concerns the line.
 fn note(
     places: &mut HashMap<Box<str>, Place>,
     line: &Line,
@@ -93,7 +93,7 @@ fn note(
         Entry::Vacant(entry) => entry,
         Entry::Occupied(entry) => {
             let message = format!(
-                "the id `{}` stands on line {} already, which counts; give each line an id of its own",
+                "the id `{}` is already used on line {}, which takes precedence; give each line a unique id",
                 callwright_common::text::excerpt(entry.key(), MAX_QUOTED),
                 entry.get().number
             );
@@ -108,7 +108,7 @@ fn note(
     Ok(Ok(()))
 }
 
-/// Characters of an id that a message repeats.
+/// Maximum number of characters of an id in a message.
 pub(super) const MAX_QUOTED: usize = 100;
 
 fn id_of(text: &str) -> Result<Box<str>, String> {
@@ -120,7 +120,7 @@ fn id_of(text: &str) -> Result<Box<str>, String> {
     Ok(id.ok_or("there is no `id`; give each line a string or a number that lines of --in name as `question`")?.into())
 }
 
-/// A temporary file with the lines of an input that cannot be read twice. It has no name and goes with its last user.
+/// Temporary copy of the lines of an input that cannot be read twice. It has no name and is deleted when it is closed.
 struct Copy {
     file: File,
     length: u64,
@@ -131,7 +131,7 @@ impl Copy {
         Ok(Self { file: tempfile::tempfile().map_err(Self::failed)?, length: 0 })
     }
 
-    /// Appends a text; says where it begins.
+    /// Appends a text and returns its offset.
     fn append(&mut self, text: &str) -> Result<u64, OfflineError> {
         self.file.write_all(text.as_bytes()).map_err(Self::failed)?;
         let offset = self.length;

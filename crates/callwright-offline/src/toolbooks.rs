@@ -1,4 +1,4 @@
-//! The tools of lines, compiled when they are first needed and kept while there is room.
+//! Cache of the tools of lines, compiled on first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,35 +10,35 @@ use callwright_search::retrieval::{
 };
 use callwright_types::Tool;
 
-/// Bytes of memory for the tools of lines that are kept, and as many for their compiled schemas.
+/// Cache size in bytes for tools, and the same again for their compiled schemas.
 const CACHE_BYTES: u64 = 96 * 1024 * 1024;
 
-/// Bytes of memory that tools take for each byte of their text, once they are indexed.
+/// Approximate memory of indexed tools per byte of their text.
 const BYTES_PER_BYTE: usize = 24;
 
-/// What names the tools of a line.
+/// Key of the tools of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// Those of the question with this id.
+    /// Tools of the question with this id.
     Question(String),
-    /// Those that the line holds: this text.
+    /// Tools contained in the line: their text.
     Own(String),
 }
 
-/// The tools that were offered for an answer.
+/// Tools offered for an answer.
 #[derive(Debug)]
 pub(super) struct Offered {
-    /// Compiled.
+    /// Compiled tools.
     pub(super) toolbook: Toolbook,
-    /// Their texts, indexed when they are first searched.
+    /// Word index of their texts, built on first use.
     words: OnceLock<Bm25<String>>,
-    /// `None` where their texts have no vectors.
+    /// `None` if there are no embeddings of their texts.
     by_meaning: OnceLock<Option<ToolIndex>>,
     text_bytes: usize,
 }
 
 impl Offered {
-    /// How well each tool serves a request: by meaning where there are vectors, else by words.
+    /// Returns the relevance of each tool to a request: by embedding if available, otherwise by words.
     pub(super) fn relevance(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
         let vector = vectors.and_then(|vectors| vectors.query(request));
         let index = vectors.and_then(|vectors| self.by_meaning.get_or_init(|| self.index(vectors)).as_ref());
@@ -72,7 +72,7 @@ impl Offered {
     }
 }
 
-/// Compiled tools by what names them.
+/// Compiled tools by key.
 #[derive(Debug)]
 pub(super) struct Toolbooks {
     cache: ByteCache<Key, Arc<Offered>>,
@@ -89,10 +89,10 @@ impl Toolbooks {
         Self { cache: ByteCache::new(CACHE_BYTES, weigh), validators: Validators::new(&settings) }
     }
 
-    /// The tools of `key`; where they are not kept, the text that `read` gives is compiled.
+    /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
     ///
     /// # Errors
-    /// That of `read`.
+    /// The error of `read`.
     pub(super) fn get<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);

@@ -1,4 +1,4 @@
-//! A file of tools: lines `{"name", "description", "parameters"?}`.
+//! File of tools: lines `{"name", "description", "parameters"?}`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,25 +13,25 @@ use super::{OfflineError, Watcher};
 use callwright_common::text::excerpt;
 use callwright_search::retrieval::parameters_text;
 
-/// A tool of a file.
+/// Tool of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTool {
-    /// Its name.
+    /// Tool name.
     pub name: String,
-    /// What it does; may be empty.
+    /// Description; may be empty.
     pub description: String,
-    /// JSON Schema of its arguments; `null` where the line has none.
+    /// JSON Schema of the arguments; `null` if missing.
     pub parameters: Value,
 }
 
-/// The tools of a file, in their order.
+/// Tools of a file, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListedTools {
-    /// Each name once.
+    /// Tools with distinct names.
     pub tools: Vec<ListedTool>,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
-    /// Lines in all.
+    /// All lines.
     pub lines: u64,
 }
 
@@ -44,17 +44,17 @@ struct ToolLine {
 }
 
 impl ListedTool {
-    /// Names and descriptions of its parameters, as one text.
+    /// Returns names and descriptions of the parameters as one text.
     pub fn parameters_text(&self) -> String {
         parameters_text(&self.parameters)
     }
 }
 
 impl ListedTools {
-    /// Reads the file to its end. Lines that cannot be used are told to the watcher and counted.
+    /// Reads the whole file. Unusable lines are reported to the watcher and counted.
     ///
     /// # Errors
-    /// [`OfflineError::Unreadable`], where the file cannot be read or has no tool.
+    /// [`OfflineError::Unreadable`] if the file cannot be read or has no tool.
     pub fn read(path: &Path, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         let mut lines = Lines::of(Input::open(path)?);
         let name = lines.name().to_owned();
@@ -67,7 +67,7 @@ impl ListedTools {
                 let read = line.text.as_deref().map_err(Clone::clone).and_then(read_tool);
                 let new = read.and_then(|tool| match seen.insert(tool.name.clone(), line.number) {
                     Some(first) => Err(format!(
-                        "the tool `{}` stands in line {first} already; give each tool a name of its own",
+                        "the tool `{}` is already defined in line {first}; give each tool a unique name",
                         excerpt(&tool.name, MAX_QUOTED)
                     )),
                     None => Ok(tool),
@@ -84,20 +84,20 @@ impl ListedTools {
         }
         watcher.ends();
         if listed.tools.is_empty() {
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no tool in it");
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file contains no tool");
             let fix = "give each tool a line {\"name\", \"description\"}";
             return Err(OfflineError::Unreadable { file: name, source, fix });
         }
         Ok(listed)
     }
 
-    /// What makes these tools hard to find, in words for whoever wrote the file.
+    /// Returns notes for the author of the file about tools that are hard to find.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let silent: Vec<&str> =
             self.tools.iter().filter(|tool| is_silent(tool)).map(|tool| tool.name.as_str()).collect();
         if !silent.is_empty() {
-            notes.push(format!("without a description, so that names alone speak for them: {}", names(&silent)));
+            notes.push(format!("tools without a description, which are found by their names only: {}", names(&silent)));
         }
         let mut alike: HashMap<&str, Vec<&str>> = HashMap::new();
         for tool in self.tools.iter().filter(|tool| !is_silent(tool)) {
@@ -106,13 +106,13 @@ impl ListedTools {
         let mut alike: Vec<Vec<&str>> = alike.into_values().filter(|names| names.len() > 1).collect();
         alike.sort_unstable();
         for group in alike.iter().take(MAX_GROUPS) {
-            notes.push(format!("the same description, so that samples alone can tell them apart: {}", names(group)));
+            notes.push(format!("tools with equal descriptions, which only samples can distinguish: {}", names(group)));
         }
         notes
     }
 }
 
-/// Names of a list that a note shows, and lists that are shown.
+/// Maximum number of names in a note, and of groups of equal descriptions.
 const MAX_NAMES: usize = 10;
 const MAX_GROUPS: usize = 10;
 
@@ -120,7 +120,7 @@ fn is_silent(tool: &ListedTool) -> bool {
     tool.description.trim().is_empty()
 }
 
-/// Names in a row, and how many more there are.
+/// Joins names, and appends the number of omitted ones.
 pub(super) fn names(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| excerpt(name, MAX_QUOTED)).collect();
     let more = names.len().saturating_sub(MAX_NAMES);
@@ -130,7 +130,7 @@ pub(super) fn names(names: &[&str]) -> String {
 
 fn read_tool(text: &str) -> Result<ListedTool, String> {
     let line: ToolLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is no tool: {error}; give one object with `name` and `description` on each line")
+        format!("the line is not a tool: {error}; give one object with `name` and `description` on each line")
     })?;
     let name = line.name.filter(|name| !name.trim().is_empty()).ok_or("there is no `name`; give each tool one")?;
     Ok(ListedTool { name, description: line.description.unwrap_or_default(), parameters: line.parameters })

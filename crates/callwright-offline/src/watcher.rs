@@ -1,21 +1,21 @@
-//! What a person at a terminal gets to see of a run.
+//! Progress of a run for a person at a terminal.
 
 use super::Problem;
 
-/// Is told how a run goes on.
+/// Receives the progress of a run.
 pub trait Watcher: Sync {
-    /// A file of `bytes`, where its size is known, is read from now on.
+    /// Begins reading a file of `bytes`, if its size is known.
     fn begins(&self, file: &str, bytes: Option<u64>);
 
-    /// `bytes` of the file have been worked on, `records` lines in all.
+    /// Reports `bytes` of the file and `records` lines as processed.
     fn advances(&self, bytes: u64, records: u64);
 
-    /// Something besides lines cannot be used, such as a file of documentation; the message names it.
+    /// Reports an unusable input other than a line, such as a documentation file; the message names it.
     fn left_out(&self, message: &str);
 
-    /// A line cannot be used.
+    /// Reports an unusable line.
     fn problem(&self, problem: &Problem);
 
-    /// The file has been read to its end.
+    /// Reports that the file has been read to its end.
     fn ends(&self);
 }

@@ -1,4 +1,4 @@
-//! One choice of an answer.
+//! One choice of a completion.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use super::{AnswerError, AssistantMessage};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
-/// Choices of one answer; more are taken for a broken answer. OpenAI allows 128.
+/// Maximum number of choices of one completion. OpenAI allows 128.
 pub(super) const MAX_CHOICES: usize = 1024;
 
-/// One choice of an answer.
+/// One choice of a completion.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// `index`; the position where the upstream sent none.
+    /// `index`; the position if the upstream sent none.
     pub index: u32,
-    /// `finish_reason`; `None` where it is `null` or absent.
+    /// `finish_reason`; `None` if it is `null` or absent.
     pub finish_reason: Option<String>,
     /// `message`.
     pub message: AssistantMessage,
@@ -26,10 +26,12 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Replaces the calls. They are written in this order; an element whose id is kept keeps its unknown fields; name and
-    /// arguments are replaced where they differ; calls that are not judged stay before those that they were before. `finish_reason` follows: `stop`
-    /// becomes `tool_calls` (`function_call` in a legacy message) when calls remain, and the reverse when none do. `logprobs` of a
-    /// choice that changed become `null`.
+    /// Replaces the calls, which are written in this order. An element whose id is kept keeps its unknown members;
+    /// name and arguments are replaced if they differ. Calls that are not judged stay before the calls that they
+    /// preceded.
+    ///
+    /// `finish_reason` follows: `stop` becomes `tool_calls` (`function_call` in a legacy message) if calls remain,
+    /// and the reverse if none do. `logprobs` of a changed choice become `null`.
     pub fn set_calls(&mut self, calls: &[Call]) {
         if !self.message.set_calls(calls) {
             return;
@@ -45,7 +47,7 @@ impl Choice {
         self.finish_reason = Some(reason.to_owned());
     }
 
-    /// Says that the choice ended with calls, in the message's own form; tells whether that is a change.
+    /// Sets the finish reason for calls, in the message's own form. Returns whether that is a change.
     pub fn finish_with_calls(&mut self) -> bool {
         let reason = if self.message.is_legacy() { "function_call" } else { "tool_calls" };
         let changes = self.finish_reason.as_deref() != Some(reason);
@@ -53,13 +55,14 @@ impl Choice {
         changes
     }
 
-    /// Did the answer end before the model had said all, because its tokens ran out or a filter stopped it?
+    /// Whether the completion ended early, because of the token limit or a content filter.
     pub fn is_cut_off(&self) -> bool {
         self.finish_reason.as_deref().is_some_and(super::is_cut_off)
     }
 
-    /// Makes calls of what was text: `text` is what is left of it, `calls` are in the legacy form if so asked. The finish reason
-    /// follows, except that of an answer that was cut off: the client has to know. `logprobs` become `null`.
+    /// Converts text to calls: `text` is the remaining content, and `legacy` selects the legacy form of `calls`. The
+    /// finish reason follows, except for a truncated completion, which the client has to detect. `logprobs` become
+    /// `null`.
     pub fn rescue(&mut self, text: &str, calls: &[Call], legacy: bool) {
         self.message.set_text(text);
         self.message.call_in_form(legacy);
@@ -76,7 +79,7 @@ impl Choice {
         self.message_changed();
     }
 
-    /// Reads a choice object; `position` stands in for a missing index.
+    /// Parses a choice object; `position` replaces a missing index.
     pub(super) fn read(fields: RawObject, position: usize) -> Result<Self, AnswerError> {
         let message = fields.get_as("message").unwrap_or_default();
         Ok(Self {
@@ -116,7 +119,7 @@ impl Serialize for Choice {
     }
 }
 
-/// Reads the `choices` of an answer.
+/// Parses the `choices` of a completion.
 pub(super) fn read_choices(fields: &RawObject) -> Result<Vec<Choice>, AnswerError> {
     let Some(list) = present(fields.get("choices")) else {
         return Err(AnswerError::new(match present(fields.get("error")) {

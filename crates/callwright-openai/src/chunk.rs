@@ -1,4 +1,4 @@
-//! One chunk of a streamed answer (API reference, "The chat completion chunk object").
+//! One chunk of a streamed completion (API reference, "The chat completion chunk object").
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,20 +11,20 @@ use super::{AnswerError, SseEvent};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
 
-/// What an event of the stream is.
+/// Kind of an event of the stream.
 #[derive(Debug, Clone)]
 pub enum StreamItem {
     /// A `chat.completion.chunk`.
     Chunk(Chunk),
     /// `[DONE]`.
     Done,
-    /// An upstream's error object inside the stream: the value of its member `error`.
+    /// Error object of an upstream inside the stream: the value of its member `error`.
     Error(Value),
-    /// Comments, pings, empty events.
+    /// Comments, pings and empty events.
     Other,
 }
 
-/// The members that are the same in every chunk of a stream.
+/// Members with the same value in every chunk of a stream.
 #[derive(Debug, Clone)]
 pub struct StreamHead {
     /// `id`.
@@ -37,7 +37,7 @@ pub struct StreamHead {
     pub extra: RawObject,
 }
 
-/// A `chat.completion.chunk`: its JSON text, on one line, and what was seen in it.
+/// A `chat.completion.chunk`: its JSON text on one line, and a summary of its content.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     text: String,
@@ -50,22 +50,22 @@ struct Seen {
     calls: bool,
     finish: bool,
     text: bool,
-    /// Something that needs no judgement and is more than a role.
+    /// A member that is not held for validation and is not a role.
     free: bool,
     /// Members that belong to the attempt, such as signatures of reasoning.
     opaque: bool,
     usage: Option<Usage>,
 }
 
-/// Reads an event.
+/// Parses an event.
 ///
 /// # Errors
-/// When its data is neither JSON nor `[DONE]`, or its choices are not a list of objects.
+/// Fails if its data is neither JSON nor `[DONE]`, or its choices are not a list of objects.
 pub fn read_item(event: &SseEvent) -> Result<StreamItem, AnswerError> {
     read_event(event).map(EventFields::into_item)
 }
 
-/// An event whose data was read, but not copied.
+/// Parsed event that borrows its data.
 pub(super) enum EventFields<'a> {
     Chunk(&'a str, ChunkFields<'a>),
     Done,
@@ -73,7 +73,7 @@ pub(super) enum EventFields<'a> {
     Other,
 }
 
-/// A chunk's fields: read once for what is seen in it and for what the assembler takes from it.
+/// Fields of a chunk, parsed once for its summary and for the assembler.
 pub(super) struct ChunkFields<'a> {
     pub(super) members: Fields<'a>,
     pub(super) choices: Vec<ChoiceFields<'a>>,
@@ -85,7 +85,7 @@ pub(super) struct ChoiceFields<'a> {
     pub(super) delta: Option<Fields<'a>>,
 }
 
-/// [`read_item`] without copies.
+/// Parses an event as [`read_item`] does, without copies.
 pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
     let Some(data) = event.data.as_deref().map(str::trim).filter(|data| !data.is_empty()) else {
         return Ok(EventFields::Other);
@@ -126,7 +126,8 @@ impl<'a> ChunkFields<'a> {
     }
 }
 
-/// Most servers send `{"error": ...}`; some the bare object, told by `"object": "error"`.
+/// Returns the error of an event. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
+/// "error"`.
 fn error_in<'a>(fields: &Fields<'a>) -> Option<&'a RawValue> {
     if let Some(error) = fields.get("error") {
         return Some(error);
@@ -136,49 +137,50 @@ fn error_in<'a>(fields: &Fields<'a>) -> Option<&'a RawValue> {
 }
 
 impl Chunk {
-    /// Does it carry a piece of a call?
+    /// Whether the chunk contains a piece of a call.
     pub fn has_calls(&self) -> bool {
         self.seen.calls
     }
 
-    /// Whether it carries anything that is held until the attempt is accepted: pieces of calls, finish reasons, opaque members.
+    /// Whether the chunk contains data that is held until the attempt is accepted: pieces of calls, finish reasons,
+    /// opaque members.
     pub fn is_held(&self) -> bool {
         self.seen.calls || self.seen.finish || self.seen.opaque
     }
 
-    /// Does it carry a finish reason?
+    /// Whether the chunk contains a finish reason.
     pub fn has_finish(&self) -> bool {
         self.seen.finish
     }
 
-    /// Is its list of choices empty, as in the chunk that carries the usage?
+    /// Whether the list of choices is empty, as in the usage chunk.
     pub fn is_usage_only(&self) -> bool {
         !self.seen.choices
     }
 
-    /// Does it carry a non-empty piece of text or refusal?
+    /// Whether the chunk contains a non-empty piece of text or refusal.
     pub fn has_text(&self) -> bool {
         self.seen.text
     }
 
-    /// `usage`, where it is there and not null.
+    /// `usage`, if present and not `null`.
     pub fn usage(&self) -> Option<Usage> {
         self.seen.usage
     }
 
-    /// What may flow at once: the chunk without pieces of calls, finish reasons, opaque members and the usage that comes with them; `None` if
-    /// nothing but a role is left. A chunk without any of these is given as it is.
+    /// Returns the part that may be sent immediately: the chunk without pieces of calls, finish reasons, opaque
+    /// members and their usage; `None` if at most a role remains. A chunk without held data is returned unchanged.
     pub fn without_held(&self) -> Option<Chunk> {
         self.without(|key| is_call(key) || is_opaque(key), self.is_held(), self.seen.free)
     }
 
-    /// The same with the opaque members, for an attempt that is accepted.
+    /// Returns the part that may be sent immediately, including the opaque members, for an accepted attempt.
     pub fn without_calls_and_finish(&self) -> Option<Chunk> {
         self.without(is_call, self.seen.calls || self.seen.finish, self.seen.free || self.seen.opaque)
     }
 
-    /// The chunk without finish reasons and the members for which `is_removed` holds. `has_removed` says whether it has any of these, `has_rest`
-    /// whether it has anything else that is more than a role.
+    /// Returns the chunk without finish reasons and without the members for which `is_removed` holds. `has_removed`
+    /// is whether it contains any of these, `has_rest` whether it contains anything else than a role.
     fn without(&self, is_removed: impl Fn(&str) -> bool, has_removed: bool, has_rest: bool) -> Option<Chunk> {
         if !has_removed {
             return Some(self.clone());
@@ -193,7 +195,8 @@ impl Chunk {
         })
     }
 
-    /// What is held until the calls are judged: the rest of [`Chunk::without_held`]. `None` if all may flow.
+    /// Returns the part that is held until the calls are validated, the complement of [`Chunk::without_held`]; `None`
+    /// if nothing is held.
     pub fn held(&self) -> Option<Chunk> {
         if !self.is_held() {
             return None;
@@ -208,7 +211,7 @@ impl Chunk {
         })
     }
 
-    /// The chunk without roles, for a stream that has had one; `None` if nothing else is in it.
+    /// Returns the chunk without roles, for a stream that already has one; `None` if nothing else remains.
     pub fn without_role(&self) -> Option<Chunk> {
         self.with_choices(true, |choice, delta| {
             delta.remove("role");
@@ -216,7 +219,7 @@ impl Chunk {
         })
     }
 
-    /// Replaces id, model, creation time and the other members of the head that the chunk has.
+    /// Replaces id, model, creation time, and the other members of the head that the chunk contains.
     pub fn set_head(&mut self, head: &StreamHead) {
         self.edit(|fields| {
             fields.set("id", raw(&head.id));
@@ -230,13 +233,13 @@ impl Chunk {
         });
     }
 
-    /// Replaces the token counts; the other members of `usage` stay.
+    /// Replaces the token counts; the other members of `usage` are kept.
     pub fn set_usage(&mut self, usage: Usage) {
         self.seen.usage = Some(usage);
         self.edit(|fields| fields.set("usage", with_usage(fields.get("usage"), usage)));
     }
 
-    /// The chunk as a server-sent event.
+    /// Returns the chunk as a server-sent event.
     pub fn to_event(&self) -> Bytes {
         format!("data: {}\n\n", self.text).into()
     }
@@ -253,7 +256,8 @@ impl Chunk {
             seen.free |= delta.iter().any(|(key, value)| is_free(key) && is_filled(value));
             seen.opaque |= delta.iter().any(|(key, value)| is_opaque(key) && is_filled(value));
         }
-        // The text of an event may have come in several lines; JSON has newlines only where it also may have blanks.
+        // The data of an event may span several lines. In JSON, line breaks occur only where other white space is
+        // allowed.
         let text = if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
             text.replace(['\n', '\r'], " ")
         } else {
@@ -262,7 +266,7 @@ impl Chunk {
         Self { text, seen }
     }
 
-    /// The chunk with its choices edited; choices for which `edit` says that nothing is left are dropped.
+    /// Returns the chunk with edited choices; choices for which `edit` returns false are dropped.
     pub(super) fn with_choices(
         &self,
         keep_usage: bool,
@@ -290,7 +294,7 @@ impl Chunk {
     }
 
     fn edit(&mut self, edit: impl FnOnce(&mut RawObject)) {
-        // The text was read before, so it can be read again.
+        // The text was parsed before, so this cannot fail.
         if let Ok(mut fields) = RawObject::parse(&self.text) {
             edit(&mut fields);
             self.text = fields.to_raw().get().to_owned();
@@ -302,12 +306,13 @@ pub(super) fn carries_something(delta: &RawObject) -> bool {
     delta.iter().any(|(key, value)| key != "role" && is_filled(value))
 }
 
-/// Members of a delta that flow: all but the role, which says nothing alone, and the pieces of calls.
+/// Whether a member of a delta may be sent immediately: not a role, which is insignificant alone, a piece of a call
+/// or an opaque member.
 fn is_free(key: &str) -> bool {
     key != "role" && !is_call(key) && !is_opaque(key)
 }
 
-/// Members of a delta that hold pieces of calls.
+/// Whether a member of a delta contains pieces of calls.
 fn is_call(key: &str) -> bool {
     matches!(key, "tool_calls" | "function_call")
 }
@@ -317,7 +322,7 @@ fn retain(delta: &mut RawObject, is_kept: impl Fn(&str) -> bool) {
     *delta = kept.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
 }
 
-/// Neither `null` nor an empty string or array.
+/// Whether the value is neither `null` nor an empty string or array.
 fn is_filled(value: &RawValue) -> bool {
     !matches!(value.get(), "null" | "\"\"" | "[]")
 }

@@ -1,4 +1,4 @@
-//! The text inside a message's `content`, which is a string or an array of parts.
+//! Text inside a message's `content`, which is a string or an array of parts.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use super::completion::object;
 use super::fields::{Fields, string};
 use callwright_common::json::raw;
 
-/// The text of a content: the string, or the text of its parts joined with `separator`. `None` where it holds no text at all.
+/// Returns the text of a content: the string, or the text of its parts joined with `separator`. Returns `None` if it
+/// contains no text.
 pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<'a, str>> {
     if let Some(text) = string(content) {
         return Some(text);
@@ -22,13 +23,14 @@ pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<
     }
 }
 
-/// Parts with a string `text` are text whatever their `type` is called; so are plain strings, which some servers accept.
+/// Returns the text of a part. A part with a string `text` is text for any `type`; so is a plain string, which some
+/// servers accept.
 pub(super) fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
     string(part).or_else(|| Fields::parse(part.get())?.string("text"))
 }
 
-/// The content with `text` in place of all its text: a string, or, where it is an array, the other parts with one text part. `null`
-/// where nothing is left.
+/// Returns the content with all its text replaced by `text`: a string, or for an array the other parts and one text
+/// part. Returns `null` if nothing remains.
 pub(super) fn with_text(content: Option<&RawValue>, text: &str) -> Box<RawValue> {
     let parts: Option<Vec<&RawValue>> = content.and_then(|content| serde_json::from_str(content.get()).ok());
     let others: Vec<&RawValue> =

@@ -1,4 +1,4 @@
-//! Vectors of texts (API reference, "Create embeddings").
+//! Embeddings of texts (API reference, "Create embeddings").
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use callwright_common::json::raw;
 struct Request<'a> {
     model: &'a str,
     input: &'a [String],
-    /// The default; said because some gateways have another.
+    /// The default value; sent because some gateways have another default.
     encoding_format: &'static str,
 }
 
-/// The body of a request for one vector for each text.
+/// Returns the body of a request for one vector per text.
 pub fn embeddings_request(model: &str, texts: &[String]) -> Bytes {
     let request = Request { model, input: texts, encoding_format: "float" };
     raw(&request).get().as_bytes().to_vec().into()
@@ -27,19 +27,21 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Entry {
-    /// Position of the text in the request. Some servers leave it out and keep the order.
+    /// Position of the text in the request. Some servers omit it and keep the order.
     index: Option<usize>,
     embedding: Vec<f32>,
 }
 
-/// The vectors of an answer to a request with `texts` texts, in the order of the texts.
+/// Returns the vectors of a response to a request with `texts` texts, in the order of the texts.
 ///
 /// # Errors
-/// [`AnswerError`] where the answer is no list of vectors, or has not exactly one for each text.
+/// [`AnswerError`] if the response is not a list of vectors, or does not have exactly one vector per text.
 pub fn read_embeddings(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, AnswerError> {
     let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        AnswerError::new(format!("the answer is no list of vectors (`data[].embedding`; line {line}, column {column})"))
+        AnswerError::new(format!(
+            "the answer is not a list of vectors (`data[].embedding`; line {line}, column {column})"
+        ))
     })?;
     if answer.data.len() != texts {
         return Err(AnswerError::new(format!("{texts} texts were answered with {} vectors", answer.data.len())));
@@ -51,14 +53,14 @@ pub fn read_embeddings(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Ans
             Some(place @ None) => *place = Some(entry.embedding),
             Some(_) => return Err(AnswerError::new(format!("two vectors are for the text with index {index}"))),
             None => {
-                return Err(AnswerError::new(format!("a vector is for index {index}, and {texts} texts were sent")));
+                return Err(AnswerError::new(format!("a vector has the index {index}, but {texts} texts were sent")));
             }
         }
     }
     Ok(vectors.into_iter().flatten().collect())
 }
 
-/// What an error answer says, if it says it where OpenAI's do: `error.message`, or a bare `error` or `message`.
+/// Returns the message of an error response in OpenAI's format: `error.message`, or a bare `error` or `message`.
 pub fn error_message(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -108,7 +110,7 @@ mod tests {
         for text in
             ["", "<html>", "[]", "{}", r#"{"data":[{"embedding":"AAAA"}]}"#, r#"{"data":[{"embedding":[null]}]}"#]
         {
-            assert!(reason(text).contains("no list of vectors"), "{text}");
+            assert!(reason(text).contains("not a list of vectors"), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Well-formed events of a streamed answer.
+//! Well-formed events of a streamed completion.
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
@@ -14,30 +14,32 @@ use super::{AssistantMessage, StreamHead};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Usage};
 
-/// The event that ends a stream.
+/// Event that ends a stream.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Keeps a silent connection alive: a comment line without a blank line, which some parsers would take for an empty event.
+/// Keep-alive for an idle connection: a comment line without a blank line, which some parsers would treat as an empty
+/// event.
 pub const KEEP_ALIVE: &[u8] = b": ping\n";
 
-/// The first delta of a choice.
+/// Returns the first delta of a choice.
 pub fn role(head: &StreamHead, index: u32) -> Bytes {
     delta(head, index, &[("role", raw("assistant")), ("content", raw(""))])
 }
 
-/// Members of a message that are neither role, text nor calls; `None` where there are none.
+/// Returns an event with members of a message that are neither role, text nor calls; `None` if there are none.
 pub fn members(head: &StreamHead, index: u32, members: &RawObject) -> Option<Bytes> {
     let members: Vec<(&str, Box<RawValue>)> = members.iter().map(|(key, value)| (key, value.to_owned())).collect();
     (!members.is_empty()).then(|| delta(head, index, &members))
 }
 
-/// A piece of text.
+/// Returns an event with a piece of text.
 pub fn text(head: &StreamHead, index: u32, text: &str) -> Bytes {
     delta(head, index, &[("content", raw(text))])
 }
 
-/// Whole calls: for each a delta with index, id and name, and one with the arguments. `first_call_index` is the number of calls
-/// that the choice already had on this stream. In the legacy form there is one `function_call`, the first.
+/// Returns the events of complete calls: per call a delta with index, id and name, and one with the arguments.
+/// `first_call_index` is the number of calls that the choice already has on this stream. In the legacy form there is
+/// one `function_call`, the first.
 pub fn calls(head: &StreamHead, index: u32, first_call_index: usize, calls: &[Call], legacy: bool) -> Vec<Bytes> {
     if legacy {
         return calls.first().map(|call| legacy_call(head, index, call)).unwrap_or_default();
@@ -50,7 +52,7 @@ pub fn calls(head: &StreamHead, index: u32, first_call_index: usize, calls: &[Ca
         .collect()
 }
 
-/// The calls of a message, judged and unjudged, with the unknown fields that they came with (signatures).
+/// Returns the events of a message's calls, including unjudged ones, with their unknown members (such as signatures).
 pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, message: &AssistantMessage) -> Vec<Bytes> {
     if message.is_legacy() {
         return calls(head, index, first_call_index, message.calls(), true);
@@ -59,23 +61,24 @@ pub fn message_calls(head: &StreamHead, index: u32, first_call_index: usize, mes
     elements.flat_map(|(offset, element)| tool_call(head, index, first_call_index + offset, element)).collect()
 }
 
-/// The finish chunk of a choice.
+/// Returns the finish chunk of a choice.
 pub fn finish(head: &StreamHead, index: u32, reason: &str) -> Bytes {
     event(head, &[choice(index, &[], Some(reason))], &[])
 }
 
-/// The usage chunk.
+/// Returns the usage chunk.
 pub fn usage(head: &StreamHead, usage: Usage) -> Bytes {
     event(head, &[], &[("usage", raw(&usage))])
 }
 
-/// A chunk without choices that carries the debug object.
+/// Returns a chunk without choices that contains the debug object.
 pub fn debug(head: &StreamHead, debug: &Value) -> Bytes {
     event(head, &[], &[("callwright", raw(debug))])
 }
 
-/// An error answer whose status could not be sent any more, as an event: `error` with what the upstream said, and the members `status`, `code`
-/// and, where the upstream asks for a wait, `retry_after` in seconds. OpenAI's clients show `code`.
+/// Returns an error response as an event, for a stream whose status is already sent: `error` of the upstream with the
+/// members `status`, `code` and, if the upstream requests a delay, `retry_after` in seconds. OpenAI's clients show
+/// `code`.
 pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes {
     let said = std::str::from_utf8(body).unwrap_or_default();
     let said: Option<RawObject> = RawObject::parse(said).ok();
@@ -95,7 +98,7 @@ pub fn late_error(body: &[u8], status: StatusCode, headers: &HeaderMap) -> Bytes
     data(&object([("error", error.to_raw())]))
 }
 
-/// The code that OpenAI gives errors of this status, where a body has none (API reference, "Error codes").
+/// Returns OpenAI's error code for this status, for bodies without a code (API reference, "Error codes").
 fn code_of(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "invalid_api_key",
@@ -108,8 +111,8 @@ fn code_of(status: StatusCode) -> &'static str {
     }
 }
 
-/// The head of a call comes first and its arguments after it, as OpenAI streams them: some clients take an element with an id
-/// for a new call and read arguments from the others alone.
+/// Returns the events of one call: its head, then its arguments, as OpenAI streams them. Some clients treat an
+/// element with an id as a new call and read arguments only from elements without one.
 fn tool_call(head: &StreamHead, index: u32, call_index: usize, mut element: RawObject) -> Vec<Bytes> {
     element.remove("index");
     let mut first = object([("index", raw(&call_index))]);
@@ -126,7 +129,7 @@ fn tool_call(head: &StreamHead, index: u32, call_index: usize, mut element: RawO
     events
 }
 
-/// Empties the arguments of a function call; `None` where there are none to be sent.
+/// Removes and returns the arguments of a function call; `None` if there are none to send.
 fn take_arguments(element: &mut RawObject) -> Option<Box<RawValue>> {
     let mut function: RawObject = element.get_as("function")?;
     let arguments = function.get("arguments")?.to_owned();

@@ -1,25 +1,25 @@
-//! Errors on the wire: what a client reads, and what goes wrong when a request or an answer is read.
+//! Errors on the wire: the error body for clients, and errors from parsing requests and responses.
 
 use bytes::Bytes;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-/// The body of an OpenAI error answer. It serialises as `{"error": {"message", "type", "param", "code"}}`; absent members
-/// are `null`, as OpenAI sends them (API reference, "Error codes").
+/// Body of an OpenAI error response. It serialises as `{"error": {"message", "type", "param", "code"}}`; absent
+/// members are `null`, as in OpenAI's responses (API reference, "Error codes").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// What happened and what to do about it, for a person.
+    /// Human-readable description of the error and its remedy.
     pub message: String,
-    /// The class, on the wire `type`: `invalid_request_error`, `upstream_error` and so on.
+    /// Error class, `type` on the wire: `invalid_request_error`, `upstream_error` and so on.
     pub kind: String,
-    /// The field of the request that is at fault.
+    /// Request field that caused the error.
     pub param: Option<String>,
-    /// A stable name of the error, for programs.
+    /// Stable identifier of the error, for programs.
     pub code: Option<String>,
 }
 
 impl ErrorBody {
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn to_bytes(&self) -> Bytes {
         callwright_common::json::raw(self).get().as_bytes().to_vec().into()
     }
@@ -46,15 +46,15 @@ impl Serialize for ErrorBody {
     }
 }
 
-/// A request body that cannot be read. The client gets it as status 400, type `invalid_request_error`.
+/// Error for an invalid request body. The client receives status 400 with type `invalid_request_error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
-    /// What is wrong and how to mend it.
+    /// Description of the error and its remedy.
     pub message: String,
-    /// The field at fault.
+    /// Request field that caused the error.
     pub param: Option<String>,
-    /// A stable name of the error, where there is one.
+    /// Stable identifier of the error, if it has one.
     pub code: Option<String>,
 }
 
@@ -65,11 +65,11 @@ impl From<RequestError> for ErrorBody {
     }
 }
 
-/// An upstream's answer that cannot be read.
+/// Error for an upstream response that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AnswerError {
-    /// What is wrong with it; never quotes the answer's text.
+    /// Description of the error; never quotes the response's text.
     pub message: String,
 }
 

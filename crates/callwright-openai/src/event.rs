@@ -1,4 +1,4 @@
-//! Any text as one server-sent event.
+//! Serialisation of text as a server-sent event.
 
 use bytes::{BufMut, Bytes, BytesMut};
 

@@ -1,4 +1,4 @@
-//! A JSON object as its borrowed, unparsed fields: reading without copies.
+//! JSON object with borrowed, unparsed fields, for reading without copies.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,53 +7,54 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The fields of an object, in order. Look-ups see the last of duplicate keys, as most JSON parsers do, and take `null` for absent.
+/// Fields of an object, in order. Look-ups return the last of duplicate keys, as most JSON parsers do, and treat
+/// `null` as absent.
 #[derive(Debug)]
 pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
-    /// Reads the text of an object; `None` where it is something else.
+    /// Parses the text of an object; `None` if it is not an object.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// A field that is there and not `null`.
+    /// Returns a field that is present and not `null`.
     pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
         present(self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value))
     }
 
-    /// A field that is a string.
+    /// Returns a field that is a string.
     pub(super) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
         string(self.get(key)?)
     }
 
-    /// A field that is an object.
+    /// Returns a field that is an object.
     pub(super) fn object(&self, key: &str) -> Option<Fields<'a>> {
         Fields::parse(self.get(key)?.get())
     }
 
-    /// A field that is an array of anything.
+    /// Returns the items of a field that is an array.
     pub(super) fn items(&self, key: &str) -> Option<Vec<&'a RawValue>> {
         serde_json::from_str(self.get(key)?.get()).ok()
     }
 
-    /// A field read as `T`.
+    /// Returns a field deserialised as `T`.
     pub(super) fn get_as<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
         serde_json::from_str(self.get(key)?.get()).ok()
     }
 
-    /// Every field, `null`s and duplicates included.
+    /// Returns every field, including `null`s and duplicates.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
     }
 }
 
-/// Takes `null` for absent.
+/// Treats `null` as absent.
 pub(super) fn present(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
 }
 
-/// The content of a JSON string. Halves of surrogate pairs, which some servers let slip through, become U+FFFD.
+/// Returns the content of a JSON string. Lone surrogates, which some servers send, become U+FFFD.
 pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -63,7 +64,7 @@ pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())))
 }
 
-/// A string's bytes, which serde_json also gives where escapes spell no valid text.
+/// Bytes of a string. `serde_json` returns them even if escapes do not form valid text.
 struct Bytes(Vec<u8>);
 
 impl<'de> Deserialize<'de> for Bytes {

@@ -1,4 +1,4 @@
-//! What the client does not get of an answer, and the way back into the conversation.
+//! Parts of a completion that the client does not receive, and their reinsertion into the conversation.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,34 +11,35 @@ use super::fields::{Fields, present};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
-/// The proxy's part of an answer of which the client gets only its own calls: what the model and the proxy said to each other
-/// before it, the proxy's calls in it, and their results. Has a JSON form for the store.
+/// The proxy's part of a completion of which the client receives only its own calls: earlier messages between the
+/// model and the proxy, the proxy's calls, and their results. Has a JSON form for the store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeptPart {
-    /// Messages of this turn that the client never saw, in order.
+    /// Messages of this turn that the client never received, in order.
     before: Vec<Box<RawValue>>,
-    /// The calls of the answer, in the model's order.
+    /// Calls of the completion, in the model's order.
     calls: Vec<KeptCall>,
-    /// What came of the proxy's calls, by their ids.
+    /// Results of the proxy's calls, by call id.
     results: BTreeMap<String, String>,
-    /// Ids of the calls that the client got, in the order of its message.
+    /// Ids of the calls that the client received, in the order of its message.
     #[serde(skip)]
     sent: Vec<String>,
 }
 
-/// One call of the answer.
+/// One call of the completion.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum KeptCall {
-    /// The client has it, under this id.
+    /// Call that was sent to the client with this id.
     Client(String),
-    /// The proxy's, as it goes into a message.
+    /// Call of the proxy, as an element of a message.
     Proxy(Box<RawValue>),
 }
 
 impl KeptPart {
-    /// What `whole` holds and `sent`, the message that the client gets, does not; with the messages before it. `None` where a
-    /// later request could not be matched with it: the client gets no call, or one without an id, as in the legacy form.
+    /// Creates the difference between `whole` and `sent`, the message for the client, with the messages before it.
+    /// Returns `None` if a later request could not be matched: the client receives no call, or one without an id, as
+    /// in the legacy form.
     pub fn new(before: &[Arc<RawValue>], whole: &AssistantMessage, sent: &AssistantMessage) -> Option<Self> {
         let ids = |message: &AssistantMessage| -> Option<Vec<String>> {
             message.call_objects().iter().map(|call| id_of(call).filter(|id| !id.is_empty())).collect()
@@ -54,7 +55,8 @@ impl KeptPart {
         Some(Self { before, calls: calls.collect(), results: BTreeMap::new(), sent })
     }
 
-    /// Ids of the calls that the client got, in the order of its message. Empty after a reading from JSON.
+    /// Returns the ids of the calls that the client received, in the order of its message. Empty after
+    /// deserialisation.
     pub fn sent(&self) -> &[String] {
         &self.sent
     }
@@ -64,7 +66,7 @@ impl KeptPart {
         self.results.insert(call.id.clone(), text);
     }
 
-    /// Bytes of its texts, near enough to bound them.
+    /// Returns the approximate size of its texts in bytes.
     pub fn len(&self) -> usize {
         let calls = self.calls.iter().map(|call| match call {
             KeptCall::Client(id) => id.len(),
@@ -75,14 +77,14 @@ impl KeptPart {
         before.chain(calls).chain(results).sum()
     }
 
-    /// Is there nothing that the client does not have?
+    /// Whether the client received everything.
     pub fn is_empty(&self) -> bool {
         self.before.is_empty() && self.calls.iter().all(|call| matches!(call, KeptCall::Client(_)))
     }
 
-    /// Writes the client's message with the proxy's part put back: what came before it, all calls in the model's order (the
-    /// client's as it sends them, with whatever fields it keeps there), and the results of the proxy's. A result that is not
-    /// there becomes `lost`.
+    /// Writes the client's message with the proxy's part reinserted: the earlier messages, all calls in the model's
+    /// order (the client's as sent by the client, with its additional fields), and the results of the proxy's calls.
+    /// A missing result becomes `lost`.
     pub(super) fn put_back(&self, message: &RawValue, lost: &str, out: &mut Vec<Box<RawValue>>) {
         out.extend(self.before.iter().cloned());
         let Ok(mut fields) = RawObject::parse(message.get()) else { return out.push(message.to_owned()) };

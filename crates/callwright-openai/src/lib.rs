@@ -1,10 +1,11 @@
-//! The wire format of OpenAI's chat completions: requests, answers, server-sent events; and of its embeddings.
+//! Wire format of OpenAI's chat completions and embeddings: requests, responses and server-sent events.
 //!
-//! The only room that knows OpenAI JSON. Owns reading and editing it without losing what it does not understand. Must not do I/O
+//! Owns parsing and editing of OpenAI JSON without losing unknown members; no other crate parses it. Must not do I/O
 //! or decide anything about a turn.
 //!
-//! A request is a [`ChatRequest`], a whole answer a [`Completion`]. A streamed answer goes from bytes to events ([`SseReader`]),
-//! from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`] ([`Assembler`]); [`emit`] goes the other way.
+//! A request is a [`ChatRequest`], a complete response a [`Completion`]. A streamed response is parsed from bytes to
+//! events ([`SseReader`]), from events to [`Chunk`]s ([`read_item`]) and from chunks to a [`Completion`]
+//! ([`Assembler`]). [`emit`] does the reverse.
 
 mod assembler;
 mod choice;
@@ -46,7 +47,8 @@ pub use text_request::{Role, text_request};
 pub use tool_choice::ToolChoice;
 pub use tools::{SentTool, WrittenTool};
 
-/// Any JSON text as a value, for traces. What serde_json cannot hold (nesting beyond 128 levels) becomes a string.
+/// Parses any JSON text as a value, for traces. Text that `serde_json` cannot represent (nesting beyond 128 levels)
+/// becomes a string.
 fn to_value(text: &[u8]) -> serde_json::Value {
     serde_json::from_slice(text).unwrap_or_else(|_| String::from_utf8_lossy(text).into())
 }

@@ -1,4 +1,4 @@
-//! The model's message: text and calls, as it came.
+//! Assistant message: text and calls, as received from the upstream.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,59 +13,61 @@ use super::reasoning::is_opaque;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
 
-/// Calls of one message; more are taken for a broken answer. OpenAI allows 128 tools in a request.
+/// Maximum number of calls of one message. OpenAI allows 128 tools in a request.
 pub(super) const MAX_CALLS: usize = 4096;
 
-/// An assistant message of an answer. Fields that the proxy does not know (reasoning, signatures, citations) are kept.
+/// Assistant message of a completion. Fields that are unknown to the proxy (reasoning, signatures, citations) are
+/// kept.
 #[derive(Debug, Clone, Default)]
 pub struct AssistantMessage {
     fields: RawObject,
-    /// The elements of `tool_calls`, in order.
+    /// Elements of `tool_calls`, in order.
     elements: Vec<Element>,
     calls: Vec<Call>,
     legacy: bool,
     well_formed: bool,
 }
 
-/// What an element of `tool_calls` is.
+/// Kind of an element of `tool_calls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
-    /// The call at this position of `calls`.
+    /// Call at this position of `calls`.
     Judged(usize),
-    /// A call of a custom or built-in tool.
+    /// Call of a custom or built-in tool.
     Unjudged,
-    /// No object.
+    /// Element that is not an object.
     Junk,
 }
 
 impl AssistantMessage {
-    /// The text: a string content, or the text parts of a multi-part content joined.
+    /// Returns the text: a string content, or the joined text parts of a multi-part content.
     pub fn text(&self) -> Option<String> {
         text_of(self.fields.get("content")?, "").map(Cow::into_owned)
     }
 
-    /// Bytes of the message as JSON, about.
+    /// Returns the approximate size of the message as JSON in bytes.
     pub fn size(&self) -> usize {
         self.fields.iter().map(|(key, value)| key.len() + value.get().len()).sum()
     }
 
-    /// Why the model refuses to answer (`refusal`), where it says so in the member that is there for it.
+    /// Returns the model's refusal (`refusal`), if it is not blank.
     pub fn refusal(&self) -> Option<String> {
         let refusal = self.fields.get("refusal").and_then(string)?;
         (!refusal.trim().is_empty()).then(|| refusal.into_owned())
     }
 
-    /// The calls of type `function`, or the legacy `function_call`. Ids are minted where they are missing or used twice.
+    /// Returns the calls of type `function`, or the legacy `function_call`. Ids are generated if they are missing or
+    /// duplicates.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// Are there calls that are not judged, such as those of custom tools?
+    /// Whether the message has unjudged calls, such as those of custom tools.
     pub fn has_unjudged_calls(&self) -> bool {
         self.elements.contains(&Element::Unjudged)
     }
 
-    /// Those calls that are not judged and have an id: with their name and input, where they have these.
+    /// Returns the unjudged calls with an id, with their name and input if present.
     pub fn unjudged_calls(&self) -> Vec<Call> {
         if !self.has_unjudged_calls() {
             return Vec::new();
@@ -75,18 +77,19 @@ impl AssistantMessage {
         unjudged.filter_map(|(element, _)| read_unjudged(&Fields::parse(element.get())?)).collect()
     }
 
-    /// Does the message call with the legacy `function_call`?
+    /// Whether the message calls with the legacy `function_call`.
     pub fn is_legacy(&self) -> bool {
         self.legacy
     }
 
-    /// Is every call written as the API reference says: an id of its own, a type, arguments as a string? If not,
-    /// [`super::Choice::set_calls`] writes them so, even when it is given the same calls.
+    /// Whether every call conforms to the API reference: a unique id, a type, and arguments as a string. Otherwise,
+    /// [`super::Choice::set_calls`] rewrites the calls, even if it is given the same calls.
     pub fn is_well_formed(&self) -> bool {
         self.well_formed
     }
 
-    /// The message as JSON, for a request: with its role, and with well-formed calls (minted ids included).
+    /// Returns the message as JSON for a request: with its role, and with well-formed calls (including generated
+    /// ids).
     pub fn to_raw(&self) -> Box<RawValue> {
         let mut fields = match self.rewritten(&self.calls) {
             Some(rewritten) => Cow::Owned(rewritten),
@@ -98,20 +101,21 @@ impl AssistantMessage {
         fields.to_raw()
     }
 
-    /// The members that are neither role, text nor calls (reasoning, refusal, annotations), where they say something.
+    /// Returns the non-null members that are neither role, text nor calls (reasoning, refusal, annotations).
     pub fn other_members(&self) -> RawObject {
         let is_other = |key: &str| !matches!(key, "role" | "content" | "tool_calls" | "function_call");
         let others = self.fields.iter().filter(|(key, value)| is_other(key) && present(Some(value)).is_some());
         others.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
-    /// The members that only the provider can read, such as signatures of reasoning: a message must hold those of its own attempt.
+    /// Returns the members that only the provider can interpret, such as signatures of reasoning. A message must
+    /// contain those of its own attempt.
     pub fn opaque_members(&self) -> RawObject {
         let opaque = self.fields.iter().filter(|(key, value)| is_opaque(key) && present(Some(value)).is_some());
         opaque.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 
-    /// Reads a message object.
+    /// Parses a message object.
     pub(super) fn read(fields: RawObject) -> Result<Self, AnswerError> {
         let mut message = Self { well_formed: true, ..Self::default() };
         if let Some(list) = fields.get_as::<Vec<&RawValue>>("tool_calls") {
@@ -161,43 +165,43 @@ impl AssistantMessage {
         Call { id, name: name.unwrap_or_default().into_owned(), arguments: arguments.unwrap_or_default().into_owned() }
     }
 
-    /// Makes these the calls of the message; tells whether that changed it.
+    /// Replaces the calls of the message. Returns whether that changed it.
     pub(super) fn set_calls(&mut self, calls: &[Call]) -> bool {
         let Some(fields) = self.rewritten(calls) else { return false };
         let Ok(mut message) = Self::read(fields) else { return false };
         if let (true, Some(own), Some(given)) = (message.legacy, message.calls.first_mut(), calls.first()) {
-            // The legacy form carries no id.
+            // The legacy form has no id.
             own.id.clone_from(&given.id);
         }
         *self = message;
         true
     }
 
-    /// Replaces the text of the content; `null` where nothing is left of it.
+    /// Replaces the text of the content; `null` if nothing remains.
     pub(super) fn set_text(&mut self, text: &str) {
         let content = with_text(self.fields.get("content"), text);
         self.fields.set("content", content);
     }
 
-    /// Chooses the form of the calls that a message without any is to get.
+    /// Sets the form of later calls, for a message without calls.
     pub(super) fn call_in_form(&mut self, legacy: bool) {
         if self.calls.is_empty() && self.elements.is_empty() {
             self.legacy = legacy;
         }
     }
 
-    /// The object, as it is now.
+    /// Returns the current object.
     pub(super) fn fields(&self) -> &RawObject {
         &self.fields
     }
 
-    /// The elements of `tool_calls`, well-formed; those that are not judged as they came.
+    /// Returns the elements of `tool_calls`, well-formed; unjudged elements are unchanged.
     pub(super) fn call_objects(&self) -> Vec<RawObject> {
         let rewritten = self.rewritten(&self.calls);
         rewritten.as_ref().unwrap_or(&self.fields).get_as("tool_calls").unwrap_or_default()
     }
 
-    /// The object with these calls; `None` where it has exactly them already, well-formed.
+    /// Returns the object with these calls; `None` if it already has exactly these, well-formed.
     fn rewritten(&self, calls: &[Call]) -> Option<RawObject> {
         if self.well_formed && calls == self.calls {
             return None;
@@ -224,7 +228,7 @@ impl AssistantMessage {
         Some(fields)
     }
 
-    /// Writes the calls in their order. What is not judged stays before the judged calls that it was before.
+    /// Writes the calls in their order. Unjudged elements stay before the judged calls that they preceded.
     fn rewritten_elements(&self, calls: &[Call]) -> Vec<Box<RawValue>> {
         let present: Vec<Box<RawValue>> = self.fields.get_as("tool_calls").unwrap_or_default();
         let mut own: HashMap<&str, usize> = HashMap::new();
@@ -249,7 +253,7 @@ impl AssistantMessage {
             }
             let element = place.and_then(|place| present.get(place)).map(|element| object_at(Some(element)));
             let mut element = element.unwrap_or_default();
-            // Some servers number the calls of a whole answer as those of a stream.
+            // Some servers add stream indexes to the calls of a complete response.
             if element.get_as::<usize>("index").is_some_and(|index| index != written.len()) {
                 element.set("index", raw(&written.len()));
             }
@@ -267,7 +271,7 @@ fn read_unjudged(element: &Fields<'_>) -> Option<Call> {
     Some(Call { id, name: text("name"), arguments: text("input") })
 }
 
-/// An element of `tool_calls` that makes this call; its other fields stay.
+/// Returns an element of `tool_calls` for this call; its other fields are kept.
 pub(super) fn with_tool_call(mut element: RawObject, call: &Call) -> Box<RawValue> {
     set_string(&mut element, "id", &call.id);
     if present(element.get("type")).is_none_or(|kind| kind.get() == "\"\"") {
@@ -284,14 +288,14 @@ fn with_call(mut function: RawObject, call: &Call) -> RawObject {
     function
 }
 
-/// Leaves the text of a string that says the same already.
+/// Sets a string. Keeps the existing JSON text if its value is equal.
 fn set_string(object: &mut RawObject, key: &str, value: &str) {
     if object.get(key).and_then(string).as_deref() != Some(value) {
         object.set(key, raw(value));
     }
 }
 
-/// The object that stands there, or an empty one.
+/// Returns the object in `value`, or an empty object.
 fn object_at(value: Option<&RawValue>) -> RawObject {
     value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The list of models (API reference, "List models").
+//! List of models (API reference, "List models").
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -12,18 +12,18 @@ use callwright_common::json::{RawObject, raw};
 struct Model<'a> {
     id: &'a str,
     object: &'static str,
-    /// An alias was made by nobody at any time: the epoch.
+    /// Creation time: the Unix epoch, because aliases have none.
     created: u64,
     owned_by: &'a str,
 }
 
-/// The answer of `GET /v1/models` for aliases alone: pairs of id and owner.
+/// Returns the response of `GET /v1/models` for aliases only: pairs of id and owner.
 pub fn model_list(aliases: &[(&str, &str)]) -> Value {
     json!({ "object": "list", "data": aliases.iter().map(|alias| model(*alias)).collect::<Vec<_>>() })
 }
 
-/// The upstream's list with the aliases in front; entries of the upstream whose id is an alias are left out, all others keep
-/// their text. `None` where the upstream's answer is not a model list.
+/// Returns the upstream's list with the aliases at the front. Upstream entries with the id of an alias are omitted;
+/// all others keep their text. Returns `None` if the upstream's response is not a model list.
 pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<Bytes> {
     let mut list = RawObject::parse_bytes(upstream).ok()?;
     let own: Vec<Box<RawValue>> = aliases.iter().map(|alias| raw(&model(*alias))).collect();
@@ -39,7 +39,8 @@ pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<By
     Some(list.to_raw().get().as_bytes().to_vec().into())
 }
 
-/// A list with only those entries whose id is wanted; their text stays. `None` where it is no model list.
+/// Returns the list with only those entries whose id satisfies `is_wanted`; their text is kept. Returns `None` if it
+/// is not a model list.
 pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Option<Bytes> {
     let mut list = RawObject::parse_bytes(list).ok()?;
     let entries: Vec<&RawValue> = list.get_as("data")?;

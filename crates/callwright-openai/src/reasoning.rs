@@ -1,4 +1,4 @@
-//! The parts of a message beside its text: reasoning, and content of other kinds.
+//! Parts of a message besides its text: reasoning, and content of other kinds.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,19 @@ use super::AssistantMessage;
 use super::content::{part_text, text_of};
 use super::fields::{Fields, present, string};
 
-/// Members with the model's reasoning, in the order in which they are looked for. Servers have one of them: `reasoning_content`
-/// (DeepSeek, SGLang, llama.cpp), `reasoning` (vLLM, OpenRouter, Ollama).
+/// Members with the model's reasoning, in the order of lookup. Servers use one of them: `reasoning_content`
+/// (DeepSeek, SGLang, llama.cpp) or `reasoning` (vLLM, OpenRouter, Ollama).
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// Members with content that is neither text nor a call: spoken answers, generated images.
+/// Members with content that is neither text nor a call: audio and generated images.
 const OTHER_CONTENT: [&str; 3] = ["audio", "images", "image"];
 
-/// Types of content parts that hold reasoning.
+/// Types of content parts with reasoning.
 const REASONING_PARTS: [&str; 4] = ["thinking", "redacted_thinking", "reasoning", "reasoning_text"];
 
-/// Members that clients send back unread with the next request, and that belong to the calls of their message: reasoning in the form of
-/// OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`, `provider_specific_fields`), and what signs or encrypts it.
+/// Members that clients return unchanged with the next request, and that belong to the calls of their message:
+/// reasoning in the format of OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`,
+/// `provider_specific_fields`), with its signatures and encrypted content.
 const OPAQUE: [&str; 9] = [
     "reasoning_details",
     "thinking_blocks",
@@ -32,13 +33,13 @@ const OPAQUE: [&str; 9] = [
     "thought_signature",
 ];
 
-/// Whether a member of a message or of a delta is of use to its provider alone.
+/// Whether only the provider can interpret a member of a message or delta.
 pub(super) fn is_opaque(key: &str) -> bool {
     OPAQUE.contains(&key)
 }
 
 impl AssistantMessage {
-    /// The model's reasoning, where the message has it apart from its text: in a member of its own, or as parts of the content.
+    /// Returns the model's reasoning if it is separate from the text: in its own member, or in parts of the content.
     pub fn reasoning(&self) -> Option<String> {
         let members = REASONING.iter().filter_map(|key| self.fields().get(key).and_then(string));
         let mut members = members.filter(|text| !text.trim().is_empty());
@@ -49,7 +50,7 @@ impl AssistantMessage {
         })
     }
 
-    /// Whether there is nothing in it but text and reasoning: no call, refusal, sound or image.
+    /// Whether the message contains only text and reasoning: no call, refusal, audio or image.
     pub fn is_only_text(&self) -> bool {
         let is_said = |key: &str| present(self.fields().get(key)).is_some_and(|value| !is_empty(value));
         let is_known = |part: &&RawValue| {
@@ -62,7 +63,7 @@ impl AssistantMessage {
             && self.content_parts().iter().all(is_known)
     }
 
-    /// The parts of a content that is an array.
+    /// Returns the parts of a content that is an array.
     fn content_parts(&self) -> Vec<&RawValue> {
         let content = self.fields().get("content");
         content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
@@ -73,7 +74,7 @@ fn is_reasoning(part: &Fields<'_>) -> bool {
     part.string("type").is_some_and(|kind| REASONING_PARTS.contains(&kind.as_ref()))
 }
 
-/// The text of a thinking part: a string, or an array of text parts.
+/// Returns the text of a thinking part: a string, or an array of text parts.
 fn thinking(part: &RawValue) -> Option<Cow<'_, str>> {
     let fields = Fields::parse(part.get()).filter(is_reasoning)?;
     text_of(fields.get("thinking")?, "").map(|text| Cow::Owned(text.into_owned()))

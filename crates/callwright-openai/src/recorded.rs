@@ -1,4 +1,4 @@
-//! An answer that was recorded, with what its request said, as one line of a file.
+//! A recorded answer with the relevant parts of its request, as one line of a file.
 
 use serde_json::value::RawValue;
 
@@ -9,40 +9,40 @@ use super::{AnswerError, AssistantMessage, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::Tool;
 
-/// `finish_reason` of an incomplete answer: its tokens ran out (`max_tokens` is the word of some other
-/// providers), or a filter stopped it.
+/// Values of `finish_reason` for an incomplete answer: the token limit (`max_tokens` at some other providers) or a
+/// content filter.
 const CUT_OFF: [&str; 3] = ["length", "max_tokens", "content_filter"];
 
-/// Role of what users write.
+/// Role of user messages.
 const USER: &str = "user";
 
-/// A JSON object with what bears on how an answer is judged, under the names that it has in a request and a choice: `messages`, `tools`,
-/// `tool_choice`, `response_format`, `finish_reason`; and with the assistant's `message`, unless that stands elsewhere. Other members are
-/// the caller's.
+/// JSON object with the data for judging an answer, under the names of requests and choices: `messages`, `tools`,
+/// `tool_choice`, `response_format`, `finish_reason`, and the assistant's `message` unless it is stored elsewhere.
+/// Other members belong to the caller.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
     fields: Fields<'a>,
 }
 
 impl<'a> RecordedAnswer<'a> {
-    /// Reads one line.
+    /// Parses one line.
     ///
     /// # Errors
-    /// When it is not a JSON object.
+    /// Fails if it is not a JSON object.
     pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
         let fields = serde_json::from_str(text).map_err(|error| AnswerError::new(unreadable(&error)))?;
         Ok(Self { fields })
     }
 
-    /// A member of the caller's; `None` where it is absent or `null`.
+    /// Returns a member that belongs to the caller; `None` if it is absent or `null`.
     pub fn member(&self, name: &str) -> Option<&'a RawValue> {
         self.fields.get(name)
     }
 
-    /// The assistant's message.
+    /// Returns the assistant's message.
     ///
     /// # Errors
-    /// When there is none, or it is not an object.
+    /// Fails if it is absent or not an object.
     pub fn message(&self) -> Result<AssistantMessage, AnswerError> {
         let message = self.fields.get("message").ok_or_else(|| {
             AnswerError::new("there is no `message`; give the assistant's message as an object with `content` or calls")
@@ -52,22 +52,22 @@ impl<'a> RecordedAnswer<'a> {
         AssistantMessage::read(fields)
     }
 
-    /// The conversation before the answer, as the request had it; empty where the line does not have it.
+    /// Returns the messages of the request before the answer; empty if the line has none.
     pub fn messages(&self) -> Vec<MessageView<'a>> {
         self.fields.items("messages").unwrap_or_default().into_iter().filter_map(view).collect()
     }
 
-    /// What the user wrote last.
+    /// Returns the text of the last user message.
     pub fn last_of_the_user(&self) -> Option<String> {
         let mut messages = self.messages();
         let last = messages.iter().rposition(|message| message.role == USER)?;
         messages.swap_remove(last).text.map(std::borrow::Cow::into_owned)
     }
 
-    /// The JSON text of `tools` (or legacy `functions`), where the line has its own.
+    /// Returns the JSON text of the line's own `tools` (or legacy `functions`), if any.
     ///
     /// # Errors
-    /// When they are not a list.
+    /// Fails if it is not a list.
     pub fn tools_text(&self) -> Result<Option<&'a str>, AnswerError> {
         match self.fields.get("tools").or_else(|| self.fields.get("functions")).map(RawValue::get) {
             Some(text) if !text.starts_with('[') => {
@@ -77,13 +77,13 @@ impl<'a> RecordedAnswer<'a> {
         }
     }
 
-    /// `tool_choice`, or the legacy `function_call`.
+    /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
         let choice = self.fields.get("tool_choice").or_else(|| self.fields.get("function_call"));
         choice.map(ToolChoice::read).unwrap_or_default()
     }
 
-    /// Does `response_format` ask for JSON?
+    /// Whether `response_format` requests JSON.
     pub fn wants_json(&self) -> bool {
         let kind = self.fields.object("response_format").and_then(|format| format.string("type"));
         kind.is_some_and(|kind| kind.starts_with("json"))
@@ -100,14 +100,14 @@ pub fn is_cut_off(finish_reason: &str) -> bool {
     CUT_OFF.contains(&finish_reason)
 }
 
-/// A member that names something: a string, or a number by its digits.
+/// Returns an identifier: a string, or a number as its digits.
 pub fn name_of(member: &RawValue) -> Option<String> {
     let text = member.get();
     let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
     string(member).map(Into::into).or_else(|| is_number.then(|| text.to_owned()))
 }
 
-/// The tools that a text of `tools` holds. A tool without a readable name is left out, as in a request.
+/// Parses the text of `tools`. A tool without a valid name is omitted, as in a request.
 pub fn read_tools(text: &str) -> Vec<Tool> {
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     elements.into_iter().filter(|element| present(Some(element)).is_some()).filter_map(read_tool).collect()
@@ -117,7 +117,7 @@ fn unreadable(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => "the line is not a JSON object".to_owned(),
         serde_json::error::Category::Eof => {
-            "the line ends in the middle of its JSON; a record must stand on one line".to_owned()
+            "the line ends in the middle of its JSON; a record must be on one line".to_owned()
         }
         _ => format!("the line is not valid JSON: see column {}", error.column()),
     }

@@ -1,4 +1,4 @@
-//! Chunks of which a part flows and a part is held.
+//! Splitting of chunks into a part that is sent and a part that is held.
 
 use super::Chunk;
 use super::chunk::carries_something;
@@ -6,7 +6,7 @@ use super::fields::string;
 use callwright_common::json::{RawObject, raw};
 
 impl Chunk {
-    /// One chunk for each choice in it, with the index of the choice.
+    /// Returns one chunk per choice, with the index of the choice.
     pub fn by_choice(&self) -> Vec<(u32, Chunk)> {
         let indices = self.choice_indices();
         if let [only] = indices.as_slice() {
@@ -16,7 +16,7 @@ impl Chunk {
         indices.into_iter().filter_map(|index| Some((index, of(index)?))).collect()
     }
 
-    /// The chunk without text, refusals aside; `None` if nothing is left but a role.
+    /// Returns the chunk without text but with refusals; `None` if at most a role remains.
     pub fn without_text(&self) -> Option<Chunk> {
         self.with_choices(true, |choice, delta| {
             delta.remove("content");
@@ -25,8 +25,9 @@ impl Chunk {
         })
     }
 
-    /// The chunk of one choice in two: all that is in it up to the byte `at` of its text, and the rest of the text with the logprobs.
-    /// Nothing comes first where that would be no more than a role, or the text comes in parts, which cannot be cut.
+    /// Splits the chunk of one choice: everything up to the byte `at` of its text, and the rest of the text with the
+    /// logprobs. There is no first part if it would contain at most a role, or if the text consists of parts, which
+    /// cannot be split.
     pub fn cut_text(&self, at: usize) -> (Option<Chunk>, Chunk) {
         let text = |delta: &RawObject| delta.get("content").and_then(string).map(|text| text.into_owned());
         let first = self.with_choices(false, |choice, delta| {

@@ -1,26 +1,26 @@
-//! Server-sent events, incrementally and bounded (WHATWG HTML, "Server-sent events", sections 9.2.5 and 9.2.6).
+//! Incremental, bounded parser of server-sent events (WHATWG HTML, "Server-sent events", sections 9.2.5 and 9.2.6).
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memchr2;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Splits a byte stream into events. It accepts CR, LF and CRLF, a leading byte order mark, and any split of the bytes: the
-/// events do not depend on how the bytes came.
+/// Splits a byte stream into events. It accepts CR, LF and CRLF, a leading byte order mark, and any chunking of the
+/// bytes; the events do not depend on the chunking.
 #[derive(Debug)]
 pub struct SseReader {
     max_event_bytes: usize,
-    /// The bytes of the event under way, from its first on.
+    /// Bytes of the current event, from its first byte.
     buffer: BytesMut,
-    /// Where the line under way begins.
+    /// Start of the current line.
     line_start: usize,
-    /// Up to where no line end was found.
+    /// Position up to which no line end was found.
     scanned: usize,
-    /// Nothing was read yet: a byte order mark may follow.
+    /// Whether nothing was read yet, so that a byte order mark may follow.
     at_start: bool,
-    /// The last line ended with CRLF, so a CR at the end of the bytes is probably half of one.
+    /// Whether the last line ended with CRLF, so that a CR at the end of the bytes is probably the first half of one.
     crlf: bool,
-    /// The last event ended with a lone CR: a LF that follows belongs to it.
+    /// Whether the last event ended with a lone CR, so that a following LF belongs to it.
     skip_lf: bool,
     failure: Option<SseError>,
 }
@@ -28,16 +28,16 @@ pub struct SseReader {
 /// One event, comment block or stray blank line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The exact bytes, the closing blank line included (without a byte order mark).
+    /// Exact bytes, including the closing blank line (without a byte order mark).
     pub raw: Bytes,
-    /// The `data` lines joined with newlines; `None` where there is none (comments, other fields).
+    /// `data` lines joined with newlines; `None` if there are none (comments, other fields).
     pub data: Option<String>,
 }
 
-/// A stream that cannot be split further. The reader is of no use afterwards.
+/// Error that ends the parsing of a stream. The reader is unusable afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// An event is longer than the bound.
+    /// An event is longer than the limit.
     #[error("an event of the stream is longer than the configured limit")]
     TooLong,
     /// The data of an event is not UTF-8.
@@ -45,17 +45,17 @@ pub enum SseError {
     InvalidUtf8,
 }
 
-/// Where the next line end is.
+/// Position of the next line end.
 enum LineEnd {
     /// The line's content ends at the first position, its line end at the second.
     At(usize, usize),
-    /// A CR is the last byte so far: whether it is all of the line end is not known yet.
+    /// A CR is the last byte so far: a LF may still follow.
     Open,
     None,
 }
 
 impl SseReader {
-    /// A reader that refuses events longer than `max_event_bytes`.
+    /// Creates a reader that rejects events longer than `max_event_bytes`.
     pub fn new(max_event_bytes: usize) -> Self {
         Self {
             max_event_bytes,
@@ -69,10 +69,11 @@ impl SseReader {
         }
     }
 
-    /// Takes the next bytes, gives the events that they complete.
+    /// Parses the next bytes and returns the events that they complete.
     ///
     /// # Errors
-    /// When an event is too long or its data is not UTF-8. Events before it are given first; the error comes with the next call.
+    /// Fails if an event is too long or its data is not UTF-8. Earlier events are returned first; the next call
+    /// returns the error.
     pub fn push(&mut self, bytes: Bytes) -> Result<Vec<SseEvent>, SseError> {
         let mut events = Vec::new();
         if self.failure.is_none() {
@@ -85,11 +86,11 @@ impl SseReader {
         }
     }
 
-    /// Ends the stream; gives an event that no blank line ended, as lenient clients accept it. Its `raw` bytes are completed with
-    /// the missing line ends.
+    /// Ends the stream and returns a last event without a closing blank line, as lenient clients do. Its `raw` bytes
+    /// are completed with the missing line ends.
     ///
     /// # Errors
-    /// As for [`SseReader::push`].
+    /// The errors of [`SseReader::push`].
     pub fn finish(mut self) -> Result<Option<SseEvent>, SseError> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -128,7 +129,7 @@ impl SseReader {
         }
     }
 
-    /// Removes what stands before an event and belongs to none; false where more bytes are needed to tell.
+    /// Removes bytes before an event that belong to none; returns false if more bytes are needed to decide.
     fn strip_start(&mut self) -> bool {
         if self.at_start {
             if self.buffer.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&self.buffer) {
@@ -160,7 +161,7 @@ impl SseReader {
             return LineEnd::At(end, end + 1);
         }
         if end == self.line_start && !self.crlf {
-            // The event is complete. Waiting for a LF that may never come would hold it back until the next event.
+            // The event is complete. Waiting for a possible LF would delay it until the next event.
             self.skip_lf = true;
             return LineEnd::At(end, end + 1);
         }
@@ -194,7 +195,7 @@ fn event(raw: Bytes) -> Result<SseEvent, SseError> {
     Ok(SseEvent { raw, data })
 }
 
-/// The value of a `data` line; one space after the colon is not part of it.
+/// Returns the value of a `data` line without one space after the colon.
 fn data_value(line: &[u8]) -> Option<&[u8]> {
     match line.strip_prefix(b"data")? {
         [] => Some(b""),
@@ -255,7 +256,7 @@ mod tests {
     fn an_event_that_a_lone_cr_ends_is_not_held_back() {
         let mut reader = SseReader::new(100);
         assert_eq!(reader.push(Bytes::from_static(b"data: a\r\r")).unwrap().len(), 1);
-        // The other half of its line end is no event of its own.
+        // The LF of its line end is not a separate event.
         assert_eq!(reader.push(Bytes::from_static(b"\ndata: b\n\n")).unwrap().len(), 1);
     }
 
@@ -324,7 +325,7 @@ mod tests {
             "[a-zä€𝄞{}]{0,6}",
         ];
         let text = prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes());
-        // Now and then a byte that is no UTF-8.
+        // Sometimes includes an invalid UTF-8 byte.
         (text, prop::option::weighted(0.1, any::<prop::sample::Index>())).prop_map(|(mut text, bad)| {
             if let (Some(bad), false) = (bad, text.is_empty()) {
                 let at = bad.index(text.len());

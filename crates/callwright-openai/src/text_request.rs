@@ -1,4 +1,4 @@
-//! A request of our own that asks for a text.
+//! The proxy's own requests for a text completion.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use callwright_common::json::raw;
 
-/// Who says a message of a request of our own.
+/// Author of a message in the proxy's own request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// What the model is to do.
+    /// Instructions for the model.
     System,
-    /// What it is to do it with.
+    /// Input for the model.
     User,
-    /// What it answered.
+    /// Earlier response of the model.
     Assistant,
 }
 
@@ -29,7 +29,7 @@ struct Request<'a> {
     stream: bool,
 }
 
-/// Structured outputs: the text is a JSON that fits a schema.
+/// Structured outputs: the text is JSON that matches a schema.
 #[derive(Serialize)]
 struct ResponseFormat<'a> {
     #[serde(rename = "type")]
@@ -50,8 +50,8 @@ struct Message<'a> {
     content: &'a str,
 }
 
-/// The body of a request for one text; without a temperature, at the model's own. With a form, a JSON Schema of strict form, the text is to
-/// be a JSON that fits it.
+/// Returns the body of a request for one text. Without `temperature`, the model's default applies. `form` is a JSON
+/// Schema for strict mode that the text, a JSON, must match.
 pub fn text_request(model: &str, messages: &[(Role, String)], temperature: Option<f64>, form: Option<&Value>) -> Bytes {
     let messages = messages.iter().map(|(role, content)| Message { role: *role, content }).collect();
     let format = |schema| ResponseFormat {

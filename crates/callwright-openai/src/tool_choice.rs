@@ -1,14 +1,14 @@
-//! The request's `tool_choice`, and the legacy `function_call`.
+//! The `tool_choice` of a request, and the legacy `function_call`.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::fields::{Fields, string};
 
-/// Which tools the model may or must call (API reference, `tool_choice`).
+/// Tools that the model may or must call (API reference, `tool_choice`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// The model decides; also where the field is absent or unreadable.
+    /// The model decides. Also used if the field is absent or invalid.
     #[default]
     Auto,
     /// No calls.
@@ -19,20 +19,20 @@ pub enum ToolChoice {
     Named(String),
     /// Calls of these tools only.
     Allowed {
-        /// At least one call of them, rather than the model's decision.
+        /// Whether at least one call is required.
         required: bool,
-        /// The tools' names.
+        /// Names of the tools.
         names: Vec<String>,
     },
 }
 
 impl ToolChoice {
-    /// Reads `tool_choice` or `function_call`.
+    /// Parses `tool_choice` or `function_call`.
     pub(super) fn read(value: &RawValue) -> Self {
         if let Some(word) = string(value) {
             return match word.as_ref() {
                 "none" => Self::None,
-                // `any` is the word of some other providers.
+                // `any` is the value of some other providers.
                 "required" | "any" => Self::Required,
                 _ => Self::Auto,
             };
@@ -42,7 +42,7 @@ impl ToolChoice {
 
     fn read_object(object: &Fields<'_>) -> Option<Self> {
         if object.string("type").as_deref() == Some("allowed_tools") {
-            // The members stand in an object of their own; some clients send them flat.
+            // The members are in a nested object; some clients send them flat.
             return match object.object("allowed_tools") {
                 Some(inner) => Self::read_allowed(&inner),
                 None => Self::read_allowed(object),
@@ -57,7 +57,7 @@ impl ToolChoice {
         Some(Self::Allowed { required: object.string("mode").as_deref() == Some("required"), names })
     }
 
-    /// The names of the tools that may be called, where the choice names some.
+    /// Returns the names of the callable tools, if the choice restricts them.
     pub fn allowed(&self) -> Option<&[String]> {
         match self {
             Self::Named(name) => Some(std::slice::from_ref(name)),
@@ -66,7 +66,7 @@ impl ToolChoice {
         }
     }
 
-    /// The value of `tool_choice`; `None` where the field is left out.
+    /// Returns the value of `tool_choice`; `None` if the field is omitted.
     pub(super) fn to_value(&self) -> Option<Value> {
         Some(match self {
             Self::Auto => return None,
@@ -83,7 +83,7 @@ impl ToolChoice {
         })
     }
 
-    /// The value of the legacy `function_call`, which knows neither `required` nor a list of tools.
+    /// Returns the value of the legacy `function_call`, which supports neither `required` nor a list of tools.
     pub(super) fn to_legacy_value(&self) -> Option<Value> {
         match self {
             Self::None => Some(json!("none")),
@@ -97,7 +97,7 @@ fn function(name: &str) -> Value {
     json!({ "type": "function", "function": { "name": name } })
 }
 
-/// The name in `{"function": {"name"}}`, `{"custom": {"name"}}` or the legacy `{"name"}`.
+/// Returns the name in `{"function": {"name"}}`, `{"custom": {"name"}}` or the legacy `{"name"}`.
 fn name_in(object: &Fields<'_>) -> Option<String> {
     let inner = object.object("function").or_else(|| object.object("custom"));
     inner.as_ref().unwrap_or(object).string("name").map(Into::into)

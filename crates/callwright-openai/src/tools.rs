@@ -1,4 +1,4 @@
-//! The request's tools: the client's read, the catalog's written.
+//! Tools of a request: parsing of the client's tools, serialisation of the catalog's.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -12,18 +12,18 @@ use callwright_common::json::raw;
 use callwright_types::Tool;
 use callwright_types::tool::Owner;
 
-/// Reads one element of `tools`; `None` where it has no readable name.
+/// Parses one element of `tools`; `None` if it has no valid name.
 pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
     let element = Fields::parse(element.get())?;
     let kind = element.string("type").unwrap_or(Cow::Borrowed("function"));
-    // The description stands under a member called like the type (`function`, `custom`); some servers also take it flat.
+    // The definition is in a member named after the type (`function`, `custom`); some servers also accept it flat.
     let inner = element.object(&kind).or_else(|| element.object("function"));
     let mut tool = read_function(inner.as_ref().unwrap_or(&element))?;
     tool.free_text = kind != "function";
     Some(tool)
 }
 
-/// Reads one element of the legacy `functions`.
+/// Parses one element of the legacy `functions`.
 pub(super) fn read_legacy_tool(element: &RawValue) -> Option<Tool> {
     read_function(&Fields::parse(element.get())?)
 }
@@ -39,16 +39,16 @@ fn read_function(function: &Fields<'_>) -> Option<Tool> {
     })
 }
 
-/// One of the tools that go upstream.
+/// A tool that is sent upstream.
 #[derive(Debug, Clone)]
 pub enum SentTool {
-    /// The client's own at this place of its list, as it came.
+    /// The client's own tool at this position of its list, unchanged.
     Own(usize),
-    /// One that is added.
+    /// An added tool.
     Added(Arc<WrittenTool>),
 }
 
-/// A tool as requests carry it, written once however many of them do.
+/// A tool in the request format, serialised once for all requests.
 #[derive(Debug)]
 pub struct WrittenTool {
     tool: Arc<Tool>,
@@ -60,28 +60,29 @@ pub struct WrittenTool {
 }
 
 impl WrittenTool {
-    /// The tool `tool`, whose schema the model is shown as `parameters`; `strict` holds its arguments to them while they are written.
+    /// Creates a tool whose schema is shown to the model as `parameters`; `strict` constrains its arguments to the
+    /// schema during generation.
     pub fn new(tool: Arc<Tool>, parameters: Arc<Value>, strict: bool) -> Self {
         Self { tool, parameters, description: None, strict, element: OnceLock::new(), legacy: OnceLock::new() }
     }
 
-    /// The same, with another description than the tool's own for the model to read.
+    /// Replaces the description that the model sees.
     #[must_use]
     pub fn described(self, description: String) -> Self {
         Self { description: Some(description), element: OnceLock::new(), legacy: OnceLock::new(), ..self }
     }
 
-    /// The JSON text of the tool as an element of `tools`.
+    /// Returns the JSON text of the tool as an element of `tools`.
     pub fn text(&self) -> &str {
         self.element(false).get()
     }
 
-    /// The tool itself.
+    /// Returns the tool itself.
     pub fn tool(&self) -> &Arc<Tool> {
         &self.tool
     }
 
-    /// In the form of `tools` or, `legacy`, of `functions`, which know no `strict`.
+    /// Returns the element for `tools` or, if `legacy`, for `functions`, which do not support `strict`.
     pub(super) fn element(&self, legacy: bool) -> &Arc<RawValue> {
         let written = if legacy { &self.legacy } else { &self.element };
         written.get_or_init(|| self.write(legacy).into())

@@ -1,4 +1,4 @@
-//! Token counts as answers carry them.
+//! Token counts of completions.
 
 use serde_json::value::RawValue;
 
@@ -6,7 +6,7 @@ use super::fields::{Fields, present};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
 
-/// Reads a `usage` object; counts that are missing or no numbers are 0. `None` where there is no object.
+/// Parses a `usage` object; missing or invalid counts are 0. Returns `None` if it is not an object.
 pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
     let fields = Fields::parse(present(value)?.get())?;
     let prompt_tokens = count(&fields, "prompt_tokens").unwrap_or(0);
@@ -17,7 +17,7 @@ pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
     Some(Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens })
 }
 
-/// A `usage` object with these counts; its other members, such as the details, stay.
+/// Returns a `usage` object with these counts; its other members, such as the details, are kept.
 pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue> {
     let mut object = value.and_then(|value| RawObject::parse(value.get()).ok()).unwrap_or_default();
     object.set("prompt_tokens", raw(&usage.prompt_tokens));
@@ -26,7 +26,7 @@ pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue
     object.to_raw()
 }
 
-/// Some servers write counts as `12.0`.
+/// Returns a count. Some servers send counts as `12.0`.
 fn count(fields: &Fields<'_>, key: &str) -> Option<u64> {
     fields.get_as::<u64>(key).or_else(|| {
         let number: f64 = fields.get_as(key)?;

@@ -1,8 +1,9 @@
-//! What does loading a document cost, and does it grow as the document does? `cargo bench --bench catalog` prints a table: a row for
-//! each form and number of operations. Where loading is linear, microseconds and bytes for an operation stay about the same.
+//! Measures the cost of loading a document and its growth with the document's size. `cargo bench --bench catalog`
+//! prints a table with one row per format and number of operations. If loading is linear, microseconds and bytes per
+//! operation stay about constant.
 //!
-//! With arguments (`cargo bench --bench catalog -- json 10000`) one row alone: form, and number of operations. Each row is measured
-//! in a process of its own, because a process never gives its peak of memory back.
+//! With arguments (`cargo bench --bench catalog -- json 10000`), measures only that format and number of operations.
+//! Each row is measured in a separate process, because the peak memory of a process never decreases.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -19,26 +20,26 @@ use callwright_openapi::{Catalog, Offline, ToolsetSettings};
 use callwright_types::OperationRef;
 use serde_json::{Value, json};
 
-/// As the binary does.
+/// The same allocator as in the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Operations of the generated documents.
+/// Numbers of operations in the generated documents.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Operations for each path: it is listed, added to, changed and deleted.
+/// Operations of each path: list, create, update and delete.
 const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
 
-/// Operations for each schema of the document.
+/// Number of operations per schema of the document.
 const OPERATIONS_PER_SCHEMA: usize = 10;
 
-/// Properties of each schema.
+/// Number of properties of each schema.
 const PROPERTIES: usize = 10;
 
-/// Lookups that are timed.
+/// Number of measured lookups.
 const LOOKUPS: usize = 200_000;
 
-/// Larger than the largest document that is generated.
+/// Maximum size of a document, above the largest generated one.
 const DOCUMENT_BYTES: u64 = 1 << 30;
 
 fn main() {
@@ -64,7 +65,7 @@ fn main() {
 fn measure(form: &str, operations: usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(format!("api.{form}"));
-    // In a process of its own, so that what the generator takes is not counted.
+    // Runs in a separate process, so that the generator's memory is not counted.
     let generator =
         Command::new(std::env::current_exe().unwrap()).args([form, &operations.to_string()]).arg(&file).status();
     assert!(generator.unwrap().success());
@@ -91,7 +92,8 @@ fn measure(form: &str, operations: usize) {
 }
 
 fn nanoseconds_per_lookup(catalog: &Catalog, operations: usize) -> f64 {
-    // A step that shares no divisor with the number of operations meets them all in an order that no cache foresees.
+    // The step is coprime to the number of operations, so all of them are visited, in an order that caches cannot
+    // predict.
     let names = (0..LOOKUPS)
         .map(|lookup| OperationRef { toolset: "api".to_owned(), tool: operation_id(lookup * 7_919 % operations) });
     let names: Vec<OperationRef> = names.collect();
@@ -102,7 +104,7 @@ fn nanoseconds_per_lookup(catalog: &Catalog, operations: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / LOOKUPS as f64
 }
 
-/// A line of what Linux says about this process, in bytes; 0 on other systems.
+/// Returns a field of this process's status on Linux, in bytes; 0 on other systems.
 fn status(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -126,8 +128,8 @@ fn operation_id(number: usize) -> String {
     format!("{}Thing{number}", METHODS[number % METHODS.len()])
 }
 
-/// A document as vendors write them: each path with four operations, parameters that all share, bodies and answers by reference,
-/// schemas that refer to their neighbours, every part described.
+/// Generates a typical vendor document: four operations per path, shared parameters, bodies and responses by
+/// reference, schemas that refer to their neighbours, and descriptions of every part.
 fn document(operations: usize) -> Value {
     let schemas = (operations / OPERATIONS_PER_SCHEMA).max(1);
     let mut paths = serde_json::Map::new();
@@ -183,7 +185,7 @@ fn operation(number: usize, schema: usize) -> Value {
     operation
 }
 
-/// A schema whose last two properties are the schemas next to it, in a ring.
+/// Returns a schema whose last two properties refer to neighbouring schemas, in a ring.
 fn schema(number: usize, schemas: usize) -> Value {
     let mut properties = serde_json::Map::new();
     for property in 0..PROPERTIES - 2 {
@@ -197,12 +199,12 @@ fn schema(number: usize, schemas: usize) -> Value {
     json!({"type": "object", "description": "A thing.", "required": ["property0"], "properties": properties})
 }
 
-/// Neighbourhoods of eight: real schemas reach a few others, not all.
+/// Groups of eight neighbours: real schemas reach a few others, not all.
 fn neighbour(number: usize, next: usize, schemas: usize) -> usize {
     ((number & !7) + ((number + next) & 7)).min(schemas - 1)
 }
 
-/// Block style, with scalars as JSON, which YAML 1.2 takes as they are.
+/// Writes YAML in block style. Scalars are written as JSON, which is valid YAML 1.2.
 fn yaml(value: &Value, indent: usize, text: &mut String) {
     let entry = |head: String, value: &Value, text: &mut String| {
         write!(text, "{:indent$}{head}", "").unwrap();

@@ -1,15 +1,17 @@
-//! Names of arguments that every provider takes.
+//! Argument names that every provider accepts.
 
 use std::collections::HashSet;
 
-/// Longest name of a property that all providers take, in characters. Anthropic's API refuses others than `[a-zA-Z0-9_.-]{1,64}`.
+/// Maximum length of a property name that all providers accept, in characters. Anthropic's API requires
+/// `[a-zA-Z0-9_.-]{1,64}`.
 const MAX_CHARS: usize = 64;
 
-/// What stands for a name without any letter or digit.
+/// Replacement for a name without any allowed character.
 const NAMELESS: &str = "argument";
 
-/// A name for each of `names`, which are distinct, none of them in `taken`: the name itself where every provider takes it, else what is left
-/// of it (`filter[name]` becomes `filter_name`), with a number where that is taken.
+/// Returns an acceptable name for each of `names`, which are distinct and not in `taken`. A name that every provider
+/// accepts is kept. Otherwise the refused characters are replaced (`filter[name]` becomes `filter_name`) and a number
+/// is appended if the result is taken.
 pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<String> {
     let mut taken = taken.clone();
     taken.extend(names.iter().filter(|name| is_offered(name)).map(|name| (*name).to_owned()));
@@ -24,7 +26,7 @@ pub(super) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<Stri
     names.iter().map(&mut offer).collect()
 }
 
-/// `wish`, or the first of `wish_2`, `wish_3`, ... that is free.
+/// Returns `wish` if it is not in `taken`, else the first free name of `wish_2`, `wish_3`, ...
 pub(super) fn free_name(wish: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
@@ -47,7 +49,7 @@ fn plain(name: &str) -> String {
     if joined.is_empty() { NAMELESS.to_owned() } else { cut(&joined, MAX_CHARS).to_owned() }
 }
 
-/// At most `chars` characters of a name.
+/// Returns the first `chars` bytes of `name`, cut at a character boundary.
 fn cut(name: &str, chars: usize) -> &str {
     name.get(..name.floor_char_boundary(chars)).unwrap_or(name)
 }

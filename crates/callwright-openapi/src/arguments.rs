@@ -1,4 +1,5 @@
-//! Parameters and body of an operation → one argument object, and the bindings that lead back.
+//! Joins the parameters and the body of an operation into one argument object, and builds the bindings that map it
+//! back.
 
 use std::collections::HashSet;
 
@@ -14,17 +15,17 @@ use super::notes::Notes;
 use super::parameter::Parameter;
 use super::schema::{Argument, ArgumentSchema, Empty, Part};
 
-/// The argument that holds a whole body.
+/// Name of the argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
 
-/// The arguments of an operation and where they go.
+/// The arguments of an operation and their bindings.
 pub(super) struct Joined<'d> {
     pub(super) arguments: Vec<Argument<'d>>,
     pub(super) bindings: Vec<Binding>,
     pub(super) body: Option<BodyBinding>,
 }
 
-/// Joins parameters and body without collisions. Parameters come in the order of the document, the body behind them.
+/// Joins parameters and body without name collisions: parameters in the order of the document, then the body.
 pub(super) fn join<'d>(
     document: &'d Document,
     parameters: Vec<Parameter<'d>>,
@@ -44,7 +45,8 @@ pub(super) fn join<'d>(
 }
 
 impl<'d> Joined<'d> {
-    /// Properties become arguments where none of them bears a parameter's name; else the body is one argument.
+    /// Makes each property of the body an argument if no property has a parameter's name; otherwise the whole body is
+    /// one argument.
     fn add_body(&mut self, document: &'d Document, body: Body<'d>, notes: &mut Notes) {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
         let properties = body.plain_properties(document);
@@ -76,7 +78,8 @@ impl<'d> Joined<'d> {
     }
 }
 
-/// Members keep their names where a provider takes them ([`offered_names`]); one that keeps its name goes before one that does not.
+/// Maps body properties to argument names ([`offered_names`]). Names that every provider accepts are assigned first
+/// and kept.
 fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<BodyMember> {
     let names: Vec<&str> = properties.iter().map(|property| property.name).collect();
     let offered = offered_names(&names, taken);
@@ -84,7 +87,7 @@ fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<Body
     names.into_iter().zip(offered).map(member).collect()
 }
 
-/// A form writes an empty list, or an empty object, as no field at all: where one is required, it needs a value.
+/// A form encodes an empty list or object as no field at all, so a required one needs a value.
 fn empty_member(format: BodyFormat) -> Empty {
     match format {
         BodyFormat::Form | BodyFormat::Multipart => Empty::NoParameter,
@@ -97,7 +100,8 @@ fn file_hint(body: &Body<'_>, property: &str) -> Option<String> {
     (encoding.content == Content::File).then(|| FILE_HINT.to_owned())
 }
 
-/// What the API calls an argument whose own name is another one: its messages speak of that.
+/// Returns a hint with the parameter's name in the API if the argument's name differs: the API's error messages use
+/// that name.
 fn sent_as(argument: &str, name: &str) -> Option<String> {
     (argument != name).then(|| format!("The API calls it `{name}`."))
 }
@@ -107,8 +111,8 @@ fn joined_hint(hints: impl IntoIterator<Item = Option<String>>) -> Option<String
     (!hints.is_empty()).then(|| hints.join(" "))
 }
 
-/// Where two locations have a parameter of one name, the first of path, query, header and cookie keeps it; the others are told
-/// apart by their location. Names that a provider would refuse are changed last.
+/// Names the arguments. If parameters of several locations share a name, the first of path, query, header and cookie
+/// keeps it, and the location is appended to the other names. Names that a provider would refuse are changed last.
 fn argument_names(parameters: &[Parameter<'_>]) -> Vec<String> {
     let mut names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let mut taken: HashSet<String> = HashSet::new();
@@ -149,7 +153,7 @@ fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -
     }
 }
 
-/// Nothing but a text can be meant by a place in the path that nobody describes.
+/// Returns the schema of an undescribed parameter: a string in the path, any value elsewhere.
 fn undescribed<'d>(location: Location) -> ArgumentSchema<'d> {
     ArgumentSchema::Own(if location == Location::Path { json!({"type": "string"}) } else { json!({}) })
 }
@@ -175,7 +179,8 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
     }
 }
 
-/// A body of a media type that is not written from JSON values is asked for as the text or the file that is sent.
+/// Returns the argument for a whole body. If its media type has no JSON representation, the argument is the text or
+/// the file to send.
 fn whole_body<'d>(
     document: &'d Document,
     body: &Body<'d>,
@@ -225,13 +230,13 @@ fn whole_schema<'d>(
         ),
         _ => {
             let text = format!("The request body as {} text", body.media_type);
-            notes.remark(format!("the request body is asked for as {} text", body.media_type));
+            notes.remark(format!("the request body is accepted as {} text", body.media_type));
             ArgumentSchema::Own(json!({"type": "string", "description": text}))
         }
     }
 }
 
-/// Where files stand in a body that is one argument.
+/// Returns the hint that names the file properties of a body that is one argument.
 fn whole_hint(body: &Body<'_>, content: &Content) -> Option<String> {
     if *content == Content::File {
         return Some(FILE_HINT.to_owned());
@@ -245,7 +250,7 @@ fn whole_hint(body: &Body<'_>, content: &Content) -> Option<String> {
     (!files.is_empty() && body.fields.is_empty()).then(|| format!("{}: {FILE_HINT}", files.join(", ")))
 }
 
-/// Do the schema's values have one text each?
+/// Whether each value of the schema is a scalar, which has one text form.
 fn is_scalar(document: &Document, schema: &Located<'_>) -> bool {
     let Ok(schema) = document.follow(schema.clone()) else { return false };
     schema.text("type").is_some_and(|name| matches!(name, "string" | "number" | "integer" | "boolean" | "file"))

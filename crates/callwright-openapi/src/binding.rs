@@ -1,4 +1,4 @@
-//! The mapping from a tool's arguments back to the parts of an HTTP request, as data.
+//! The mapping from a tool's arguments to the parts of an HTTP request, as data.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use super::xml::XmlShape;
 
-/// Where one argument goes (OpenAPI 3.0.4, Parameter Object).
+/// Destination of one argument in the request (OpenAPI 3.0.4, Parameter Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Binding {
     /// The argument's name in the tool's argument object.
     pub argument: String,
-    /// The parameter's name on the wire; for the path, what stands between the braces of the template.
+    /// The parameter's name on the wire; for a path parameter, the text between the braces of the template.
     pub name: String,
     /// The part of the request.
     pub location: Location,
-    /// Must every request have it?
+    /// Whether every request must have the parameter.
     pub required: bool,
-    /// How arrays and objects are written.
+    /// Serialisation style of arrays and objects.
     pub style: Style,
-    /// Does each item or member become a parameter (or part) of its own?
+    /// Whether each item or member becomes a parameter (or part) of its own.
     pub explode: bool,
-    /// May reserved characters (RFC 3986 section 2.2) stay unencoded? For query parameters; and for templates such as `{+name}`
-    /// and `{key+}`, whose values may have slashes.
+    /// Whether reserved characters (RFC 3986 section 2.2) stay unencoded. Applies to query parameters, and to
+    /// templates such as `{+name}` and `{key+}`, whose values may contain slashes.
     pub allow_reserved: bool,
-    /// A parameter described by `content`: its value is serialised as this media type, and `style` says nothing.
+    /// Media type of a parameter described by `content`, in which its value is serialised; `style` does not apply.
     pub media_type: Option<String>,
-    /// How arrays within the array are written, outermost first (Swagger 2.0, Items Object); where it ends: as JSON.
+    /// Styles of nested arrays, outermost first (Swagger 2.0, Items Object). Deeper arrays are written as JSON.
     pub nested: Vec<Style>,
 }
 
@@ -44,47 +44,47 @@ pub enum Location {
     Cookie,
 }
 
-/// How a parameter's value is written (OpenAPI 3.0.4, Style Values).
+/// Serialisation style of a parameter's value (OpenAPI 3.0.4, Style Values).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Style {
-    /// `;color=blue` (RFC 6570 section 3.2.7); path alone.
+    /// `;color=blue` (RFC 6570 section 3.2.7); path only.
     Matrix,
-    /// `.blue` (RFC 6570 section 3.2.5); path alone.
+    /// `.blue` (RFC 6570 section 3.2.5); path only.
     Label,
     /// `blue,black` (RFC 6570 section 3.2.2); path and header.
     Simple,
     /// `color=blue` (RFC 6570 section 3.2.8); query and cookie.
     Form,
-    /// `blue%20black`; query alone, in Swagger 2.0 everywhere.
+    /// `blue%20black`; query only, in Swagger 2.0 all locations.
     SpaceDelimited,
-    /// `blue%09black`; Swagger 2.0 alone (`collectionFormat: tsv`).
+    /// `blue%09black`; Swagger 2.0 only (`collectionFormat: tsv`).
     TabDelimited,
-    /// `blue|black`; query alone, in Swagger 2.0 everywhere.
+    /// `blue|black`; query only, in Swagger 2.0 all locations.
     PipeDelimited,
-    /// `color[R]=100`; query alone.
+    /// `color[R]=100`; query only.
     DeepObject,
 }
 
-/// How the request body is made from arguments (OpenAPI 3.0.4, Request Body Object).
+/// Construction of the request body from arguments (OpenAPI 3.0.4, Request Body Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BodyBinding {
-    /// The media type to send: one of the document's. Ranges are made concrete, but for those of bytes (`image/*`), which the
-    /// content itself makes concrete.
+    /// The media type to send, from the document. Media type ranges are replaced by a concrete type, except ranges of
+    /// binary content (`image/*`), for which the content determines the type.
     pub media_type: String,
-    /// How the value becomes bytes.
+    /// Encoding of the value as bytes.
     pub format: BodyFormat,
-    /// Must every request have a body?
+    /// Whether every request must have a body.
     pub required: bool,
-    /// Which arguments make it.
+    /// The arguments that form the body.
     pub shape: BodyShape,
-    /// What the value is, for bodies of text and bytes.
+    /// Kind of the value, for text, binary and XML bodies.
     pub content: Content,
-    /// Per property, for form and multipart bodies (Encoding Object).
+    /// Encoding of each property, for form and multipart bodies (Encoding Object).
     pub encoding: BTreeMap<String, Encoding>,
 }
 
-/// How a body's value becomes bytes. The order is that of preference.
+/// Encoding of a body's value as bytes, in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyFormat {
@@ -94,40 +94,40 @@ pub enum BodyFormat {
     Form,
     /// An object's members as parts (RFC 2046 section 5.1; `multipart/form-data`: RFC 7578).
     Multipart,
-    /// An array's items as JSON, one per line, or behind record separators (RFC 7464).
+    /// An array's items as JSON, one per line or with record separators (RFC 7464).
     JsonSequence,
-    /// The value as YAML: JSON is YAML (RFC 9512 section 3.4), and a text is taken for YAML.
+    /// The value as YAML. JSON is valid YAML (RFC 9512 section 3.4); a string is sent as YAML text.
     Yaml,
-    /// The value as XML, as [`Content::Xml`] says; else a text that is XML.
+    /// The value as XML by [`Content::Xml`]; otherwise a string that is XML.
     Xml,
-    /// The value is a text that is sent as it is.
+    /// The value is a string that is sent unchanged.
     Text,
     /// The value is a file.
     Bytes,
 }
 
-/// What the value of a body or of a part is, where its own type does not say it.
+/// Kind of the value of a body or part, where its JSON type does not determine it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// What it looks like: text, numbers and flags as text, objects as JSON.
+    /// By JSON type: strings, numbers and booleans as text, objects as JSON.
     #[default]
     Value,
-    /// A file: its text as it is, or a `data:` URL (RFC 2397), whose content is sent.
+    /// A file: a string that is sent unchanged, or a `data:` URL (RFC 2397) whose decoded content is sent.
     File,
-    /// A file in base64, which is sent as the text that it is.
+    /// A file in base64, which is sent as base64 text.
     Base64,
-    /// An object or array that is written as XML, or a text that is XML.
+    /// An object or array that is serialised as XML, or a string that is XML.
     Xml(XmlShape),
 }
 
-/// Which arguments make the body.
+/// The arguments that form the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyShape {
     /// The value of one argument is the whole body.
     Argument(String),
-    /// The body is an object of these members.
+    /// The body is an object with these members.
     Properties(Vec<BodyMember>),
 }
 
@@ -140,34 +140,35 @@ pub struct BodyMember {
     pub name: String,
 }
 
-/// How one property of a form or multipart body is written (OpenAPI 3.0.4, Encoding Object).
+/// Serialisation of one property of a form or multipart body (OpenAPI 3.0.4, Encoding Object).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Encoding {
-    /// The part's media type, or a list of those that it may have; `None`: by the value's type, as the specification says.
+    /// Media type of the part, or a comma-separated list of allowed types; `None`: by the value's type, as the
+    /// specification defines.
     pub content_type: Option<String>,
-    /// What the value, or each item of an array, is.
+    /// Kind of the value, or of each item of an array.
     pub content: Content,
-    /// Further header fields of the part, whose values the document fixes.
+    /// Additional header fields of the part, with values that the document fixes.
     pub headers: BTreeMap<String, String>,
     /// As for a query parameter; `None`: `form`.
     pub style: Option<Style>,
-    /// As for a query parameter; `None`: true for `form`, else false.
+    /// As for a query parameter; `None`: true for `form`, otherwise false.
     pub explode: Option<bool>,
-    /// As for a query parameter; `None`: no.
+    /// As for a query parameter; `None`: false.
     pub allow_reserved: Option<bool>,
     /// As for a query parameter.
     pub nested: Vec<Style>,
 }
 
 impl BodyFormat {
-    /// Is the body made from the members of an object, where its schema is one?
+    /// Whether the body is built from the members of an object if its schema is one.
     pub fn has_members(self) -> bool {
         matches!(self, Self::Json | Self::Form | Self::Multipart | Self::Yaml | Self::Xml)
     }
 }
 
 impl Location {
-    /// The word that OpenAPI uses in `in`.
+    /// Returns the value of OpenAPI's `in`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Path => "path",
@@ -177,7 +178,7 @@ impl Location {
         }
     }
 
-    /// The style that holds where a parameter names none.
+    /// Returns the default style of the location.
     pub fn default_style(self) -> Style {
         match self {
             Self::Path | Self::Header => Style::Simple,

@@ -1,4 +1,5 @@
-//! The request body of an operation: which media type is sent, and whether its properties can be arguments of their own.
+//! Parses the request body of an operation: selects the media type and decides whether its properties become
+//! arguments.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::notes::Notes;
 use super::schema::read_only_names;
 use super::xml::XmlShape;
 
-/// Keywords of an object schema that its properties, as arguments, say as well.
+/// Keywords of an object schema that separate arguments preserve.
 const PLAIN_OBJECT: [&str; 14] = [
     "type",
     "properties",
@@ -31,18 +32,19 @@ const PLAIN_OBJECT: [&str; 14] = [
     "$comment",
 ];
 
-/// A request body, as the document has it.
+/// A request body as described by the document.
 pub(super) struct Body<'d> {
     pub(super) media_type: String,
     pub(super) format: BodyFormat,
     pub(super) required: bool,
-    /// `None`: the document gives none.
+    /// Schema of the body; `None` if the document gives none.
     pub(super) schema: Option<Located<'d>>,
-    /// Properties that the document describes one by one instead of in a schema, as the form fields of Swagger 2.0.
+    /// Properties that the document describes one by one instead of in a schema, such as the form fields of Swagger
+    /// 2.0.
     pub(super) fields: Vec<BodyProperty<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) encoding: BTreeMap<String, Encoding>,
-    /// The object that describes the body; `None` for one made of fields.
+    /// The object that describes the body; `None` for a body made of fields.
     pub(super) at: Option<Located<'d>>,
 }
 
@@ -50,12 +52,16 @@ pub(super) struct Body<'d> {
 #[derive(Clone)]
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
-    /// `None`: the property is required and nothing else is said about it.
+    /// Schema of the property; `None` if the property is listed as required but not described.
     pub(super) schema: Option<Located<'d>>,
     pub(super) required: bool,
 }
 
-/// The body of `operation`; `None` where it takes none. An error says why it cannot be understood.
+/// Returns the body of `operation`; `None` if it takes none.
+///
+/// # Errors
+///
+/// Returns an error text if the Request Body Object cannot be resolved or is not an object.
 pub(super) fn body<'d>(
     document: &'d Document,
     operation: &Located<'d>,
@@ -65,10 +71,10 @@ pub(super) fn body<'d>(
     let place = body.at.clone();
     let body = document.follow(body).map_err(|error| format!("request body {place}: {error}"))?;
     if !body.value.is_object() {
-        return Err(format!("request body {place} is no object"));
+        return Err(format!("request body {place} is not an object"));
     }
     let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
-        notes.place(&place, "the request body names no media type; it is sent as JSON");
+        notes.place(&place, "the request body has no media type; it is sent as JSON");
         (Sendable::of("application/json"), body.clone())
     });
     let schema = schema(&media);
@@ -92,7 +98,8 @@ pub(super) fn body<'d>(
     }))
 }
 
-/// The Media Type Object that is sent best, and how. Some documents leave the level of media types out, or the word before the slash.
+/// Returns the preferred Media Type Object with its encoding. Tolerates documents that omit the media type level, or
+/// the type before the slash.
 fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendable, Located<'d>)> {
     let content = body.member("content")?;
     let is_media_type = |(key, _): &(&String, Located<'d>)| key.contains('/');
@@ -111,7 +118,7 @@ fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendabl
     })
 }
 
-/// The schema of `media`; `media` itself where it is one.
+/// Returns the schema of `media`, or `media` itself if it is a schema.
 fn schema<'d>(media: &Located<'d>) -> Option<Located<'d>> {
     let schema = media.member("schema").filter(|schema| !schema.value.is_null());
     schema.or_else(|| is_schema(media).then(|| media.clone()))
@@ -126,7 +133,7 @@ fn is_schema(value: &Located<'_>) -> bool {
 }
 
 impl<'d> Body<'d> {
-    /// What the value is, where it is sent as it is or as XML.
+    /// Returns the kind of the value for XML and binary bodies.
     pub(super) fn content(&self, document: &Document) -> Content {
         match (self.format, &self.schema) {
             (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::of(document, schema)),
@@ -138,9 +145,9 @@ impl<'d> Body<'d> {
         }
     }
 
-    /// The properties, where every one of them may become an argument and nothing else can be said about the body: a plain,
-    /// closed-by-default object. An optional body with required properties is no such thing, because either all of them are
-    /// given or none.
+    /// Returns the properties if each of them can be an argument and the schema has no other constraint on the body:
+    /// an object without `additionalProperties`. An optional body with required properties does not qualify, because
+    /// its properties must be given all together or not at all.
     pub(super) fn plain_properties(&self, document: &'d Document) -> Option<Vec<BodyProperty<'d>>> {
         if !self.format.has_members() {
             return None;
@@ -171,7 +178,7 @@ impl<'d> Body<'d> {
     }
 }
 
-/// The names that the array `keyword` lists, each once.
+/// Returns the names listed in the array `keyword`, without duplicates.
 fn names<'d>(members: &'d Map<String, Value>, keyword: &str) -> Vec<&'d str> {
     let mut names = Vec::new();
     for name in members.get(keyword).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
@@ -190,7 +197,7 @@ fn is_plain_object(members: &Map<String, Value>) -> bool {
     is_object && is_closed && members.keys().all(is_plain)
 }
 
-/// Would files of the body have to be written into a text, although it could have parts?
+/// Whether the media type would write files of the body as text although the document also offers a multipart type.
 fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, media: &Located<'_>) -> bool {
     let is_multipart = |key: &str| Sendable::of(key).format == BodyFormat::Multipart;
     let has_parts = offered.members().any(|(key, _)| is_multipart(key));

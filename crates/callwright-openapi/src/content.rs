@@ -1,4 +1,4 @@
-//! What the value of a body or of one of its parts is: text, a file, or something that is written as XML.
+//! Determines the kind of a value in a body or part: text, a file, or a value that is serialised as XML.
 
 use serde_json::Value;
 
@@ -7,14 +7,15 @@ use super::document::{Document, Located};
 use super::media_type::{is_binary, is_xml};
 use super::xml::{XmlShape, branches};
 
-/// What the model is told about an argument that is a file.
+/// Hint for the model about an argument that is a file.
 pub(super) const FILE_HINT: &str = "A file: its text as it is, or for other content a data URL, `data:image/png;base64,...`; `;name=photo.png` \
                                     behind the type names the file.";
 
-/// What the values of `schema` are, of arrays their items, where they are sent as `media_type`.
+/// Returns the kind of the values of `schema` (for arrays: of their items) when sent as `media_type`.
 ///
-/// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object): `format: binary`, `type: file`, a
-/// `contentMediaType` that is no text, or anything that may be a string and is sent as a type that is no text.
+/// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object) one of:
+/// `format: binary`, `type: file`, a `contentMediaType` that is binary, or a value that may be a string and is sent
+/// as a binary media type.
 pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_type: Option<&str>) -> Content {
     let is_sent_as_bytes =
         media_type.is_some_and(|list| list.split(',').all(|media_type| is_binary(media_type.trim())));
@@ -27,7 +28,7 @@ pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_t
     };
     if says("type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
         let items = parts.iter().find_map(|part| part.member("items"));
-        // Items that are arrays again are no files: a part of a body has no form for them.
+        // Items that are arrays are not files: a part of a body cannot represent them.
         return match items.filter(|items| !is_array(document, items)) {
             Some(items) => content(document, Some(&items), media_type),
             None => Content::Value,
@@ -48,14 +49,15 @@ pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_t
     if is_file { Content::File } else { Content::Value }
 }
 
-/// The media type that the schema gives its own content (JSON Schema 2020-12 validation, section 8.4), or that of its items.
+/// Returns the media type of the schema's content (JSON Schema 2020-12 validation, section 8.4), or of its items'
+/// content.
 pub(super) fn media_type_of<'d>(document: &'d Document, schema: &Located<'d>) -> Option<&'d str> {
     let own = |schema: &Located<'d>| branches(document, schema).iter().find_map(|part| part.text("contentMediaType"));
     let items = branches(document, schema).iter().find_map(|part| part.member("items"));
     own(schema).or_else(|| own(&items?))
 }
 
-/// Do the schema's values include texts, as far as its types say?
+/// Whether the schema's types allow a string.
 fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
     let mut types = Vec::new();
     for part in branches(document, schema) {

@@ -1,4 +1,4 @@
-//! What an operator gives so that a toolset's API accepts its calls.
+//! Credentials that an operator configures for a toolset's API.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,64 +11,65 @@ use callwright_types::Secret;
 
 /// A credential for one security scheme: `[toolsets.NAME.credentials]` in the configuration.
 ///
-/// In the file it is a text (the secret itself), `{ file = "..." }` (a file that holds it), or a table with `client_id` and
-/// `client_secret` (OAuth 2 client credentials).
+/// In the configuration file it is a string (the secret itself), `{ file = "..." }` (a file that contains the
+/// secret), or a table with `client_id` and `client_secret` (OAuth 2 client credentials).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Credential {
-    /// What is sent: the key (`apiKey`), `user:password` (HTTP basic) or the token (HTTP bearer, OAuth 2, OpenID Connect).
+    /// The value to send: the key (`apiKey`), `user:password` (HTTP basic) or the token (HTTP bearer, OAuth 2, OpenID
+    /// Connect).
     Fixed(SecretSource),
-    /// What a token is obtained with (RFC 6749 section 4.4).
+    /// Client credentials with which a token is obtained (RFC 6749 section 4.4).
     Client(Box<ClientCredentials>),
 }
 
-/// Where a secret stands.
+/// Source of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum SecretSource {
-    /// In the configuration, most often from the environment; empty: none.
+    /// The secret itself, usually substituted from the environment; empty: none.
     Given(Secret),
-    /// In a file that is read for every use, so that a mounted secret may change at any time.
+    /// A file that is read on every use, so that a mounted secret may change at any time.
     File {
-        /// Its path; relative paths start at the configuration file's folder.
+        /// Path of the file; relative paths are resolved against the configuration file's folder.
         file: String,
     },
 }
 
-/// OAuth 2 client credentials, and how a token is asked for with them (RFC 6749 sections 2.3.1 and 4.4).
+/// OAuth 2 client credentials and the parameters of the token request (RFC 6749 sections 2.3.1 and 4.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientCredentials {
-    /// The client's identifier.
+    /// Client identifier.
     pub client_id: String,
-    /// The client's secret.
+    /// Client secret.
     pub client_secret: SecretSource,
-    /// Where tokens come from; empty: the document's `tokenUrl` of the client credentials flow.
+    /// URL of the token endpoint; empty: the `tokenUrl` of the document's client credentials flow.
     pub token_url: String,
-    /// Scopes to ask for; absent: those that the operation's security names.
+    /// Scopes to request; absent: those that the operation's security requirement names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// How the client shows its secret.
+    /// Client authentication method.
     pub authentication: ClientAuthentication,
-    /// The `audience` parameter that some servers ask for; empty: none.
+    /// The `audience` parameter that some authorization servers require; empty: not sent.
     pub audience: String,
-    /// Further parameters of the token request, such as `resource` (RFC 8707).
+    /// Additional parameters of the token request, such as `resource` (RFC 8707).
     pub parameters: BTreeMap<String, String>,
 }
 
-/// How a client shows its secret to the token endpoint; the names are those of the OAuth registry.
+/// Client authentication method at the token endpoint. The names are those of the OAuth registry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAuthentication {
-    /// In the `Authorization` header (RFC 6749 section 2.3.1), which every server supports.
+    /// In the `Authorization` header (RFC 6749 section 2.3.1), which every authorization server supports.
     #[default]
     ClientSecretBasic,
-    /// In the body.
+    /// In the request body.
     ClientSecretPost,
 }
 
 impl Credential {
-    /// Is there anything to send? Whether a file can be read, or a token be had, shows only when it is tried.
+    /// Whether a credential is configured. Does not check whether its file is readable or a token can be obtained.
     pub fn is_given(&self) -> bool {
         match self {
             Self::Fixed(source) => source.is_given(),
@@ -76,7 +77,7 @@ impl Credential {
         }
     }
 
-    /// The paths of the files that it names, which relative ones are resolved through.
+    /// Returns the paths of the files that the credential names, for resolving relative paths.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let source = match self {
             Self::Fixed(source) => source,
@@ -91,7 +92,7 @@ impl Credential {
 }
 
 impl SecretSource {
-    /// Does it name a file or hold a secret that is not empty?
+    /// Whether the source is a file or a secret that is not empty.
     pub fn is_given(&self) -> bool {
         match self {
             Self::Given(secret) => !secret.is_empty(),
@@ -119,7 +120,7 @@ struct InFile {
     file: String,
 }
 
-/// The table forms of a credential, told apart by `file`.
+/// The table forms of a credential, distinguished by `file`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Table {
@@ -157,7 +158,7 @@ impl Table {
             || self.parameters.is_some();
         if beside {
             return Err(
-                "beside `file` no other key has a meaning; `client_secret = { file = \"...\" }` reads a client's secret",
+                "no other key is allowed beside `file`; `client_secret = { file = \"...\" }` reads a client's secret",
             );
         }
         Ok(Credential::Fixed(SecretSource::File { file }))

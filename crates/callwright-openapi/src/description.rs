@@ -1,9 +1,10 @@
-//! The description of a tool, as the model reads it.
+//! Builds the description of a tool for the model.
 
 use super::document::Located;
 use super::shorten::shorten;
 
-/// Summary and description of `operation`, in at most `chars` characters; method and path (`label`) where there are neither.
+/// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
+/// (`label`).
 pub(super) fn tool_description(operation: &Located<'_>, label: &str, chars: usize) -> String {
     let (summary, description) = (operation.text("summary"), operation.text("description"));
     let text = match (summary, description) {

@@ -1,22 +1,22 @@
-//! What a `$ref` means that leads nowhere by the letter.
+//! Resolves `$ref`s whose literal target does not exist.
 
 use super::document::{Document, Located};
 use super::files::{Place, SourceFile};
 
-/// Where each version of OpenAPI keeps its schemas; documents that were brought from one to the other by hand keep old references.
+/// Location of schemas in each OpenAPI version. Documents that were migrated by hand keep old references.
 const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("components/schemas/", "definitions/")];
 
-/// Steps of a pointer that are tried; references of real documents have up to about ten.
+/// Maximum number of tokens of a pointer. References in real documents have up to about ten.
 const MAX_STEPS: usize = 64;
 
-/// What `reference`, which stands in the file `from`, was meant to name.
+/// Returns the target that `reference`, found in the file `from`, was meant to have.
 ///
-/// The slash at the start may be missing; a `$ref` may stand on the way (`components: {schemas: {$ref: schemas.yaml}}`); a name may
-/// have slashes that are not escaped (`#/paths//pets/get`); and the schemas may stand where another version of OpenAPI has them.
+/// Tolerates a missing leading slash, a `$ref` on the path (`components: {schemas: {$ref: schemas.yaml}}`), a name
+/// with unescaped slashes (`#/paths//pets/get`), and schemas at the location of another OpenAPI version.
 pub(super) fn detour<'d>(document: &'d Document, reference: &str, from: &'d SourceFile) -> Option<Located<'d>> {
     let (file, pointer) = document.split(reference, from).ok()?;
     let pointer = pointer.decode_utf8().ok()?;
-    // A name alone is that of an anchor.
+    // A single name is an anchor.
     let pointer = pointer.strip_prefix('/').or_else(|| pointer.contains('/').then_some(&*pointer))?;
     let root = Located { value: &file.root, at: Place::root(file) };
     walk(document, root.clone(), pointer).or_else(|| {
@@ -40,7 +40,8 @@ fn walk<'d>(document: &'d Document, root: Located<'d>, pointer: &str) -> Option<
     Some(here)
 }
 
-/// The end of the `$ref`s that start with `here`, each followed by the letter: a detour on a detour might have no end.
+/// Follows the chain of `$ref`s that starts at `here`, each resolved literally: tolerant resolution could recurse
+/// without end.
 fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>> {
     let mut end = here.clone();
     for _ in 0..MAX_STEPS {
@@ -50,7 +51,8 @@ fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>>
     None
 }
 
-/// The member or item that the first of `tokens` names, or as many of them as one name that has slashes; and how many that were.
+/// Returns the member or item that the first of `tokens` names, or the member whose name contains slashes and spans
+/// several tokens. Also returns the number of tokens consumed.
 fn step<'d>(here: &Located<'d>, tokens: &[&str]) -> Option<(Located<'d>, usize)> {
     if here.value.is_array() {
         let token = tokens.first()?;

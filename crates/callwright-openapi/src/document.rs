@@ -1,4 +1,4 @@
-//! A document in memory: raw JSON, its version, and the way from a `$ref` to what it means.
+//! A document in memory: raw JSON, its version, and the resolution of `$ref`s.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use super::parse::other_kind;
 use super::{LoadError, ToolsetSettings};
 use callwright_common::json::{Pointer, scalar_text};
 
-/// A chain of `$ref`s that is longer has a fault of its own; real documents need two or three.
+/// Maximum length of a chain of `$ref`s, which detects cycles. Real documents need two or three.
 const MAX_REFERENCE_HOPS: usize = 32;
 
-/// An OpenAPI document as it was read: one file or several that refer to each other.
+/// An OpenAPI document: one file, or several files that refer to each other.
 pub(super) struct Document {
     files: Files,
-    /// Which dialect of schemas it is written in.
+    /// OpenAPI version, which determines the dialect of the schemas.
     pub(super) version: Version,
 }
 
-/// The versions of OpenAPI that can be read.
+/// Supported versions of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Version {
     /// Swagger 2.0: schemas are a dialect of JSON Schema draft 4.
@@ -31,33 +31,34 @@ pub(super) enum Version {
     V3_0,
     /// 3.1: schemas are JSON Schema 2020-12.
     V3_1,
-    /// 3.2, and later versions of 3, which add to it: schemas as in 3.1.
+    /// 3.2 and later 3.x versions, which extend it: schemas as in 3.1.
     V3_2,
 }
 
-/// A value of a document and where it stands.
+/// A value of a document with its place.
 #[derive(Debug, Clone)]
 pub(super) struct Located<'d> {
     pub(super) value: &'d Value,
     pub(super) at: Place<'d>,
 }
 
-/// Why a `$ref` leads nowhere.
+/// Reason why a `$ref` cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum ReferenceError {
     #[error("$ref `{0}` {1}")]
     Unavailable(String, String),
-    #[error("$ref `{0}` names nothing in this document")]
+    #[error("$ref `{0}` has no target in this document")]
     Missing(String),
-    #[error("$ref `{0}` leads back to itself")]
+    #[error("$ref `{0}` is circular")]
     Cycle(String),
 }
 
 impl Document {
-    /// Reads the OpenAPI document at `origin` with all its files.
+    /// Loads the OpenAPI document at `origin` with all its files.
     ///
     /// # Errors
-    /// Where its own file cannot be read, or is no OpenAPI document of a supported version.
+    ///
+    /// Returns an error if the main file cannot be read, or is not an OpenAPI document of a supported version.
     pub(super) fn load(origin: Origin<'_>, settings: &ToolsetSettings, fetch: &dyn Fetch) -> Result<Self, LoadError> {
         let mut loader = Loader::new(origin, settings, fetch);
         let main = loader.main(origin, fetch)?;
@@ -65,7 +66,7 @@ impl Document {
         Ok(Self { files: loader.complete(main), version })
     }
 
-    /// Takes `root` as the OpenAPI document at `path`, and reads its other files.
+    /// Builds a document from the value `root` at `path`, and reads its other files.
     #[cfg(test)]
     pub(super) fn new(root: Value, path: &Path) -> Result<Self, LoadError> {
         let version = version(&root, path)?;
@@ -75,43 +76,44 @@ impl Document {
         Ok(Self { files: loader.complete(main), version })
     }
 
-    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    /// Returns the local files that the document refers to, as absolute paths with links resolved, including files
+    /// that could not be parsed.
     pub(super) fn other_files(&self) -> Vec<PathBuf> {
         self.files.referred()
     }
 
-    /// What is remarkable about the document as a whole: what had to be mended in its texts, and what it is that was not expected.
+    /// Returns remarks about the whole document: repairs of its texts, an unknown newer version, and missing paths.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> =
             self.files.remarks().map(|(file, remark)| format!("{} {remark}", file.name)).collect();
         let version = self.member("openapi").and_then(|version| scalar_text(version.value)).unwrap_or_default();
         if self.version == Version::V3_2 && !version.trim_start_matches(['v', 'V']).starts_with("3.2") {
-            remarks.push(format!("OpenAPI {version} is newer than 3.2, and is read as that"));
+            remarks.push(format!("OpenAPI {version} is newer than 3.2 and is parsed as 3.2"));
         }
         if self.member("paths").and_then(|paths| paths.value.as_object().map(Map::is_empty)).unwrap_or(true) {
             let has_webhooks = self.member("webhooks").is_some();
-            let why = if has_webhooks { "; its webhooks are requests that the API makes, and no tools" } else { "" };
-            remarks.push(format!("the document names no path under `paths`, so there is nothing to call{why}"));
+            let why = if has_webhooks { "; its webhooks are requests by the API and do not become tools" } else { "" };
+            remarks.push(format!("the document has no path under `paths`, so no operation can be called{why}"));
         }
         remarks
     }
 
-    /// The files of the document that were fetched.
+    /// Returns the fetched files of the document.
     pub(super) fn remote_files(&self) -> &[RemoteFile] {
         self.files.remote()
     }
 
-    /// The whole of the document's first file.
+    /// Returns the root value of the document's main file.
     pub(super) fn root(&self) -> Located<'_> {
         Located { value: &self.files.main().root, at: Place::root(self.files.main()) }
     }
 
-    /// The member `key` of the document itself.
+    /// Returns the member `key` of the document's root.
     pub(super) fn member<'d>(&'d self, key: &str) -> Option<Located<'d>> {
         self.root().member(key)
     }
 
-    /// Follows `$ref`s until something else than a reference is reached.
+    /// Follows `$ref`s until the value is not a reference.
     pub(super) fn follow<'d>(&'d self, start: Located<'d>) -> Result<Located<'d>, ReferenceError> {
         let mut here = start;
         for _ in 0..MAX_REFERENCE_HOPS {
@@ -123,14 +125,14 @@ impl Document {
         Err(ReferenceError::Cycle(here.reference().unwrap_or_default().to_owned()))
     }
 
-    /// The value at the end of the `$ref`s that start with `value`, and its file, where its place does not matter.
+    /// Follows `$ref`s from `value`, and returns the target with its file, without its place.
     pub(super) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
         let end = self.follow(Located { value, at: Place::root(file) }).ok()?;
         Some((end.value, end.at.file()))
     }
 
-    /// What one `$ref`, which stands in the file `from`, names (RFC 6901 section 6: a JSON Pointer as URI fragment), or what it must mean
-    /// where it names nothing.
+    /// Resolves one `$ref` found in the file `from` (RFC 6901 section 6: a JSON Pointer as URI fragment). Falls back
+    /// to tolerant resolution if the literal target does not exist.
     pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
         self.by_letter(reference, from).or_else(|error| match error {
             ReferenceError::Missing(_) => detour(self, reference, from).ok_or(error),
@@ -138,7 +140,7 @@ impl Document {
         })
     }
 
-    /// What one `$ref` names by the letter.
+    /// Resolves one `$ref` literally.
     pub(super) fn by_letter<'d>(
         &'d self,
         reference: &str,
@@ -151,7 +153,7 @@ impl Document {
         Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
     }
 
-    /// The file that a `$ref` leads to, and its fragment.
+    /// Returns the file that a `$ref` refers to, and the fragment.
     pub(super) fn split<'d, 'r>(
         &'d self,
         reference: &'r str,
@@ -165,12 +167,12 @@ impl Document {
 }
 
 impl<'d> Located<'d> {
-    /// The member `key` of this object.
+    /// Returns the member `key` of this object.
     pub(super) fn member(&self, key: &str) -> Option<Located<'d>> {
         self.value.get(key).map(|value| Located { value, at: self.at.child(key) })
     }
 
-    /// The members of this object; none if it is no object.
+    /// Returns the members of this object; empty if it is not an object.
     pub(super) fn members(&self) -> impl Iterator<Item = (&'d String, Located<'d>)> {
         let at = self.at.clone();
         self.value
@@ -180,7 +182,7 @@ impl<'d> Located<'d> {
             .map(move |(key, value)| (key, Located { value, at: at.child(key) }))
     }
 
-    /// The items of this array; none if it is no array.
+    /// Returns the items of this array; empty if it is not an array.
     pub(super) fn items(&self) -> impl Iterator<Item = Located<'d>> {
         let at = self.at.clone();
         self.value
@@ -191,12 +193,13 @@ impl<'d> Located<'d> {
             .map(move |(index, value)| Located { value, at: at.item(index) })
     }
 
-    /// The text of the member `key`, trimmed; `None` where it is absent, blank or no text.
+    /// Returns the string member `key`, trimmed; `None` if it is absent, blank or not a string.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
         self.value.get(key)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Is the member `key` true? Also as a text, which quotation marks and the `yes` of YAML 1.1 make of it.
+    /// Returns the boolean member `key`. Accepts strings too, which result from quotation marks and from `yes` and
+    /// `no` of YAML 1.1.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         match self.value.get(key)? {
             Value::Bool(flag) => Some(*flag),
@@ -209,7 +212,7 @@ impl<'d> Located<'d> {
         }
     }
 
-    /// The `$ref` of a Reference Object.
+    /// Returns the `$ref` of a Reference Object.
     pub(super) fn reference(&self) -> Option<&'d str> {
         self.value.get("$ref")?.as_str()
     }
@@ -219,9 +222,9 @@ fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
     let not_openapi = |reason: &str| LoadError::NotOpenApi { path: path.to_owned(), reason: reason.to_owned() };
     let unsupported = |version| LoadError::UnsupportedVersion { path: path.to_owned(), version };
     if !root.is_object() {
-        return Err(not_openapi("its outermost value is no object"));
+        return Err(not_openapi("its outermost value is not an object"));
     }
-    // YAML makes a number of an unquoted `3.0`.
+    // YAML parses an unquoted `3.0` as a number.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
         let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
         return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
@@ -286,15 +289,15 @@ mod tests {
         let message = |root| of(root).unwrap_err().to_string();
         assert_eq!(of(json!({"swagger": "2.0"})).unwrap(), Version::V2_0);
         assert_eq!(of(json!({"swagger": 2})).unwrap(), Version::V2_0);
-        assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not yet supported"));
+        assert!(message(json!({"swagger": "1.2"})).contains("Swagger 1.2 is not supported"));
         assert_eq!(of(json!({"openapi": "3.2.0"})).unwrap(), Version::V3_2);
         assert_eq!(of(json!({"openapi": 3.2})).unwrap(), Version::V3_2);
         assert_eq!(of(json!({"openapi": "3.14.0"})).unwrap(), Version::V3_2);
         assert_eq!(of(json!({"openapi": "v3.0.1"})).unwrap(), Version::V3_0);
-        assert!(message(json!({"openapi": "4.0.0"})).contains("OpenAPI 4.0.0 is not yet supported"));
-        assert!(message(json!({"openapi": "3.x"})).contains("OpenAPI 3.x is not yet supported"));
+        assert!(message(json!({"openapi": "4.0.0"})).contains("OpenAPI 4.0.0 is not supported"));
+        assert!(message(json!({"openapi": "3.x"})).contains("OpenAPI 3.x is not supported"));
         assert!(message(json!({"title": "x"})).contains("no member `openapi`"));
-        assert!(message(json!([])).contains("no object"));
+        assert!(message(json!([])).contains("not an object"));
     }
 
     #[test]
@@ -302,12 +305,12 @@ mod tests {
         let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
         let paths = json!({"/a": {}});
         assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");
-        let newer = "OpenAPI 3.14.1 is newer than 3.2, and is read as that";
+        let newer = "OpenAPI 3.14.1 is newer than 3.2 and is parsed as 3.2";
         assert_eq!(remarks(json!({"openapi": "3.14.1", "paths": paths})), newer);
         for root in [json!({"openapi": "3.1.0"}), json!({"openapi": "3.1.0", "paths": null})] {
-            assert_eq!(remarks(root), "the document names no path under `paths`, so there is nothing to call");
+            assert_eq!(remarks(root), "the document has no path under `paths`, so no operation can be called");
         }
         let webhooks = json!({"openapi": "3.1.0", "paths": {}, "webhooks": {"new": {"post": {}}}});
-        assert!(remarks(webhooks).ends_with("its webhooks are requests that the API makes, and no tools"));
+        assert!(remarks(webhooks).ends_with("its webhooks are requests by the API and do not become tools"));
     }
 }

@@ -1,4 +1,4 @@
-//! How the properties of form and multipart bodies are written (OpenAPI 3.0.4, Encoding Object).
+//! Parses the serialisation of properties in form and multipart bodies (OpenAPI 3.0.4, Encoding Object).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::parameter::query_style;
 use super::xml::branches;
 use callwright_common::json::scalar_text;
 
-/// The properties of a body's schema, also those of its parts and alternatives.
+/// Returns the properties of a body's schema, including those of its `allOf` parts and alternatives.
 pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>>) -> BTreeMap<&'d str, Located<'d>> {
     let mut properties = BTreeMap::new();
     for branch in schema.into_iter().flat_map(|schema| branches(document, schema)) {
@@ -23,7 +23,7 @@ pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>
     properties
 }
 
-/// What is not written by its type alone, by property: where an Encoding Object says so, and files.
+/// Returns the encodings of the properties that have an Encoding Object or are not plain values, such as files.
 pub(super) fn encodings<'d>(
     document: &'d Document,
     media: &Located<'d>,
@@ -61,9 +61,7 @@ fn encoding<'d>(document: &'d Document, entry: &Located<'d>, notes: &mut Notes) 
         }
         match fixed_value(document, &header) {
             Some(value) => drop(headers.insert(name.clone(), value)),
-            None => {
-                notes.place(&header.at, "the header of a part has no value that the document fixes; it is not sent")
-            }
+            None => notes.place(&header.at, "the header of a part has no fixed value; it is not sent"),
         }
     }
     Encoding {
@@ -77,7 +75,8 @@ fn encoding<'d>(document: &'d Document, entry: &Located<'d>, notes: &mut Notes) 
     }
 }
 
-/// The value of a Header Object that can have no other, or has a default: there is no argument that could say it.
+/// Returns the fixed value of a Header Object: its only allowed value or its default. Header values cannot be set by
+/// an argument.
 fn fixed_value<'d>(document: &'d Document, header: &Located<'d>) -> Option<String> {
     let header = document.follow(header.clone()).ok()?;
     let schema = document.follow(header.member("schema")?).ok()?;

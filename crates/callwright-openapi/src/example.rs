@@ -1,13 +1,13 @@
-//! Examples that stand beside a schema instead of in it: of parameters and of bodies.
+//! Examples of parameters and bodies that are outside their schemas.
 
 use serde_json::Value;
 
 use super::document::{Document, Located};
 
-/// Where documents before OpenAPI 3 keep the example of a parameter, for which Swagger 2.0 has no keyword.
+/// Extension for the example of a parameter, for which Swagger 2.0 has no keyword.
 const EXTENSION: &str = "x-example";
 
-/// The examples of a Parameter Object, in the order of the document.
+/// Returns the examples of a Parameter Object, in the order of the document.
 pub(super) fn of_parameter<'d>(document: &'d Document, parameter: &Located<'d>) -> Vec<&'d Value> {
     let mut examples = beside(document, parameter);
     for (_, media) in parameter.member("content").iter().flat_map(Located::members) {
@@ -16,7 +16,7 @@ pub(super) fn of_parameter<'d>(document: &'d Document, parameter: &Located<'d>) 
     examples
 }
 
-/// The examples of a body, by its Request Body Object and its schema.
+/// Returns the examples of a body from its Request Body Object and its schema.
 pub(super) fn of_body<'d>(
     document: &'d Document,
     body: Option<&Located<'d>>,
@@ -30,7 +30,7 @@ pub(super) fn of_body<'d>(
     examples
 }
 
-/// `example`, and the values of `examples`, which may be referred to.
+/// Returns `example` and the values of `examples`, which may be `$ref`s.
 fn beside<'d>(document: &'d Document, holder: &Located<'d>) -> Vec<&'d Value> {
     let own = holder.value.get("example").or_else(|| holder.value.get(EXTENSION));
     let named = holder.member("examples");

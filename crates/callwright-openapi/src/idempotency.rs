@@ -1,4 +1,4 @@
-//! The parameter by which an API recognises a request that it gets twice.
+//! Detects the idempotency key parameter of an operation, by which the API recognises a repeated request.
 
 use http::Method;
 use serde::Serialize;
@@ -10,36 +10,36 @@ use super::document::{Document, Located};
 use super::notes::Notes;
 use super::schema::{Argument, ArgumentSchema, Part};
 
-/// Names, without case and separators, that say by themselves what the parameter is for: `Idempotency-Key` (an IETF draft,
+/// Names, without case and separators, that suffice to identify the parameter: `Idempotency-Key` (an IETF draft,
 /// draft-ietf-httpapi-idempotency-key-header), `X-Idempotency-Key`, `idempotency_key`, `IdempotencyToken`, ...
 const NAMES: [&str; 5] = ["idempotencykey", "idempotencytoken", "idempotencyid", "idempotentkey", "idempotenttoken"];
 
-/// Names that say so together with a description that speaks of idempotency: one of the first, and one of the second behind it, as
-/// in `X-Amz-Client-Token`, `clientToken` or `request_id`.
+/// Name parts that identify the parameter if its description also mentions idempotency: one of `OWNERS` followed by
+/// one of `KINDS`, as in `X-Amz-Client-Token`, `clientToken` or `request_id`.
 const OWNERS: [&str; 2] = ["client", "request"];
 const KINDS: [&str; 5] = ["token", "key", "id", "uuid", "guid"];
 
-/// The length of the keys that we make: a UUID in text.
+/// Length of a generated key: a UUID in text form.
 const KEY_CHARS: u64 = 36;
 
-/// The shortest keys that are made where a document bounds them: 64 bits of chance in hexadecimal digits.
+/// Minimum length of a generated key if the document limits it: 64 random bits in hexadecimal digits.
 const MIN_KEY_CHARS: u64 = 16;
 
-/// The parameter that carries the key. It is no argument of the tool: nobody but the one who sends a request knows whether it is sent for
-/// the first time.
+/// The idempotency key parameter of an operation. It is not an argument of the tool, because only the sender knows
+/// whether a request is a retry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IdempotencyKey {
-    /// The argument's name in the operation's bindings or body, under which the key is put into its place.
+    /// Name of the argument in the operation's bindings or body, under which the key is inserted.
     pub argument: String,
-    /// The most characters that it may have.
+    /// Maximum length of the key, in characters.
     pub max_chars: usize,
 }
 
-/// Finds the idempotency key of an operation that changes something, and takes it out of what the model is offered.
+/// Finds the idempotency key of an operation that changes state, and removes it from the tool's arguments.
 ///
-/// It is a header or query parameter, or a member of a body whose members are arguments, of type string, whose name says what it is
-/// ([`NAMES`]), or whose name and description together do ([`OWNERS`], [`KINDS`]). One that a UUID does not fit (by enumeration, pattern, format
-/// or length) is left to the model.
+/// The key is a string: a header or query parameter, or a member of a body whose members are arguments. It is
+/// identified by its name ([`NAMES`]), or by name and description together ([`OWNERS`], [`KINDS`]). A parameter that
+/// cannot hold a UUID (because of enumeration, pattern, format or length) stays an argument.
 pub(super) fn take_key(
     document: &Document,
     method: &Method,
@@ -61,11 +61,11 @@ pub(super) fn take_key(
     });
     let (position, max_chars) = found?;
     let argument = joined.arguments.remove(position).name;
-    notes.remark(format!("`{argument}` is an idempotency key; it is filled by the executor and not offered"));
+    notes.remark(format!("`{argument}` is an idempotency key; the executor generates it, and it is not offered"));
     Some(IdempotencyKey { argument, max_chars })
 }
 
-/// The argument's name on the wire, where it stands at a place that can carry a key.
+/// Returns the argument's name on the wire if its location can carry a key.
 fn wire_name<'a>(joined: &'a Joined<'_>, argument: &'a Argument<'_>) -> Option<&'a str> {
     if argument.part == Part::Body {
         let is_member = matches!(joined.body.as_ref().map(|body| &body.shape), Some(BodyShape::Properties(_)));
@@ -87,7 +87,7 @@ fn is_key<'a>(name: &str, mut descriptions: impl Iterator<Item = &'a str>) -> bo
     names_a_token && descriptions.any(|text| text.to_ascii_lowercase().contains("idempoten"))
 }
 
-/// The most characters of a key that the schema allows; `None` where it allows none of ours.
+/// Returns the maximum length of a key that the schema allows; `None` if it allows no generated key.
 fn max_chars(schema: Option<&Located<'_>>) -> Option<usize> {
     let Some(schema) = schema else { return usize::try_from(KEY_CHARS).ok() };
     let is_string = match schema.value.get("type") {

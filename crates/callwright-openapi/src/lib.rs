@@ -1,9 +1,9 @@
-//! OpenAPI documents → operations → tools, the report of what could not become one, and advice to a document's author.
+//! Converts OpenAPI documents to operations and tools, reports skipped operations, and advises a document's author.
 //!
-//! Owns reading documents, resolving `$ref`s, naming tools, joining parameters and body into one argument object. Must not know
-//! who offers, calls or executes a tool, nor do network I/O.
+//! Owns parsing documents, resolving `$ref`s, naming tools, and joining parameters and body into one argument object.
+//! Must not depend on the code that offers, calls or executes a tool, and must not do network I/O.
 //!
-//! Read [`load_document`] first. Documents stay raw JSON: what is unknown or broken in one place harms nothing elsewhere.
+//! Read [`load_document`] first. Documents stay raw JSON, so an unknown or broken part does not affect other parts.
 
 mod advice;
 mod argument_name;

@@ -1,4 +1,4 @@
-//! One document → one toolset. The order of the steps is the order of this file.
+//! Loads one document as one toolset. The functions are in the order of the steps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -16,13 +16,17 @@ use super::server::Servers;
 use super::walk::{Found, operations};
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
 
-/// Loads the document at `path` with all its files as the toolset `name`; `settings.document` is not looked at. A fault of one operation skips that
-/// operation and is in the report; the errors are about the document as a whole.
+/// Loads the document at `path` with all its files as the toolset `name`. Ignores `settings.document`. A faulty
+/// operation is skipped and reported in [`Toolset::report`].
+///
+/// # Errors
+///
+/// Returns an error if the document as a whole cannot be loaded.
 pub fn load_document(name: &str, path: &Path, settings: &ToolsetSettings) -> Result<Toolset, LoadError> {
     load_from(name, Origin::Path(path), settings, &Offline)
 }
 
-/// As [`load_document`], from wherever the document is; `fetch` gets the files that are remote.
+/// Like [`load_document`], for any origin; `fetch` fetches remote files.
 pub fn load_from(
     name: &str,
     origin: Origin<'_>,
@@ -32,7 +36,7 @@ pub fn load_from(
     read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
 }
 
-/// The toolset of the document `root`, as if it had been read from `path`.
+/// Converts the document `root` as if it had been read from `path`.
 #[cfg(test)]
 pub(super) fn toolset_of(
     root: serde_json::Value,
@@ -43,7 +47,7 @@ pub(super) fn toolset_of(
     read(&Document::new(root, path)?, name, path, settings)
 }
 
-/// The toolset of a document that was found at `path`.
+/// Converts a document that was read from `path` to a toolset.
 pub(super) fn read(
     document: &Document,
     name: &str,
@@ -97,7 +101,8 @@ pub(super) fn read(
     })
 }
 
-/// A credential that no scheme asks for would never be sent, and the calls would fail for no visible reason.
+/// Rejects credentials without a matching security scheme. They would never be sent, and calls would fail without a
+/// visible reason.
 pub(super) fn check_credentials(
     toolset: &str,
     path: &Path,
@@ -116,7 +121,7 @@ pub(super) fn check_credentials(
     })
 }
 
-/// The tools' names, in the order of what was found.
+/// Returns the tool names of `found`, in the same order.
 pub(super) fn names_of(found: &[Found<'_>]) -> Vec<String> {
     tool_names(&found.iter().map(name_source).collect::<Vec<_>>())
 }
@@ -129,7 +134,7 @@ fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
     }
 }
 
-/// The local files, other than the document's own, in which operations were found.
+/// Returns the local files with operations, without the document's main file.
 fn operation_files(document: &Document, found: &[Found<'_>]) -> BTreeSet<PathBuf> {
     let main = document.root().at.file();
     let files = found.iter().map(|found| found.operation.at.file()).filter(|file| !ptr::eq(*file, main));

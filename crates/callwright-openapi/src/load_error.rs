@@ -1,21 +1,22 @@
-//! Why a document could not be loaded at all.
+//! Errors that prevent the loading of a whole document.
 
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why a document gave no toolset. Faults of single operations are no errors: they are in the [`Report`](super::Report).
+/// Reason why a document could not be loaded. Faults of single operations are in the [`Report`](super::Report)
+/// instead.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// A toolset names no document.
+    /// The toolset has no `document`.
     #[error("toolset `{toolset}`: no document; set `document` to the path of its OpenAPI document")]
     NoDocument {
         /// The toolset.
         toolset: String,
     },
-    /// A folder has no OpenAPI documents.
+    /// The folder contains no OpenAPI documents.
     #[error(
-        "toolset `{toolset}`: no OpenAPI document in {}: no .json, .yaml or .yml file in it or below it has `openapi` or `swagger` at its top",
+        "toolset `{toolset}`: no OpenAPI document in {}: no .json, .yaml or .yml file in it or its subfolders has `openapi` or `swagger` at the top level",
         .path.display()
     )]
     NoDocuments {
@@ -24,82 +25,82 @@ pub enum LoadError {
         /// The folder.
         path: PathBuf,
     },
-    /// `document` is a URL that cannot be used.
+    /// `document` is an invalid URL.
     #[error("toolset `{toolset}`: `document` {reason}")]
     Url {
         /// The toolset.
         toolset: String,
-        /// What is wrong, and what to write.
+        /// The fault and its correction.
         reason: String,
     },
-    /// The file is absent or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
     Read {
         /// The document.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The document is remote and cannot be had.
+    /// The remote document cannot be fetched.
     #[error("{url}: cannot be fetched: {reason}")]
     Fetch {
-        /// Where it should be.
+        /// URL of the document.
         url: String,
-        /// Why it cannot be had.
+        /// Reason of the failure.
         reason: String,
     },
     /// The file is larger than `limits.document_bytes`.
-    #[error("{}: larger than {limit} bytes; raise `limits.document_bytes` if that is right", .path.display())]
+    #[error("{}: larger than {limit} bytes; raise `limits.document_bytes` if this is intended", .path.display())]
     TooLarge {
         /// The document.
         path: PathBuf,
         /// The limit, in bytes.
         limit: u64,
     },
-    /// Neither JSON nor YAML, or nested too deeply.
+    /// The text is neither JSON nor YAML, or is nested too deeply.
     #[error("{}: {message}", .path.display())]
     Syntax {
         /// The document.
         path: PathBuf,
-        /// What is wrong, with line and column.
+        /// The fault with line and column.
         message: String,
     },
-    /// Data, but no OpenAPI document.
-    #[error("{}: no OpenAPI document: {reason}", .path.display())]
+    /// The file is valid JSON or YAML, but not an OpenAPI document.
+    #[error("{}: not an OpenAPI document: {reason}", .path.display())]
     NotOpenApi {
         /// The document.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part, or the actual kind of the file.
         reason: String,
     },
-    /// An OpenAPI document of a version that cannot be read yet.
-    #[error("{}: {version} is not yet supported; Swagger 2.0 and OpenAPI 3 are", .path.display())]
+    /// The document has an unsupported OpenAPI version.
+    #[error("{}: {version} is not supported; use Swagger 2.0 or OpenAPI 3", .path.display())]
     UnsupportedVersion {
         /// The document.
         path: PathBuf,
         /// The version, as written: `Swagger 1.2`.
         version: String,
     },
-    /// `base_url` is no absolute HTTP address.
+    /// `base_url` is not an absolute HTTP URL.
     #[error("toolset `{toolset}`: base_url `{url}` {reason}; give an absolute http or https URL")]
     BaseUrl {
         /// The toolset.
         toolset: String,
-        /// What was given.
+        /// The configured value.
         url: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
-    /// `server` or `server_variables` mean nothing for the document.
+    /// `server` or `server_variables` do not match the document.
     #[error("toolset `{toolset}`: {key} `{given}`: {reason}")]
     Server {
         /// The toolset.
         toolset: String,
-        /// The setting: `server`, `server_variables.region`.
+        /// The configuration key: `server`, `server_variables.region`.
         key: String,
-        /// What was given.
+        /// The configured value.
         given: String,
-        /// What is wrong, and what there is.
+        /// The fault and the allowed values.
         reason: String,
     },
     /// `credentials` names a scheme that the document does not define.
@@ -109,15 +110,15 @@ pub enum LoadError {
         toolset: String,
         /// The document.
         path: PathBuf,
-        /// What was given.
+        /// The configured scheme.
         scheme: String,
-        /// What the document defines, as a list in words.
+        /// The schemes that the document defines, as a comma-separated list.
         known: String,
     },
 }
 
 impl LoadError {
-    /// The local document that could not be loaded, where it is that alone.
+    /// Returns the path of the local document, if the error concerns that file alone.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }

@@ -1,8 +1,8 @@
-//! Media types of request bodies: which one to send, and what it is made from.
+//! Media types of request bodies: selection and format.
 
 use super::binding::BodyFormat;
 
-/// Sequences of JSON texts: one per line, or (RFC 7464) each behind a record separator.
+/// Sequences of JSON texts: one per line, or (RFC 7464) each preceded by a record separator.
 const JSON_SEQUENCES: [&str; 6] = [
     "application/json-seq",
     "application/jsonl",
@@ -12,10 +12,10 @@ const JSON_SEQUENCES: [&str; 6] = [
     "application/x-ndjson",
 ];
 
-/// YAML (RFC 9512), and the names that it had before.
+/// YAML (RFC 9512) and its earlier names.
 const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
 
-/// Texts that are not named `text/...`.
+/// Text formats outside `text/*`.
 const TEXTS: [&str; 6] = [
     "application/graphql",
     "application/javascript",
@@ -28,13 +28,13 @@ const TEXTS: [&str; 6] = [
 /// A media type of a `content` map that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sendable {
-    /// The media type: ranges are narrowed, but for those of bytes, which the content itself narrows.
+    /// The concrete media type. Ranges of binary content stay, because the content determines the type.
     pub(super) media_type: String,
     pub(super) format: BodyFormat,
 }
 
 impl Sendable {
-    /// What to send for a key of a `content` map, which may be a range such as `application/*`.
+    /// Returns the media type to send for a key of a `content` map, which may be a range such as `application/*`.
     pub(super) fn of(key: &str) -> Self {
         let media_type = match key.trim() {
             "" | "*/*" | "application/*" => "application/json",
@@ -46,7 +46,8 @@ impl Sendable {
         Self { media_type: media_type.to_owned(), format: format(media_type) }
     }
 
-    /// Lower is better: what models write best and APIs understand most, first; parameters such as a charset go after none.
+    /// Returns the sort key of the media type; lower is better. Formats that models write well and APIs support
+    /// widely come first; types with parameters such as a charset come last.
     pub(super) fn rank(&self) -> (BodyFormat, bool, bool) {
         let is_plain = matches!(essence(&self.media_type).as_str(), "application/json" | "multipart/form-data");
         (self.format, !is_plain, self.media_type.contains(';'))
@@ -73,7 +74,7 @@ fn format(media_type: &str) -> BodyFormat {
     }
 }
 
-/// Is it of a family whose content is no text?
+/// Whether the media type belongs to a family with binary content.
 pub(super) fn is_binary(media_type: &str) -> bool {
     let essence = essence(media_type);
     let families = ["image/", "audio/", "video/", "font/"];
@@ -81,12 +82,12 @@ pub(super) fn is_binary(media_type: &str) -> bool {
         && (families.iter().any(|family| essence.starts_with(family)) || essence.starts_with("application/"))
 }
 
-/// Is it XML?
+/// Whether the media type is XML.
 pub(super) fn is_xml(media_type: &str) -> bool {
     format(media_type) == BodyFormat::Xml
 }
 
-/// The media type without its parameters, in lower case.
+/// Returns the media type without its parameters, in lower case.
 fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

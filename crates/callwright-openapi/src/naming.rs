@@ -1,27 +1,28 @@
-//! Names of tools: readable, at most 64 characters of `[a-zA-Z0-9_-]`, unique, and stable.
+//! Generates tool names: readable, at most 64 characters of `[a-zA-Z0-9_-]`, unique, and stable.
 //!
-//! A name depends on its own operation alone. Only where two operations want the same name do both bear a hash of their method
-//! and path, whichever stands first in the document; so other operations may come, go and change places.
+//! A name depends on its own operation only. If several operations would get the same name, all of them get a hash of
+//! method and path appended, independent of their order. Adding, removing and reordering other operations therefore
+//! keeps the names.
 
 use std::collections::{HashMap, HashSet};
 
-/// What OpenAI-compatible providers accept as the length of a function's name.
+/// Maximum length of a function name that OpenAI-compatible providers accept.
 const MAX_NAME: usize = 64;
-/// Characters of a hash: 8 hexadecimal digits.
+/// Length of a hash: 8 hexadecimal digits.
 const HASH_CHARS: usize = 8;
 
-/// What a name is made from.
+/// Input of a tool's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NameSource<'a> {
-    /// The document's `operationId`, if it has one.
+    /// The operation's `operationId`, if it has one.
     pub(super) operation_id: Option<&'a str>,
     /// The method, in lower case.
     pub(super) method: String,
-    /// The path, as the document has it. Method and path together are unique in a document.
+    /// The path as written in the document. Method and path together are unique in a document.
     pub(super) path: &'a str,
 }
 
-/// One name for each source, in the same order.
+/// Returns one name for each source, in the same order.
 pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
     let wishes: Vec<String> = sources.iter().map(wish).collect();
     let mut wanted: HashMap<&str, usize> = HashMap::new();
@@ -37,14 +38,14 @@ pub(super) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
     names.collect()
 }
 
-/// A name for the tool `name` of `toolset` that no other toolset's tool has, and that is not in `taken`.
+/// Returns a name for the tool `name` of `toolset` that is unique among all toolsets and not in `taken`.
 pub(super) fn prefixed(toolset: &str, name: &str, taken: &mut HashSet<String>) -> String {
     let long = sanitised(&format!("{toolset}_{name}"));
     let wish = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
     if taken.insert(wish.clone()) { wish } else { hashed_name(&wish, format!("{toolset} {name}"), taken) }
 }
 
-/// A hash that collides, though it has no reason to, is hashed on.
+/// Appends a hash to `wish`; on a collision, hashes again with an extended seed.
 fn hashed_name(wish: &str, mut seed: String, taken: &mut HashSet<String>) -> String {
     loop {
         let name = with_hash(wish, &seed);
@@ -61,7 +62,7 @@ fn wish(source: &NameSource<'_>) -> String {
     if name.len() <= MAX_NAME { name } else { with_hash(&name, &seed(source)) }
 }
 
-/// Are most of its letters such as a name may have? What is left of others says nothing.
+/// Whether most letters of `id` are allowed in a name. Otherwise the remaining letters are meaningless.
 fn is_readable(id: &str) -> bool {
     let (kept, lost): (Vec<char>, Vec<char>) = id.chars().filter(|c| c.is_alphanumeric()).partition(char::is_ascii);
     kept.len() > lost.len()
@@ -71,7 +72,8 @@ fn seed(source: &NameSource<'_>) -> String {
     format!("{} {}", source.method, source.path)
 }
 
-/// A text of allowed characters stays as it is; in others every run of the rest becomes one `_`, with none at either end.
+/// Replaces every run of disallowed characters by one `_`, and trims `_` at both ends. A text without disallowed
+/// characters is returned unchanged.
 fn sanitised(text: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.chars().all(is_allowed) {
@@ -94,7 +96,7 @@ fn with_hash(name: &str, seed: &str) -> String {
     format!("{}_{:08x}", head.trim_end_matches('_'), fnv1a(seed.as_bytes()))
 }
 
-/// FNV-1a, 32 bits (Fowler, Noll, Vo): small, and the same on every machine and in every release.
+/// FNV-1a, 32 bits (Fowler, Noll, Vo): simple, and identical on every machine and in every release.
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,11 +1,12 @@
-//! What the report is to say, gathered while a document is read.
+//! Collects remarks for the report while a document is processed.
 
 use std::collections::HashSet;
 
 use super::files::Place;
 use super::report::Simplified;
 
-/// Collects losses and guesses. A remark about a place of the document is kept once, however many operations pass there.
+/// Collector of losses and guesses. A remark about a place of the document is recorded once, even if several
+/// operations share the place.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     operation: String,
@@ -14,17 +15,17 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// The remarks that follow are about `operation`; empty: about the document.
+    /// Sets the operation to which the following remarks belong; empty: the whole document.
     pub(super) fn begin(&mut self, operation: &str) {
         operation.clone_into(&mut self.operation);
     }
 
-    /// A remark about the operation as a whole.
+    /// Adds a remark about the current operation.
     pub(super) fn remark(&mut self, what: impl Into<String>) {
         self.simplified.push(Simplified { operation: self.operation.clone(), what: what.into() });
     }
 
-    /// A remark about one place, which other operations may share.
+    /// Adds a remark about one place, which several operations may share.
     pub(super) fn place(&mut self, at: &Place<'_>, what: impl std::fmt::Display) {
         let what = format!("{at}: {what}");
         if self.places.insert(what.clone()) {
@@ -32,7 +33,7 @@ impl Notes {
         }
     }
 
-    /// Everything that was remarked, in order.
+    /// Returns all remarks in order.
     pub(super) fn finish(self) -> Vec<Simplified> {
         self.simplified
     }

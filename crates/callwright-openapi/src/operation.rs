@@ -1,4 +1,4 @@
-//! One operation of a document: the tool that the model is offered, and the way back from its arguments to an HTTP request.
+//! One operation of a document: the tool for the model, and the mapping from its arguments to an HTTP request.
 
 use std::sync::Arc;
 
@@ -15,61 +15,62 @@ use callwright_types::{DocText, OutputField, OutputLink, Owner, Tool};
 /// One path and method of an OpenAPI document that became a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// What the model is offered; its owner is the proxy.
+    /// The tool as offered to the model; its owner is the proxy.
     pub tool: Arc<Tool>,
-    /// The document's own `operationId`, as written.
+    /// The `operationId` as written in the document.
     pub operation_id: Option<String>,
     /// The HTTP method.
     pub method: Method,
-    /// The path template, with every place written as in `/pets/{petId}`. Real documents add a fixed query (`?Action=List`), which belongs to the
-    /// request, and a fragment, which only tells operations of one path apart and is never sent.
+    /// Path template in the form `/pets/{petId}`. Real documents add a fixed query (`?Action=List`), which is part of
+    /// the request, and a fragment, which only distinguishes operations of one path and is never sent.
     pub path: String,
-    /// Absolute base addresses, best first, with their variables filled by the defaults: the operation's servers, else the
-    /// path's, else the document's, or the operator's `base_url` alone. Empty where all of them are relative or unusable: such
-    /// an operation cannot be executed before `base_url` is set.
+    /// Absolute base URLs, best first, with variables replaced by their defaults: the servers of the operation, else
+    /// of the path, else of the document; or only the operator's `base_url`. Empty if all of them are relative or
+    /// unusable. Such an operation cannot be executed until `base_url` is set.
     pub servers: Vec<Url>,
-    /// Where each parameter's argument goes, in the order of the document.
+    /// Destination of each parameter's argument, in the order of the document.
     pub bindings: Vec<Binding>,
-    /// How the request body is made; `None` where the operation takes none.
+    /// Construction of the request body; `None` if the operation has none.
     pub body: Option<BodyBinding>,
-    /// The parameter by which the API recognises a request that it gets twice, where the document describes one.
+    /// The idempotency key parameter, if the document describes one.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Alternatives, best first: each names the security schemes that must all be satisfied. Empty: no credentials are asked
-    /// for. An empty alternative: credentials are optional.
+    /// Alternative security requirements, best first. Each lists the security schemes that must all be satisfied.
+    /// Empty: no credentials are required. An empty alternative: credentials are optional.
     pub security: Vec<Vec<Requirement>>,
-    /// Media types of the documented successful responses (of all, where those have none), without duplicates, in the order of the
-    /// document: what may be asked for.
+    /// Media types of the documented successful responses (of all responses if those have none), without duplicates,
+    /// in the order of the document. Candidates for the `Accept` header.
     pub produces: Vec<String>,
-    /// What the document promises of the bodies of successful answers, those of single statuses first.
+    /// Documented schemas of successful response bodies, responses with a single status first.
     pub promises: Vec<Promise>,
-    /// What the document says that successful answers hold. Operations share it.
+    /// Documented fields of successful responses. Operations share them.
     pub outputs: Arc<[OutputField]>,
-    /// Where the document says that a value of such an answer is an argument of another operation.
+    /// Documented links from a field of the response to an argument of another operation.
     pub links: Vec<OutputLink>,
-    /// The names of the operation's tags.
+    /// Names of the operation's tags.
     pub tags: Vec<String>,
-    /// Does the document call the operation deprecated?
+    /// Whether the operation is marked as deprecated.
     pub deprecated: bool,
-    /// What the document says about the operation: its description, parameters, body, responses and tags. Operations share many of these.
+    /// Documentation texts of the operation: its description, parameters, body, responses and tags. Operations share
+    /// many of them.
     pub documentation: Vec<Arc<DocText>>,
 }
 
-/// The arguments of one call, each with the place it goes to.
+/// The arguments of one call, mapped to their places in the request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placement<'a> {
-    /// Parameters that have a value, in the order of the document.
+    /// Parameters with a value, in the order of the document.
     pub parameters: Vec<(&'a Binding, &'a Value)>,
-    /// The value of the request body; `None` where no argument of the body is given.
+    /// The value of the request body; `None` if no argument of the body is given.
     pub body: Option<Value>,
 }
 
 impl Operation {
-    /// The name that the operation is reported under: `GET /pets/{petId}`.
+    /// Returns method and path, by which reports identify the operation: `GET /pets/{petId}`.
     pub fn label(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The tool's name within its toolset. It is offered under another one where toolsets share names.
+    /// Returns the tool's name within its toolset. The offered name differs if several toolsets use the same name.
     pub fn own_name(&self) -> &str {
         match &self.tool.owner {
             Owner::Proxy(reference) => &reference.tool,
@@ -77,7 +78,7 @@ impl Operation {
         }
     }
 
-    /// Takes one argument object apart into parameters and body. Arguments that the tool does not know go nowhere.
+    /// Splits an argument object into parameters and body. Unknown arguments are dropped.
     pub fn place<'a>(&'a self, arguments: &'a Map<String, Value>) -> Placement<'a> {
         let parameters = self
             .bindings
@@ -88,7 +89,7 @@ impl Operation {
     }
 }
 
-/// A required body is always sent, if need be as an empty object: that is what the document asks for.
+/// Builds the body. A required body is always sent, if necessary as an empty object.
 fn place_body(body: &BodyBinding, arguments: &Map<String, Value>) -> Option<Value> {
     match &body.shape {
         BodyShape::Argument(name) => arguments.get(name).cloned(),

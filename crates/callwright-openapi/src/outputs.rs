@@ -1,4 +1,4 @@
-//! What the document says that successful answers hold, and where it says that one operation takes it from another.
+//! Extracts the documented fields of successful responses, and the links between operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::{Location, Operation};
 use callwright_types::output::{SchemaNode, fields_of};
 use callwright_types::{OutputField, OutputLink};
 
-/// Links of one operation that are kept.
+/// Maximum number of links of one operation.
 const MAX_LINKS: usize = 64;
 
-/// Reads what answers hold. Operations share the schemas of their answers, and what is read of them.
+/// Reads the fields of responses. Operations that share a response schema share its fields.
 #[derive(Debug, Default)]
 pub(super) struct OutputReader {
-    /// By the address of the schema in the document, which stays where it is.
+    /// Fields by the memory address of the schema, which does not move.
     known: HashMap<usize, Arc<[OutputField]>>,
 }
 
 impl OutputReader {
-    /// What the answer holds that the document describes first among the successful ones with a JSON body.
+    /// Returns the fields of the first successful response with a JSON body.
     pub(super) fn read<'d>(&mut self, document: &'d Document, operation: &Located<'d>) -> Arc<[OutputField]> {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
@@ -48,7 +48,7 @@ impl<'d> SchemaNode<'d> for Schema<'d> {
     }
 
     fn inside(&self, value: &'d Value) -> Self {
-        // Its file is all that a reference in it needs; where it stands nobody asks.
+        // Keeps the place of the parent: only its file matters, for resolving references.
         Self { document: self.document, at: Located { value, at: self.at.at.clone() } }
     }
 
@@ -58,7 +58,7 @@ impl<'d> SchemaNode<'d> for Schema<'d> {
     }
 }
 
-/// The responses that say success, those of single statuses first.
+/// Returns the successful responses, those with a single status first.
 fn responses<'d>(document: &'d Document, operation: &Located<'d>) -> impl Iterator<Item = Located<'d>> {
     let mut found: Vec<(&str, Located<'d>)> = Vec::new();
     for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
@@ -80,8 +80,8 @@ fn schema_of<'d>(document: &Document, response: &Located<'d>) -> Option<Located<
     media.find_map(|(_, media)| media.member("schema"))
 }
 
-/// Gives each operation the links of its successful answers (OpenAPI 3.1, section 4.8.20). What is linked in another way than by a value of the
-/// body, or to an operation that is no tool, is left out.
+/// Sets the links of each operation's successful responses (OpenAPI 3.1, section 4.8.20). Omits links that do not use
+/// a value of the body, and links to operations that are not tools.
 pub(super) fn attach_links(document: &Document, loaded: &mut [(&Found<'_>, Operation)]) {
     let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
     for (found, _) in loaded.iter() {
@@ -128,7 +128,7 @@ fn target_of<'a>(link: &Located<'_>, loaded: &'a [(&Found<'_>, Operation)]) -> O
     found.map(|(_, operation)| operation)
 }
 
-/// The argument that a parameter became; a link may say where the parameter stands (`path.id`).
+/// Returns the argument of a parameter. A link may prefix the name with the location (`path.id`).
 fn argument_of<'a>(operation: &'a Operation, parameter: &str) -> Option<&'a str> {
     let by_name = |name: &str, location: Option<Location>| {
         let is_meant = |location_of: Location| location.is_none_or(|location| location == location_of);

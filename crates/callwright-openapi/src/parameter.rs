@@ -1,38 +1,39 @@
-//! One parameter of an operation, as OpenAPI 3 describes it.
+//! Parses one parameter of an operation as described by OpenAPI 3.
 
 use super::binding::{Location, Style};
 use super::document::{Document, Located};
 use super::notes::Notes;
 
-/// Header parameters that OpenAPI 3.0.4 says to ignore: the body, the answer and the credentials set these fields.
+/// Header parameters that OpenAPI 3.0.4 excludes. They are set from the body, the response media types and the
+/// credentials.
 const IGNORED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-/// One parameter, as the document has it.
+/// One parameter as described by the document.
 #[derive(Debug, Clone)]
 pub(super) struct Parameter<'d> {
     pub(super) name: String,
-    /// For a path parameter: what stands between the braces of its place in the path.
+    /// For a path parameter: the text between the braces of its template expression.
     pub(super) slot: Option<String>,
     pub(super) location: Location,
     pub(super) required: bool,
     pub(super) style: Style,
     pub(super) explode: bool,
     pub(super) allow_reserved: bool,
-    /// May it be sent with an empty value, whatever its schema says?
+    /// Whether an empty value may be sent, regardless of the schema.
     pub(super) allows_empty: bool,
-    /// For a parameter described by `content`.
+    /// Media type of a parameter described by `content`.
     pub(super) media_type: Option<String>,
-    /// How arrays within the array are written.
+    /// Styles of nested arrays.
     pub(super) nested: Vec<Style>,
-    /// `None`: the document gives none.
+    /// Schema of the parameter; `None` if the document gives none.
     pub(super) schema: Option<Located<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) deprecated: bool,
-    /// The Parameter Object itself.
+    /// The Parameter Object.
     pub(super) at: Located<'d>,
 }
 
-/// What the Parameter Object `at` of OpenAPI 3 says about the parameter `name` of `location`.
+/// Parses the OpenAPI 3 Parameter Object `at` of the parameter `name` in `location`.
 pub(super) fn parameter<'d>(
     document: &'d Document,
     at: Located<'d>,
@@ -65,12 +66,13 @@ pub(super) fn parameter<'d>(
     }
 }
 
-/// Is it a header that no document can describe?
+/// Whether it is a header that a document cannot describe.
 pub(super) fn is_ignored(location: Location, name: &str) -> bool {
     location == Location::Header && IGNORED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// A style that the location does not have is taken for the default, because something has to be sent.
+/// Returns the parameter's style. Replaces a style that its location does not support by the default, because the
+/// parameter must be sent in some style.
 fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Style {
     let Some(given) = parameter.value.get("style") else { return location.default_style() };
     let style = match (location, given.as_str().unwrap_or_default()) {
@@ -78,7 +80,7 @@ fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Styl
         (Location::Path, "label") => Some(Style::Label),
         (Location::Path | Location::Header, "simple") => Some(Style::Simple),
         (Location::Query | Location::Cookie, "form") => Some(Style::Form),
-        // OpenAPI 3.2: as `form`, but for characters that no cookie may have.
+        // OpenAPI 3.2: like `form`, except for characters that are not allowed in cookies.
         (Location::Cookie, "cookie") => Some(Style::Form),
         (Location::Query, other) => query_style(other),
         _ => None,
@@ -86,13 +88,13 @@ fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Styl
     style.unwrap_or_else(|| {
         notes.place(
             &parameter.at,
-            format_args!("style {given} is no style of a {} parameter; the default is used", location.as_str()),
+            format_args!("style {given} is not allowed for a {} parameter; the default is used", location.as_str()),
         );
         location.default_style()
     })
 }
 
-/// The styles that only the query has.
+/// Parses a style of query parameters.
 pub(super) fn query_style(name: &str) -> Option<Style> {
     match name {
         "form" => Some(Style::Form),

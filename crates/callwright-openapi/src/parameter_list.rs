@@ -1,7 +1,7 @@
-//! The parameters of an operation, told apart by where they go.
+//! Collects the parameters of an operation by kind.
 //!
-//! Every version of OpenAPI has one list for a path and one for an operation. Bodies and form fields stand among them in Swagger 2.0,
-//! and in documents that were brought from there to OpenAPI 3 by hand.
+//! Every version of OpenAPI has a list for the path item and a list for the operation. In Swagger 2.0 the lists also
+//! contain bodies and form fields, and so do documents that were migrated to OpenAPI 3 by hand.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::swagger;
 use super::walk::Found;
 use callwright_common::json::scalar_text;
 
-/// The parameters of one operation: its own, and those of its path that it does not replace.
+/// The parameters of one operation: its own, and those of its path item that it does not override.
 #[derive(Default)]
 pub(super) struct Lists<'d> {
     /// Path, query, header and cookie.
@@ -26,11 +26,13 @@ pub(super) struct Lists<'d> {
     pub(super) fields: Vec<Located<'d>>,
 }
 
-/// Reads the parameters of what was `found`. An operation's own replace those of its path that have the same name and place (OpenAPI
-/// 3.0.4, Operation Object).
+/// Parses the parameters of `found`. An operation's parameters override those of its path item with the same name and
+/// location (OpenAPI 3.0.4, Operation Object).
 ///
-/// An error says which parameter cannot be understood. Where the method changes nothing, it is left out instead: elsewhere a request
-/// without it might do more than it should.
+/// # Errors
+///
+/// Returns the first parameter that cannot be parsed. For a safe method the parameter is omitted instead. For other
+/// methods, a request without it could have a larger effect than intended.
 pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut Notes) -> Result<Lists<'d>, String> {
     let mut all = Lists::default();
     let left_out = |result: Result<(), String>, notes: &mut Notes| match result {
@@ -56,15 +58,15 @@ pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut N
     Ok(all)
 }
 
-/// An entry of a list.
+/// An entry of a parameter list.
 struct Entry<'d> {
     at: Located<'d>,
-    /// The key that it stands under, where the document has an object in place of the list.
+    /// The entry's key, if the document has an object instead of an array.
     key: Option<&'d str>,
 }
 
-/// The entries of `holder`'s list: an array, as it should be, with arrays in it taken apart; one parameter alone; parameters by their
-/// names; or a `$ref` to one of these.
+/// Returns the entries of `holder`'s parameter list. Accepts an array, with nested arrays flattened; a single
+/// parameter; an object of parameters by name; or a `$ref` to one of these.
 fn entries<'d>(document: &'d Document, holder: &Located<'d>) -> Result<Vec<Entry<'d>>, String> {
     let Some(list) = holder.member("parameters").filter(|list| !list.value.is_null()) else { return Ok(Vec::new()) };
     let end = document.follow(list.clone()).map_err(|error| format!("parameters {}: {error}", list.at))?;
@@ -73,12 +75,12 @@ fn entries<'d>(document: &'d Document, holder: &Located<'d>) -> Result<Vec<Entry
         _ if is_parameter => vec![Entry { at: list, key: None }],
         Value::Array(_) => end.items().flat_map(unfolded).map(|at| Entry { at, key: None }).collect(),
         Value::Object(_) => end.members().map(|(key, at)| Entry { at, key: Some(key) }).collect(),
-        _ => return Err(format!("{} is no array", list.at)),
+        _ => return Err(format!("{} is not an array", list.at)),
     };
     Ok(entries)
 }
 
-/// YAML makes a null of a dash without an entry, and a list in a list of a dash too many.
+/// Flattens an entry: YAML parses a dash without an entry as null, and a doubled dash as a nested list.
 fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
     match item.value {
         Value::Array(_) => item.items().collect(),
@@ -88,7 +90,7 @@ fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
 }
 
 impl<'d> Lists<'d> {
-    /// Are there bodies or form fields?
+    /// Whether there are bodies or form fields.
     pub(super) fn has_body(&self) -> bool {
         !self.bodies.is_empty() || !self.fields.is_empty()
     }
@@ -98,7 +100,7 @@ impl<'d> Lists<'d> {
         let reference = entry.at.reference();
         let at = match document.follow(entry.at) {
             Ok(at) => at,
-            // What fills a place in the path is a text, whatever else would be said of it.
+            // A template expression is a string by default, so its parameter may be omitted.
             Err(_) if reference.is_some_and(|reference| names_slot(reference, path)) => return Ok(()),
             Err(error) => return Err(format!("parameter {place}: {error}")),
         };
@@ -110,7 +112,7 @@ impl<'d> Lists<'d> {
             return Ok(());
         }
         if !at.value.is_object() {
-            return Err(format!("parameter {place} is no object"));
+            return Err(format!("parameter {place} is not an object"));
         }
         let name = at.value.get("name").and_then(scalar_text).filter(|name| !name.is_empty());
         let name = name.or_else(|| entry.key.map(str::to_owned));
@@ -146,7 +148,7 @@ impl<'d> Lists<'d> {
         put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
     }
 
-    /// An operation's parameters replace those of its path that have the same name and place; a body, any body.
+    /// Overrides the path item's parameters by the operation's, by name and location. A body overrides any body.
     fn replace_with(&mut self, own: Self) {
         own.parameters.into_iter().for_each(|parameter| self.put(parameter));
         for field in own.fields {
@@ -159,7 +161,7 @@ impl<'d> Lists<'d> {
     }
 }
 
-/// Replaces the entry that `is_same` finds, else adds one.
+/// Replaces the entry for which `is_same` is true, otherwise appends one.
 fn put<T>(list: &mut Vec<T>, entry: T, is_same: impl Fn(&T) -> bool) {
     match list.iter_mut().find(|other| is_same(other)) {
         Some(other) => *other = entry,
@@ -167,7 +169,8 @@ fn put<T>(list: &mut Vec<T>, entry: T, is_same: impl Fn(&T) -> bool) {
     }
 }
 
-/// A parameter that does not say where it goes but bears the name of a place in the path can only go there.
+/// Returns the parameter's location. A parameter without `in` whose name is a template expression of the path is a
+/// path parameter.
 fn location(at: &Located<'_>, given: &str, name: &str, path: &str) -> Option<Location> {
     let known = [Location::Path, Location::Query, Location::Header, Location::Cookie];
     let named = known.into_iter().find(|location| location.as_str() == given);
@@ -178,7 +181,7 @@ fn is_slot(name: &str, path: &str) -> bool {
     slots(path).is_ok_and(|slots| slots.iter().any(|slot| slot.name == name))
 }
 
-/// Does the last part of `reference` bear the name of a place in the path?
+/// Whether the last segment of `reference` is a template expression of the path.
 fn names_slot(reference: &str, path: &str) -> bool {
     reference.rsplit(['/', '#']).next().is_some_and(|name| is_slot(name, path))
 }

@@ -1,4 +1,4 @@
-//! The places of a path and the parameters that fill them, brought together also where a document has them apart.
+//! Matches the template expressions of a path with the path parameters, tolerating mismatches in the document.
 
 use super::binding::{Location, Style};
 use super::document::Located;
@@ -7,15 +7,15 @@ use super::parameter::Parameter;
 use super::path_template::{Slot, mended, slots};
 use super::walk::Found;
 
-/// A path and the parameters of its operation, which fill every place of it.
+/// A path and the parameters of its operation, one for each template expression.
 pub(super) struct Placed<'d> {
-    /// The path template, with a `{name}` for every place.
+    /// The path template, with `{name}` for every template expression.
     pub(super) path: String,
     pub(super) parameters: Vec<Parameter<'d>>,
 }
 
-/// Gives every place of the path its parameter and drops path parameters without a place, which could not be sent. A place that the
-/// document forgot to describe is a text.
+/// Assigns a parameter to every template expression of the path. Drops path parameters without an expression, which
+/// cannot be sent. An expression without a described parameter accepts any string.
 pub(super) fn place<'d>(
     found: &Found<'d>,
     mut parameters: Vec<Parameter<'d>>,
@@ -47,14 +47,14 @@ pub(super) fn place<'d>(
     Ok(Placed { path, parameters: all })
 }
 
-/// Does the parameter of this name belong into this slot, where so many slots and parameters are left?
+/// Whether the parameter `name` belongs to `slot`. `left` has the numbers of unassigned slots and parameters.
 type IsMeant = fn(name: &str, slot: &Slot, left: (usize, usize)) -> bool;
 
 fn is_named(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
     [&slot.token, &slot.name].into_iter().any(|known| known == name)
 }
 
-/// `petId` is what `{pet_id}` means.
+/// Whether the names differ only in case and separators: `petId` matches `{pet_id}`.
 fn is_named_alike(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
     let plain =
         |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
@@ -65,7 +65,7 @@ fn is_only_one(_: &str, _: &Slot, left: (usize, usize)) -> bool {
     left == (1, 1)
 }
 
-/// Takes those from `empty` that a parameter without a slot is meant for.
+/// Removes the slots from `empty` that match an unassigned parameter, and assigns them.
 fn fill(parameters: &mut [Parameter<'_>], empty: &mut Vec<Slot>, is_meant: IsMeant, notes: &mut Notes) {
     let is_left = |parameter: &Parameter<'_>| parameter.location == Location::Path && parameter.slot.is_none();
     let left = (empty.len(), parameters.iter().filter(|parameter| is_left(parameter)).count());
@@ -74,7 +74,7 @@ fn fill(parameters: &mut [Parameter<'_>], empty: &mut Vec<Slot>, is_meant: IsMea
             parameters.iter_mut().find(|parameter| is_left(parameter) && is_meant(&parameter.name, slot, left));
         let Some(parameter) = parameter else { return true };
         if !is_named(&parameter.name, slot, left) {
-            notes.remark(format!("path parameter `{}` is taken for `{{{}}}` of the path", parameter.name, slot.token));
+            notes.remark(format!("path parameter `{}` is used for `{{{}}}` in the path", parameter.name, slot.token));
         }
         parameter.slot = Some(slot.token.clone());
         parameter.allow_reserved |= slot.is_reserved;

@@ -1,17 +1,18 @@
-//! Path templates: `/pets/{petId}`, and what real documents write instead.
+//! Path templates: `/pets/{petId}`, and non-standard notations in real documents.
 
-/// One `{...}` of a path.
+/// One template expression `{...}` of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// What stands between the braces.
+    /// The text between the braces.
     pub(super) token: String,
-    /// The parameter's name: the token without the operators of RFC 6570 (`+`, `*` and others), which some documents write.
+    /// The parameter's name: the token without operators of RFC 6570 (`+`, `*` and others), which some documents use.
     pub(super) name: String,
-    /// May its values have slashes, as `{+name}` and `{name+}` say?
+    /// Whether its values may contain slashes, as with `{+name}` and `{name+}`.
     pub(super) is_reserved: bool,
 }
 
-/// The slots of `path`, in order, each once. A fragment is not looked at: it only tells operations apart that share a path.
+/// Returns the distinct slots of `path` in order. Ignores the fragment, which only distinguishes operations that
+/// share a path.
 pub(super) fn slots(path: &str) -> Result<Vec<Slot>, String> {
     let mut rest = path.split('#').next().unwrap_or_default();
     let mut slots = Vec::new();
@@ -30,11 +31,13 @@ pub(super) fn slots(path: &str) -> Result<Vec<Slot>, String> {
     Ok(slots)
 }
 
-/// `path` with every place written as `{name}`; `described` are the names of the path parameters that the document describes.
+/// Rewrites `path` so that every template expression has the form `{name}`. `described` lists the names of the
+/// described path parameters.
 ///
-/// Frameworks have notations of their own, which their generators and authors leave in: `:name`, `<name>`, `{name:pattern}`, `{name?}`,
-/// `{*name}`, `{name=projects/*}`. Braces that are doubled or not closed are meant as one pair, and a place without a name bears that of
-/// the parameter that has no place. `{?a,b}` of RFC 6570 stands for query parameters, which a document describes itself.
+/// Frameworks have notations of their own, which generators and authors leave in documents: `:name`, `<name>`,
+/// `{name:pattern}`, `{name?}`, `{*name}`, `{name=projects/*}`. Doubled or unclosed braces are treated as one pair.
+/// An expression without a name gets the name of the unassigned parameter. `{?a,b}` of RFC 6570 denotes query
+/// parameters, which a document describes separately, and is removed.
 pub(super) fn mended(path: &str, described: &[&str]) -> String {
     let mut written = String::new();
     let mut rest = path;
@@ -63,10 +66,11 @@ pub(super) fn mended(path: &str, described: &[&str]) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// What a place without a name is called where no parameter is left for it.
+/// Name of an expression without a name if no parameter is left for it.
 const UNNAMED: &str = "value";
 
-/// What stands between an opened brace and the one that closes it, and what is behind; up to the end of the segment where none does.
+/// Splits the text behind an opening brace into the token and the rest. Without a closing brace, the token ends with
+/// the path segment.
 fn token(behind: &str) -> (&str, &str) {
     let mut depth = 1_usize;
     let mut is_pattern = false;
@@ -74,7 +78,7 @@ fn token(behind: &str) -> (&str, &str) {
         match letter {
             '{' => depth += 1,
             '}' => depth -= 1,
-            // A pattern may have slashes, a name has none.
+            // A pattern may contain slashes; a name may not.
             '=' | ':' => is_pattern = true,
             '/' if !is_pattern => return behind.split_at(at),
             _ => {}
@@ -86,7 +90,7 @@ fn token(behind: &str) -> (&str, &str) {
     behind.split_at(behind.find('/').unwrap_or(behind.len()))
 }
 
-/// The token without what is no part of the parameter's name; `None` for one that stands for no place in the path.
+/// Returns the token reduced to the parameter's name; `None` if it does not belong to the path.
 fn plain_token(token: &str, described: &[&str]) -> Option<String> {
     let token = token.trim_matches(['{', '}']);
     if described.contains(&token) {
@@ -103,7 +107,7 @@ fn plain_token(token: &str, described: &[&str]) -> Option<String> {
     Some(if rest.len() < name.len() && !rest.is_empty() { format!("+{rest}") } else { name.to_owned() })
 }
 
-/// A name that is nothing but operators stays as it is.
+/// Parses a token. A token that consists only of operators is kept as the name.
 fn slot(token: &str) -> Slot {
     let name = token.trim_start_matches(['+', '#', '.', '/', ';', '&', '?']).trim_end_matches(['+', '*']).trim();
     Slot {

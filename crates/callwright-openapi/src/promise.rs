@@ -1,7 +1,9 @@
-//! What a document promises of the bodies of successful answers: the least that their schemas demand, told in little memory.
+//! Extracts the documented guarantees of successful response bodies: the minimal constraints of their schemas, in
+//! compact form.
 //!
-//! Schemas of answers are written with less care than those of requests. So only what is plain counts: one schema without alternatives,
-//! members that every answer has, and nothing where a parameter lets the caller choose what comes back.
+//! Response schemas are less reliable than request schemas. Therefore only simple constraints are used: a single
+//! schema without alternatives and its required members. Nothing is extracted if a parameter lets the caller select
+//! the fields of the response.
 
 use std::ops::RangeInclusive;
 
@@ -15,19 +17,20 @@ use super::shorten::shorten;
 use super::swagger;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
 
-/// Characters that are kept of what the document says about an answer.
+/// Maximum length of a stored response description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// Required members that are kept of one object: an answer that has none of so many is told from one that has some.
+/// Maximum number of required members stored per object. That suffices to distinguish a response that has none of
+/// them from one that has some.
 const MAX_REQUIRED: usize = 32;
 
-/// Levels of `allOf` and `$ref` that are joined.
+/// Maximum nesting of `allOf` and `$ref` that is followed.
 const MAX_PARTS_DEPTH: usize = 8;
 
-/// Members that wrap a result.
+/// Names of members that wrap a result.
 const WRAPPERS: [&str; 8] = ["data", "result", "results", "response", "payload", "content", "items", "value"];
 
-/// Parameters by which a caller chooses what an answer has (names in lower case, without separators).
+/// Parameters that select the fields of the response (names in lower case, without separators).
 const CHOOSERS: [&str; 12] = [
     "fields",
     "field",
@@ -43,10 +46,11 @@ const CHOOSERS: [&str; 12] = [
     "view",
 ];
 
-/// Statuses whose answers have a body that says what came of the call. The others have none, a part, or something for every call.
+/// Statuses whose response body describes the result of the call. Other 2xx responses have no body, a partial one, or
+/// the same one for every call.
 const STATUSES: RangeInclusive<u16> = 200..=203;
 
-/// What successful answers of an operation are promised to be, those of single statuses first.
+/// Returns the documented guarantees of an operation's successful responses, responses with a single status first.
 pub(super) fn promises<'d>(
     document: &'d Document,
     operation: &Located<'d>,
@@ -81,7 +85,7 @@ fn statuses_of(status: &str) -> Option<RangeInclusive<u16>> {
     STATUSES.contains(&status).then_some(status..=status)
 }
 
-/// `None` where nothing is promised.
+/// Returns the guarantees of one response; `None` if there are none.
 fn of_response<'d>(
     document: &'d Document,
     operation: &Located<'d>,
@@ -94,7 +98,7 @@ fn of_response<'d>(
     };
     let mut values = schemas.iter().map(|schema| value_of(document, schema.as_ref()?, true));
     let first = values.next().flatten();
-    // Versions of one answer, where the caller may get any.
+    // Several JSON media types describe variants of the response; the server may send any of them.
     let value = first.filter(|first| values.all(|other| other.as_ref() == Some(first)));
     let description = shorten(response.text("description").unwrap_or_default(), MAX_DESCRIPTION_CHARS);
     (only_json || value.is_some()).then_some(Promise { statuses, only_json, value, description })
@@ -102,7 +106,7 @@ fn of_response<'d>(
 
 type Schemas<'d> = Vec<Option<Located<'d>>>;
 
-/// Is it all JSON, and the schemas of what is JSON.
+/// Returns whether all media types are JSON, and the schemas of the JSON media types.
 fn in_content<'d>(response: &Located<'d>) -> Option<(bool, Schemas<'d>)> {
     let content = response.member("content")?;
     let mut only_json = true;
@@ -128,7 +132,7 @@ fn in_swagger<'d>(
     (json > 0).then(|| (json == produced.len(), vec![Some(schema)]))
 }
 
-/// A range such as `*/*` promises nothing.
+/// Whether the media type is JSON. A range such as `*/*` guarantees nothing.
 fn is_json(media_type: &str) -> bool {
     !media_type.contains('*') && Sendable::of(media_type).format == BodyFormat::Json
 }
@@ -157,7 +161,7 @@ fn value_of<'d>(document: &'d Document, schema: &Located<'d>, may_wrap: bool) ->
     Some(PromisedValue { nullable: parts.nullable, shape })
 }
 
-/// What a schema demands together with the schemas that it refers to and those that all hold.
+/// Combined constraints of a schema, its `$ref` targets and its `allOf` parts.
 #[derive(Default)]
 struct Parts<'d> {
     kind: Option<String>,
@@ -169,11 +173,11 @@ struct Parts<'d> {
     read: usize,
 }
 
-/// Schemas that make one together, at most: parts that name parts several times over are many soon.
+/// Maximum number of schemas that are combined; nested shared parts multiply quickly.
 const MAX_PARTS: usize = 256;
 
 impl<'d> Parts<'d> {
-    /// `None` where there are alternatives, or what cannot be read: then nothing is plain.
+    /// Adds the constraints of `schema`. Returns `None` if it has alternatives or cannot be resolved.
     fn read(&mut self, document: &'d Document, schema: &Located<'d>, levels: usize) -> Option<()> {
         let levels = levels.checked_sub(1)?;
         self.read += 1;
@@ -201,7 +205,7 @@ impl<'d> Parts<'d> {
         schema.member("allOf").iter().flat_map(Located::items).try_for_each(|part| self.read(document, &part, levels))
     }
 
-    /// Notes a type. `None` where it is one of several, or none that is a name.
+    /// Records the type. Returns `None` if several types are allowed or the type is invalid.
     fn kind(&mut self, kind: Option<&Value>) -> Option<()> {
         let kind = match kind {
             None => return Some(()),
@@ -221,7 +225,8 @@ impl<'d> Parts<'d> {
         self.properties.iter().find(|(known, _)| *known == name).map(|(_, schema)| schema.clone())
     }
 
-    /// The members that an answer must have: not those that only requests have (OpenAPI 3.0.4, Schema Object, `writeOnly`).
+    /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
+    /// `writeOnly`).
     fn required(&self, document: &'d Document) -> Vec<String> {
         let is_sent_only = |name: &str| {
             let schema = self.property(name).and_then(|schema| document.follow(schema).ok());

@@ -1,4 +1,4 @@
-//! A parameter that is the query string as a whole (OpenAPI 3.2, `in: querystring`), taken apart into one for each of its properties.
+//! Splits a parameter for the whole query string (OpenAPI 3.2, `in: querystring`) into one parameter per property.
 
 use serde_json::Value;
 
@@ -7,11 +7,15 @@ use super::document::{Document, Located};
 use super::media_type::Sendable;
 use super::parameter::Parameter;
 
-/// Keywords that give an object further properties than `properties` has, or take some away.
+/// Keywords that add properties to those in `properties`, or restrict them.
 const FURTHER_PROPERTIES: [&str; 8] =
     ["allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "dependentRequired"];
 
-/// The query parameters that the Parameter Object `at`, called `name`, stands for. An error says why it cannot be taken apart.
+/// Returns the query parameters for the Parameter Object `at`, whose name is `name`.
+///
+/// # Errors
+///
+/// Returns the reason why the parameter cannot be split.
 pub(super) fn parameters<'d>(
     document: &'d Document,
     name: &str,

@@ -1,4 +1,4 @@
-//! One operation of a document, read.
+//! Converts one operation of a document to an [`Operation`].
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use callwright_types::{OperationRef, Owner, Tool};
 
-/// Reads the operations of one document.
+/// Converts the operations of one document.
 pub(super) struct OperationReader<'d> {
     document: &'d Document,
     toolset: &'d str,
@@ -52,7 +52,11 @@ impl<'d> OperationReader<'d> {
         }
     }
 
-    /// Makes the tool `name` from what was found; an error says why that cannot be.
+    /// Converts `found` to the tool `name`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the operation is skipped.
     pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
         let Found { path_item, operation, .. } = found;
         let (written, body) = request(self.document, found, notes)?;
@@ -90,7 +94,8 @@ impl<'d> OperationReader<'d> {
     }
 }
 
-/// Parameters and body. A `requestBody` goes before what documents that came from Swagger 2.0 still have among the parameters.
+/// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents
+/// migrated from Swagger 2.0 may still have.
 pub(super) fn request<'d>(
     document: &'d Document,
     found: &Found<'d>,
@@ -106,13 +111,14 @@ pub(super) fn request<'d>(
     Ok((lists.parameters, Some(body)))
 }
 
-/// The names of an operation's tags; what is no name is passed over.
+/// Returns the names of an operation's tags; entries that are not strings are skipped.
 fn tags(operation: &Located<'_>) -> Vec<String> {
     let tags = operation.value.get("tags").and_then(Value::as_array);
     tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The media types of the responses that say success, each once; where none has content, those of all responses.
+/// Returns the distinct media types of the successful responses; of all responses if the successful ones have no
+/// content.
 fn produces(document: &Document, operation: &Located<'_>) -> Vec<String> {
     if document.version == Version::V2_0 {
         return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();

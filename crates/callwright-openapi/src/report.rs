@@ -1,4 +1,5 @@
-//! What became of a document's operations. The shape is what `callwright check --format json` prints, one document a line.
+//! Report on the conversion of a document. Its JSON form is the output of `callwright check --format json`, one
+//! document per line.
 
 use serde::Serialize;
 
@@ -7,28 +8,28 @@ use super::{Advice, Operation};
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The document, as it was named to the loader.
+    /// The document as given to the loader.
     pub file: String,
-    /// How many operations became tools.
+    /// Number of operations that became tools.
     pub operations_loaded: usize,
-    /// The operations that did not, each with its reason. `operations_loaded` and these make up the whole document.
+    /// Skipped operations with their reasons. Together with `operations_loaded` they cover the whole document.
     pub operations_skipped: Vec<Skipped>,
-    /// The tools that do not bear their `operationId` as name.
+    /// Tools whose name differs from their `operationId`.
     pub renamed: Vec<Renamed>,
-    /// What was understood with a loss or a guess.
+    /// Parts of the document that were converted with a loss or an assumption.
     pub simplified: Vec<Simplified>,
-    /// Why the document as a whole could not be loaded; `None` where it could.
+    /// Reason why the whole document could not be loaded; `None` on success.
     pub error: Option<String>,
-    /// What would make models use the operations better; only a [`review`](super::review()) looks for it.
+    /// Advice to the document's author; only a [`review`](super::review()) produces it.
     pub advice: Vec<Advice>,
 }
 
-/// An operation that became no tool.
+/// An operation that was not converted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Method and path: `GET /pets/{petId}`.
     pub operation: String,
-    /// What is wrong and where.
+    /// The fault and its place.
     pub reason: String,
 }
 
@@ -37,30 +38,30 @@ pub struct Skipped {
 pub struct Renamed {
     /// Method and path: `GET /pets/{petId}`.
     pub operation: String,
-    /// The `operationId`; `None` where the document gives none.
+    /// The `operationId`; `None` if the document gives none.
     pub from: Option<String>,
     /// The tool's name.
     pub to: String,
 }
 
-/// A place of a document that was understood with a loss or a guess.
+/// A place of a document that was converted with a loss or an assumption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Simplified {
-    /// Method and path; empty where the whole document is meant.
+    /// Method and path; empty for the whole document.
     pub operation: String,
-    /// What was lost or assumed, and where.
+    /// The loss or assumption, and its place.
     pub what: String,
 }
 
 impl Report {
-    /// The report on a document that could not be loaded at all.
+    /// Creates the report on a document that could not be loaded.
     pub fn of_failure(file: impl Into<String>, error: impl ToString) -> Self {
         Self { file: file.into(), error: Some(error.to_string()), ..Self::default() }
     }
 }
 
 impl Renamed {
-    /// What there is to tell about the name of this operation's tool; nothing where it is the `operationId`.
+    /// Returns an entry if the tool's name differs from the `operationId`.
     pub(super) fn of(operation: &Operation) -> Option<Self> {
         let to = &operation.tool.name;
         (operation.operation_id.as_ref() != Some(to)).then(|| Self {

@@ -1,4 +1,4 @@
-//! A document read for its author: the report, with what a dialect of schemas would lose and what would make models use it better.
+//! Reviews a document for its author: the loader's report, the losses in a schema dialect, and advice.
 
 use super::advice::{Rule, advise};
 use super::dialect;
@@ -8,19 +8,21 @@ use super::load::read;
 use super::{LoadError, Report, ToolsetSettings};
 use callwright_types::SchemaDialect;
 
-/// What a review looks for besides what loading reports.
+/// Optional parts of a review.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Review {
-    /// Whose losses are among what was simplified.
+    /// Dialect whose losses are added to the simplified parts.
     pub dialect: Option<SchemaDialect>,
-    /// Which advice is given, in this order for each operation.
+    /// Rules of the advice, applied in this order to each operation.
     pub advice: Vec<Rule>,
 }
 
-/// The report on the document at `origin`. Files that it refers to are read as `settings` allow; `fetch` gets what is remote.
+/// Reviews the document at `origin`. Files that it refers to are read as `settings` allow; `fetch` fetches remote
+/// files.
 ///
 /// # Errors
-/// Where the document as a whole cannot be loaded.
+///
+/// Returns an error if the document as a whole cannot be loaded.
 pub fn review(
     origin: Origin<'_>,
     settings: &ToolsetSettings,

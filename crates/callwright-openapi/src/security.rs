@@ -1,4 +1,4 @@
-//! Security schemes and requirements: how a toolset's API wants to be shown credentials.
+//! Security schemes and requirements of a toolset's API.
 
 use std::collections::BTreeMap;
 
@@ -23,27 +23,27 @@ pub enum SecurityScheme {
     Basic,
     /// `Authorization: Bearer` (RFC 6750).
     Bearer,
-    /// OAuth 2: a token is sent as for [`SecurityScheme::Bearer`]. It is obtained with client credentials (RFC 6749 section 4.4), or
-    /// the operator obtained it.
+    /// OAuth 2: a token is sent as with [`SecurityScheme::Bearer`]. It is obtained with client credentials (RFC 6749
+    /// section 4.4), or configured by the operator.
     OAuth2 {
-        /// The token endpoint of the client credentials flow, as written; `None` where the document has no such flow.
+        /// Token endpoint of the client credentials flow as written; `None` if the document has no such flow.
         token_url: Option<String>,
     },
-    /// OpenID Connect: a token that the operator obtained is sent as for [`SecurityScheme::Bearer`].
+    /// OpenID Connect: a token configured by the operator is sent as with [`SecurityScheme::Bearer`].
     OpenIdConnect,
-    /// A scheme that cannot be satisfied; operations that need it are loaded, and the report says so.
+    /// An unsupported scheme. Operations that require it are loaded, and the report mentions it.
     Unsupported {
-        /// What the document asks for: `http digest`, `mutualTLS`.
+        /// Description of the scheme: `http digest`, `mutualTLS`.
         kind: String,
     },
 }
 
-/// One security scheme that an operation asks for.
+/// One security scheme that an operation requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Requirement {
     /// The scheme's name.
     pub scheme: String,
-    /// The scopes that a token must have; empty for schemes that know none.
+    /// Scopes that a token must have; empty for schemes without scopes.
     pub scopes: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl From<&str> for Requirement {
     }
 }
 
-/// The security schemes of a document, by name. Those that cannot be satisfied are in the notes.
+/// Returns the security schemes of a document by name. Reports unsupported schemes in `notes`.
 pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String, SecurityScheme> {
     let mut schemes = BTreeMap::new();
     let holders: Vec<Located<'_>> = definitions(document).collect();
@@ -70,12 +70,13 @@ pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String
     schemes
 }
 
-/// What `operation` asks for: its own requirements, else the document's (OpenAPI 3.0.4, Security Requirement Object).
+/// Returns the requirements of `operation`: its own, otherwise the document's (OpenAPI 3.0.4, Security Requirement
+/// Object).
 pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<Requirement>> {
     let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
     let defined: Vec<Located<'_>> = definitions(document).collect();
     let mut alternatives = Vec::new();
-    // One alternative needs no list: without it, requests would go out without credentials.
+    // A single alternative without a list is accepted: otherwise requests would be sent without credentials.
     let alone = list.value.is_object().then(|| list.clone());
     for alternative in list.items().chain(alone) {
         let mut required = Vec::new();
@@ -91,13 +92,14 @@ pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: 
     alternatives
 }
 
-/// Where the document defines its schemes. Documents that were brought from one version to the other by hand do so in the other's place.
+/// Returns the objects that define security schemes. Documents that were migrated by hand may use the location of the
+/// other version.
 fn definitions(document: &Document) -> impl Iterator<Item = Located<'_>> {
     let components = document.member("components").and_then(|components| document.follow(components).ok());
     let of_3 = components.and_then(|components| components.member("securitySchemes"));
     let of_2 = document.member("securityDefinitions");
     let ordered = if document.version == Version::V2_0 { [of_3, of_2] } else { [of_2, of_3] };
-    // Of two schemes with one name the later one holds: that of the document's own version.
+    // If two schemes have the same name, the later one is used: that of the document's own version.
     ordered.into_iter().flatten().filter_map(|holder| document.follow(holder).ok())
 }
 
@@ -108,7 +110,7 @@ fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
         "apikey" => api_key(scheme),
         // Swagger 2.0.
         "basic" => SecurityScheme::Basic,
-        // Not in any version, and clear all the same.
+        // Not in any version of the specification, but unambiguous.
         "bearer" => SecurityScheme::Bearer,
         "http" if http.eq_ignore_ascii_case("basic") => SecurityScheme::Basic,
         "http" if http.eq_ignore_ascii_case("bearer") => SecurityScheme::Bearer,
@@ -133,7 +135,7 @@ fn api_key(scheme: &Located<'_>) -> SecurityScheme {
     let location = places.into_iter().find(|place| place.as_str().eq_ignore_ascii_case(given));
     match (location, scheme.text("name")) {
         (Some(location), Some(name)) => SecurityScheme::ApiKey { location, name: name.to_owned() },
-        _ => SecurityScheme::Unsupported { kind: "apiKey without place or name".to_owned() },
+        _ => SecurityScheme::Unsupported { kind: "apiKey without `in` or `name`".to_owned() },
     }
 }
 

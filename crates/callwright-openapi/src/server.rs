@@ -1,4 +1,4 @@
-//! Servers: where an operation's requests go.
+//! Determines the server URLs of an operation.
 
 use url::Url;
 
@@ -7,20 +7,22 @@ use super::notes::Notes;
 use super::server_choice::ServerChoice;
 use super::{LoadError, ToolsetSettings, swagger};
 
-/// Chooses the servers of a document's operations.
+/// Selects the servers of a document's operations.
 pub(super) struct Servers<'d> {
     document: &'d Document,
     choice: ServerChoice<'d>,
     replaced_by: Option<Url>,
-    /// The document's own.
+    /// The document's own servers.
     root: Vec<Url>,
 }
 
 impl<'d> Servers<'d> {
-    /// Reads the document's own servers, which `base_url` replaces if it is not empty.
+    /// Parses the document's own servers; a non-empty `base_url` replaces them.
     ///
     /// # Errors
-    /// Where `base_url` is no address, or the operator's choice means nothing ([`ServerChoice::read`]).
+    ///
+    /// Returns an error if `base_url` is not an absolute http or https URL, or the server settings do not match the
+    /// document ([`ServerChoice::read`]).
     pub(super) fn read(
         document: &'d Document,
         toolset: &'d str,
@@ -43,18 +45,19 @@ impl<'d> Servers<'d> {
             Some(list) => servers.root = servers.of_list(&list, true, notes),
             None => match document.root().at.file().url().and_then(|url| url.join("/").ok()) {
                 Some(origin) => servers.root.push(origin),
-                None => notes.remark("the document names no server; `base_url` is needed to call its operations"),
+                None => notes.remark("the document has no server; `base_url` is needed to call its operations"),
             },
         }
         Ok(servers)
     }
 
-    /// The document's own servers, or the operator's alone.
+    /// Returns the document's own servers, or only the operator's `base_url`.
     pub(super) fn root(&self) -> &[Url] {
         &self.root
     }
 
-    /// The servers of `operation`: its own, else those of its path, else the document's (OpenAPI 3.0.4, Operation Object).
+    /// Returns the servers of `operation`: its own, otherwise those of its path, otherwise the document's (OpenAPI
+    /// 3.0.4, Operation Object).
     pub(super) fn of(&self, path_item: &Located<'d>, operation: &Located<'d>, notes: &mut Notes) -> Vec<Url> {
         if self.replaced_by.is_some() {
             return self.root.clone();
@@ -66,7 +69,7 @@ impl<'d> Servers<'d> {
         nearest.map_or_else(|| self.root.clone(), |list| self.of_list(&list, false, notes))
     }
 
-    /// The servers of `operation`, where it names some, or of the document.
+    /// Returns the servers of the document, or of `operation` if it lists schemes of its own.
     fn of_swagger(&self, operation: Option<&Located<'d>>, notes: &mut Notes) -> Option<Vec<Url>> {
         let addresses = swagger::addresses(self.document, operation, notes)?;
         let mut urls = Vec::new();
@@ -81,12 +84,13 @@ impl<'d> Servers<'d> {
         }
         if urls.is_empty() && operation.is_none() {
             let reason = reasons.first().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            notes.remark(format!("the document names no server{reason}; `base_url` is needed to call its operations"));
+            notes.remark(format!("the document has no server{reason}; `base_url` is needed to call its operations"));
         }
         Some(urls)
     }
 
-    /// The usable ones of a list: those that the operator wants, if there are some. Of the document's own list there are.
+    /// Returns the usable servers of a list: only those that match the operator's choice, or all if none matches. The
+    /// document's own list always has a match.
     fn of_list(&self, list: &Located<'d>, is_own: bool, notes: &mut Notes) -> Vec<Url> {
         let followed = list
             .items()
@@ -116,7 +120,8 @@ impl<'d> Servers<'d> {
         urls
     }
 
-    /// A relative address starts from that of the document (OpenAPI 3.0.4, Server Object), which only a remote one has.
+    /// Returns the server's URL. A relative URL is resolved against the document's URL (OpenAPI 3.0.4, Server
+    /// Object), which only a remote document has.
     fn address(&self, server: &Located<'_>) -> Result<Url, String> {
         let template = server.text("url").ok_or("has no `url`")?;
         absolute_from(server.at.file().url(), &self.choice.fill(template, Some(server))?)
@@ -140,21 +145,23 @@ fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
         None if begins_with_host(text) => absolute(&format!("https://{text}")),
         None => absolute(text),
         Some(Ok(url)) => absolute(url.as_str()),
-        Some(Err(error)) => Err(format!("`{text}` is no URL ({error})")),
+        Some(Err(error)) => Err(format!("`{text}` is not a URL ({error})")),
     }
 }
 
 fn absolute(text: &str) -> Result<Url, String> {
     let text = text.trim();
-    let is_relative = |error| format!("`{text}` is no absolute URL ({error})");
-    // An address without scheme means the scheme of the document's own address, which is lost in a file.
+    let is_relative = |error| format!("`{text}` is not an absolute URL ({error})");
+    // A URL without scheme takes the scheme of the document's URL, which is unknown for a local file. `https` is
+    // assumed.
     let url = if text.starts_with("//") { Url::parse(&format!("https:{text}")) } else { Url::parse(text) };
     let url = url.map_err(is_relative)?;
     let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if is_http { Ok(url) } else { Err(format!("`{text}` is no http or https address")) }
+    if is_http { Ok(url) } else { Err(format!("`{text}` is not an http or https URL")) }
 }
 
-/// `api.example.com/v1`: a name with dots in it, and no scheme. What begins with a slash or a dot is relative.
+/// Whether the text begins with a host name instead of a scheme: `api.example.com/v1`. A text that begins with a
+/// slash or a dot is relative.
 fn begins_with_host(text: &str) -> bool {
     let text = text.trim();
     let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();

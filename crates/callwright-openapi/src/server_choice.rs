@@ -1,5 +1,5 @@
-//! Which of a document's servers the operator wants, and the values of their variables (OpenAPI 3.0.4, Server Object and Server Variable
-//! Object).
+//! Evaluates the operator's choice of server and the values of server variables (OpenAPI 3.0.4, Server Object and
+//! Server Variable Object).
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,20 @@ use super::notes::Notes;
 use super::{LoadError, ToolsetSettings, swagger};
 use callwright_common::json::scalar_text;
 
-/// The operator's `server` and `server_variables`.
+/// The settings `server` and `server_variables` of a toolset.
 pub(super) struct ServerChoice<'s> {
     toolset: &'s str,
     settings: &'s ToolsetSettings,
 }
 
 impl<'s> ServerChoice<'s> {
-    /// Checks that the settings mean something for this document.
+    /// Checks the settings against the document.
     ///
     /// # Errors
-    /// Where they choose a server that the document does not have, name a variable that no server has, give it a value that no server
-    /// takes, or stand beside `base_url`, which replaces all servers.
+    ///
+    /// Returns an error if they select a server that the document does not have, name a variable that no server has,
+    /// or set a value that no server allows. Also returns an error if they are combined with `base_url`, which
+    /// replaces all servers.
     pub(super) fn read(
         document: &Document,
         toolset: &'s str,
@@ -44,7 +46,8 @@ impl<'s> ServerChoice<'s> {
         Ok(choice)
     }
 
-    /// Is the server with this `address`, which stands at `position` of the document's own, the one that is wanted? Always where none is.
+    /// Whether the server with this `address` matches the setting `server`; always true without a setting. `position`
+    /// is its index among the document's own servers.
     pub(super) fn wants(&self, address: &str, server: Option<&Located<'_>>, position: Option<usize>) -> bool {
         let wanted = self.settings.server.trim();
         let description = server.and_then(|server| server.text("description"));
@@ -54,20 +57,22 @@ impl<'s> ServerChoice<'s> {
             || description.is_some_and(|text| text.eq_ignore_ascii_case(wanted))
     }
 
-    /// The template with a value for each variable: the operator's, else the default.
+    /// Replaces each variable of the template by the operator's value, otherwise by its default.
     ///
     /// # Errors
-    /// What is wrong, as the end of a sentence: a variable has no value, or one that this server does not take.
+    ///
+    /// Returns the fault as the end of a sentence: a variable has no value, or a value that this server does not
+    /// allow.
     pub(super) fn fill(&self, template: &str, server: Option<&Located<'_>>) -> Result<String, String> {
         let mut url = String::new();
         let mut rest = template;
         while let Some((before, behind)) = rest.split_once('{') {
-            let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
+            let (name, after) = behind.split_once('}').ok_or_else(|| format!("`{template}` has an unclosed brace"))?;
             let variable = variable(server, name);
             url.push_str(before);
             match self.settings.server_variables.get(name) {
                 Some(value) => match refused(variable.as_ref(), value) {
-                    Some(allowed) => return Err(format!("`{template}` takes {allowed} as `{name}`")),
+                    Some(allowed) => return Err(format!("`{template}` allows only {allowed} for `{name}`")),
                     None => url.push_str(value),
                 },
                 None => url.push_str(&default(variable.as_ref()).ok_or_else(|| {
@@ -139,17 +144,17 @@ impl<'s> ServerChoice<'s> {
     }
 }
 
-/// Numbers count from one, as people do.
+/// Whether `wanted` is the number of the server, counted from 1.
 fn is_number(wanted: &str, position: Option<usize>) -> bool {
     position.is_some_and(|position| wanted == (position + 1).to_string())
 }
 
-/// What the server says about its variable `name`.
+/// Returns the Server Variable Object of the variable `name`.
 fn variable<'d>(server: Option<&Located<'d>>, name: &str) -> Option<Located<'d>> {
     server?.member("variables")?.member(name)
 }
 
-/// The values that a variable may have, in words, where `value` is none of them.
+/// Returns the list of allowed values for a message if `value` is not one of them.
 fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
     let allowed = variable?.value.get("enum")?.as_array().filter(|values| !values.is_empty())?;
     let allowed: Vec<String> = allowed.iter().filter_map(scalar_text).collect();
@@ -158,7 +163,7 @@ fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
     (!is_allowed && !listed.is_empty()).then(|| listed.join(", "))
 }
 
-/// The default must be there; where it is not, any of the values that are allowed is a place to go.
+/// Returns the default value. It is mandatory; if it is missing, the first allowed value is used.
 fn default(variable: Option<&Located<'_>>) -> Option<String> {
     let variable = variable?.value;
     match variable.get("default").or_else(|| variable.get("enum")?.get(0))? {
@@ -167,12 +172,12 @@ fn default(variable: Option<&Located<'_>>) -> Option<String> {
     }
 }
 
-/// The names between the braces of a template.
+/// Returns the variable names in a template.
 fn places(template: &str) -> Vec<&str> {
     template.split('{').skip(1).filter_map(|behind| Some(behind.split_once('}')?.0)).collect()
 }
 
-/// The templates of all servers, the document's own first, with their Server Objects where there are some.
+/// Returns the URL templates of all servers, the document's own first, with their Server Objects if there are any.
 fn all_servers(document: &Document) -> Vec<(String, Option<Located<'_>>)> {
     let mut holders = vec![document.root()];
     for (_, path_item) in document.member("paths").iter().flat_map(Located::members) {
@@ -258,7 +263,7 @@ mod tests {
         assert!(servers(&root, "", &[("region", "eu")]).unwrap_err().contains("`tenant`"));
     }
 
-    /// A `server`, `server_variables`, and what the error has to say.
+    /// A `server`, `server_variables`, and the expected parts of the error.
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
     #[test]

@@ -1,4 +1,4 @@
-//! What an operator sets for a toolset.
+//! Configuration of toolsets.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::Credential;
 use callwright_types::rules::ToolGlobs;
 
-/// What holds for the documents of all toolsets.
+/// Settings for the documents of all toolsets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Read documents again when their files change. Turns that run keep the tools they began with, and a document that cannot be
-    /// read changes nothing.
+    /// Whether to reload documents when their files change. Running turns keep the tools they started with. A
+    /// document that cannot be read leaves the current tools unchanged.
     pub reload: bool,
     /// Milliseconds without a further change before changed files are read.
     pub reload_quiet_milliseconds: u64,
-    /// Seconds between two looks whether remote documents have changed; 0: they are read once, at the start.
+    /// Seconds between two checks for changes of remote documents; 0: they are read once, at startup.
     pub reload_remote_seconds: u64,
 }
 
@@ -26,84 +26,93 @@ impl Default for Settings {
     }
 }
 
-/// One OpenAPI document whose operations become tools, or a folder of such: `[toolsets.NAME]` in the configuration.
+/// An OpenAPI document whose operations become tools, or a folder of documents: `[toolsets.NAME]` in the
+/// configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsetSettings {
-    /// Path or http(s) URL of the OpenAPI document (JSON or YAML), or path of a folder, of which every OpenAPI document at any depth becomes a
-    /// toolset of its own, `NAME/path/of/the/document.yaml`; whoever names `NAME` means all of them. Relative paths start at the configuration
-    /// file's folder.
+    /// Path or http(s) URL of the OpenAPI document (JSON or YAML), or path of a folder. In a folder, every OpenAPI
+    /// document at any depth becomes a toolset of its own, `NAME/path/of/the/document.yaml`; `NAME` refers to all of
+    /// them. Relative paths are resolved against the configuration file's folder.
     pub document: String,
-    /// Folder that local files which the document refers to must be in; relative paths start at the configuration file's folder. Empty: the
-    /// document's own folder, or the folder that `document` names. A remote document refers to no local files at all.
+    /// Folder that must contain all local files to which the document refers; relative paths are resolved against the
+    /// configuration file's folder. Empty: the document's own folder, or the folder that `document` names. A remote
+    /// document cannot refer to local files.
     pub root: String,
-    /// May files that the document refers to be fetched over http and https, within the executor's address policy? A document that is
-    /// itself named by a URL is fetched whatever stands here; what it refers to needs this as well.
+    /// Whether referenced files may be fetched over http and https, within the executor's address policy. A document
+    /// whose `document` is a URL is always fetched; its references need this setting as well.
     pub allow_remote_refs: bool,
-    /// Absolute URL that replaces every server of the document; empty: the document's own servers. Needed where the document
-    /// names only relative servers, because a file has no address that they could be relative to.
+    /// Absolute URL that replaces every server of the document; empty: the document's own servers. Required if the
+    /// document has only relative servers and is a local file, because there is no URL to resolve them against.
     pub base_url: String,
-    /// Which of the document's servers is called: its number in the document's list, from 1, its description, or its URL as it is written
-    /// there. Empty: the first that is usable. An operation with servers of its own takes the one among them that fits, else its first.
+    /// Server to call: its number in the document's list, counted from 1, its description, or its URL as written
+    /// there. Empty: the first usable server. An operation with servers of its own uses the matching one of them,
+    /// otherwise its first.
     pub server: String,
-    /// Values for the variables of the servers' URLs, by name; one that is not given has the document's default.
+    /// Values for the variables of server URLs, by name. A variable without a value has the document's default.
     pub server_variables: BTreeMap<String, String>,
-    /// Credentials by the name of the document's security scheme. Of a folder, every document gets those that it has a scheme for.
+    /// Credentials by the name of the document's security scheme. In a folder, each document gets the credentials for
+    /// its schemes.
     pub credentials: BTreeMap<String, Credential>,
-    /// What becomes of a call whose operation asks for credentials that are not given.
+    /// Handling of calls whose operation requires credentials that are not configured.
     pub missing_credentials: MissingCredentials,
-    /// Further documentation of the API, that failed calls are explained from. One that cannot be read is told in the log, and left out.
+    /// Additional documentation of the API, from which failed calls are explained. A file that cannot be read is
+    /// logged and skipped.
     pub docs: Vec<DocsSettings>,
-    /// Bounds on what is read from the document.
+    /// Limits on the document and its tools.
     pub limits: DocumentLimits,
 }
 
-/// Further documentation, and the operations that it belongs to: those that any of the globs fits; without a glob, all of them. A
-/// section whose heading names an operation (its `operationId`, its tool's name, its path, or method and path) belongs to that.
+/// Additional documentation and the operations to which it applies: those that match any of the globs; without a
+/// glob, all of them. A section whose heading names an operation (its `operationId`, its tool's name, its path, or
+/// method and path) applies to that operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DocsSettings {
-    /// A file (Markdown, HTML, plain text, JSON, CSV, TSV), a folder of such at any depth, or a glob (`docs/**/*.md`); relative paths start at
-    /// the configuration file's folder.
+    /// A file (Markdown, HTML, plain text, JSON, CSV, TSV), a folder of files at any depth, or a glob
+    /// (`docs/**/*.md`). Relative paths are resolved against the configuration file's folder.
     pub path: String,
-    /// Globs on names of tools and `operationId`s.
+    /// Globs for tool names and `operationId`s.
     #[serde(default)]
     pub operations: ToolGlobs,
-    /// Globs on paths (`/messages*`; `*` also takes `/`).
+    /// Globs for paths (`/messages*`; `*` also matches `/`).
     #[serde(default)]
     pub paths: ToolGlobs,
-    /// Globs on tags.
+    /// Globs for tags.
     #[serde(default)]
     pub tags: ToolGlobs,
 }
 
-/// What becomes of a call whose operation asks for credentials that are not given.
+/// Handling of calls whose operation requires credentials that are not configured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCredentials {
-    /// It is not sent: the API would refuse it, and the model would try to mend what it cannot.
+    /// Rejects the call without sending it. Otherwise the API would reject it, and the model would try to correct an
+    /// error that it cannot fix.
     #[default]
     Refuse,
-    /// It is sent without: for an API that asks for less than its document says, or one behind a gateway that adds them.
+    /// Sends the call without credentials: for an API that requires fewer than documented, or a gateway that adds
+    /// them.
     Send,
 }
 
-/// Bounds on one document and on the tools made from it.
+/// Limits on one document and on the tools made from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocumentLimits {
-    /// Largest document, in bytes of all its files, that is read. The largest that vendors publish is about 80 MB.
+    /// Maximum size of a document, in bytes of all its files. The largest published by vendors has about 80 MB.
     pub document_bytes: u64,
-    /// Seconds that fetching the remote files of a document may take, all of them together.
+    /// Maximum time for fetching all remote files of a document, in seconds.
     pub fetch_seconds: u64,
-    /// Files that a document may consist of.
+    /// Maximum number of files of a document.
     pub files: usize,
-    /// Largest argument schema of one tool, in bytes of compact JSON. A schema above it loses long descriptions and then its
-    /// deepest levels, which accept any value, until it fits; the report says so.
+    /// Maximum size of a tool's argument schema, in bytes of compact JSON. A larger schema loses long descriptions
+    /// and then its deepest levels, which accept any value, until it fits. The report mentions the loss.
     pub schema_bytes: usize,
-    /// Levels of nesting that a tool's argument schema keeps, counted in schemas within schemas; at most 48.
+    /// Maximum nesting of schemas in a tool's argument schema; at most 48.
     pub schema_depth: usize,
-    /// Largest description of a tool, in characters. OpenAI-compatible providers commonly refuse more than 1024.
+    /// Maximum length of a tool's description, in characters. OpenAI-compatible providers commonly reject more than
+    /// 1024.
     pub description_chars: usize,
 }
 

@@ -1,12 +1,12 @@
-//! Texts cut to a length.
+//! Shortens texts.
 
-/// `text` in at most `chars` characters: whole if it fits, else cut behind a sentence or a word, with an ellipsis.
+/// Shortens `text` to at most `chars` characters: cuts it after a sentence or a word and appends an ellipsis.
 pub(super) fn shorten(text: &str, chars: usize) -> String {
     let text = text.trim();
     let Some((end, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
     let room = text.char_indices().nth(chars.saturating_sub(1)).map_or(end, |(end, _)| end);
     let head = text.get(..room).unwrap_or_default();
-    // A sentence that fills less than half of the room says less than half of a text that is cut in the middle.
+    // A sentence shorter than half of the available length would lose too much; the text is then cut after a word.
     let sentence = head.rfind(". ").filter(|at| at * 2 >= room).map(|at| at + 1);
     let word = sentence.or_else(|| head.rfind(char::is_whitespace).filter(|at| at * 2 >= room)).unwrap_or(room);
     format!("{}…", head.get(..word).unwrap_or_default().trim_end())

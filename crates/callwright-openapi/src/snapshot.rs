@@ -1,4 +1,4 @@
-//! All toolsets loaded at one time.
+//! All loaded toolsets as one immutable catalog, and its reloading.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -12,41 +12,44 @@ use super::source::{Loaded, Source};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
 use callwright_types::OperationRef;
 
-/// All toolsets loaded now: immutable, so that a turn sees one catalog from start to end.
+/// All loaded toolsets. Immutable, so that a turn uses one catalog from start to end.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     toolsets: BTreeMap<String, Arc<Toolset>>,
-    /// By the names in the configuration.
+    /// Files and folders by configuration entry.
     entries: BTreeMap<String, Entry>,
 }
 
-/// What an entry of the configuration was made from.
+/// The files and folders of a configuration entry.
 #[derive(Debug, Clone, Default)]
 struct Entry {
     files: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
 }
 
-/// What may have changed since a catalog was loaded.
+/// Possible changes since a catalog was loaded.
 #[derive(Debug, Clone)]
 pub enum Changes {
-    /// Local files. Whether folders have other documents now is looked for as well.
+    /// Changed local files. Folders are also searched for new documents.
     Files(BTreeSet<PathBuf>),
-    /// Entries of the configuration with remote files that have changed.
+    /// Configuration entries whose remote files have changed.
     Remote(BTreeSet<String>),
 }
 
 impl Catalog {
-    /// No toolset: the proxy executes nothing.
+    /// Returns a catalog without toolsets.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Loads every toolset of the configuration; relative paths start at `base_dir`, and `fetch` gets what is remote. The documents of
-    /// folders that gave no toolset are told besides; what is wrong with single operations is in the reports.
+    /// Loads every toolset of the configuration. Relative paths are resolved against `base_dir`; `fetch` fetches
+    /// remote files. Also returns the errors of documents in folders that could not be loaded. Faults of single
+    /// operations are in the reports.
     ///
     /// # Errors
-    /// A named document that gives no toolset, or a folder without one that does, because an operator who names it wants its tools.
+    ///
+    /// Returns an error if a configured document cannot be loaded, or a configured folder has no document that can be
+    /// loaded.
     pub fn load(
         settings: &BTreeMap<String, ToolsetSettings>,
         base_dir: &Path,
@@ -67,8 +70,8 @@ impl Catalog {
         Ok((catalog, errors))
     }
 
-    /// Loads those entries of the configuration anew that have changed, and keeps the others; `None` where none has. A document that cannot
-    /// be loaded stays as it was, and the error is given too.
+    /// Reloads the changed configuration entries and keeps the others. Returns `None` if none has changed. A document
+    /// that cannot be loaded keeps its previous version, and its error is returned.
     pub fn reload(
         &self,
         settings: &BTreeMap<String, ToolsetSettings>,
@@ -104,8 +107,8 @@ impl Catalog {
         }
     }
 
-    /// Puts what the entry `name` gives now in place of what it gave. A document of a folder that is still there but cannot be loaded any
-    /// more stays as it was; why it cannot is given.
+    /// Replaces the toolsets of the entry `name`. A document of a folder that can no longer be loaded keeps its
+    /// previous version, and its error is returned.
     fn replace(&mut self, name: &str, loaded: Loaded) -> Vec<LoadError> {
         let Loaded { toolsets, files, folders, errors } = loaded;
         let is_broken = |path: &PathBuf| errors.iter().any(|error| error.path() == Some(path));
@@ -115,17 +118,18 @@ impl Catalog {
         errors
     }
 
-    /// The local files that the catalog was made from, also those of documents that gave no toolset.
+    /// Returns the local files of the catalog, including those of documents that could not be loaded.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.values().flat_map(|entry| &entry.files).map(PathBuf::as_path)
     }
 
-    /// The folders that were searched for documents.
+    /// Returns the folders that were searched for documents.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.entries.values().flat_map(|entry| &entry.folders).map(PathBuf::as_path)
     }
 
-    /// The entries of the configuration that have remote files which are others now, and why of some that is not known.
+    /// Returns the configuration entries whose remote files have changed, and the errors of files that could not be
+    /// checked.
     pub fn remote_changes(
         &self,
         settings: &BTreeMap<String, ToolsetSettings>,
@@ -144,28 +148,28 @@ impl Catalog {
         (changed, errors)
     }
 
-    /// The toolset of this name.
+    /// Returns the toolset with this name.
     pub fn toolset(&self, name: &str) -> Option<&Arc<Toolset>> {
         self.toolsets.get(name)
     }
 
-    /// The toolsets of the entry `name` of the configuration: one, or those of a folder in the order of their names.
+    /// Returns the toolsets of the configuration entry `name`: one, or those of a folder sorted by name.
     pub fn toolsets_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Arc<Toolset>> {
         self.toolsets.values().filter(move |toolset| toolset.entry == name)
     }
 
-    /// All toolsets, by name.
+    /// Returns all toolsets, sorted by name.
     pub fn toolsets(&self) -> impl Iterator<Item = &Arc<Toolset>> {
         self.toolsets.values()
     }
 
-    /// The operation that a tool of the catalog stands for.
+    /// Returns the operation of a tool in the catalog.
     pub fn operation(&self, reference: &OperationRef) -> Option<&Operation> {
         self.toolset(&reference.toolset)?.operation(&reference.tool)
     }
 }
 
-/// Has the folder the documents that it had when the entry was loaded?
+/// Whether the folder has no documents and subfolders beyond those known to the entry.
 fn is_as_before(folder: &Path, entry: &Entry) -> bool {
     let Ok(search) = Search::beyond(folder, &entry.files) else { return false };
     search.folders.iter().all(|folder| entry.folders.contains(folder))
@@ -184,8 +188,8 @@ fn has_remote_changes(toolset: &Toolset, settings: &ToolsetSettings, fetch: &dyn
     Ok(false)
 }
 
-/// Where tools of several toolsets have one name, each is offered under its toolset's name and its own, because a model may be
-/// offered them together. Their names within the toolset stay.
+/// If tools of several toolsets share a name, prefixes the offered names with the toolset's name, because a model may
+/// be offered several toolsets. The names within the toolset stay.
 fn tell_apart(toolsets: &mut BTreeMap<String, Arc<Toolset>>) {
     let mut bearers: HashMap<String, usize> = HashMap::new();
     for operation in toolsets.values().flat_map(|toolset| &toolset.operations) {

@@ -1,4 +1,4 @@
-//! An entry of the configuration → the toolsets that it gives: one of a document, one for each document of a folder.
+//! Loads the toolsets of a configuration entry: one for a document, or one for each document of a folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,26 +11,26 @@ use super::files::{Fetch, Origin};
 use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
 
-/// What `document` of an entry names.
+/// Kind of the entry's `document`.
 pub(super) enum Source {
     File(PathBuf),
     Folder(PathBuf),
     Url(Url),
 }
 
-/// What an entry gives.
+/// Result of loading an entry.
 pub(super) struct Loaded {
     pub(super) toolsets: Vec<Toolset>,
-    /// The local files that were looked at, whether or not they gave a toolset.
+    /// The examined local files, whether or not they became a toolset.
     pub(super) files: BTreeSet<PathBuf>,
-    /// The folders that were searched.
+    /// The searched folders.
     pub(super) folders: BTreeSet<PathBuf>,
-    /// Why documents of a folder gave no toolset.
+    /// Errors of a folder's documents that could not be loaded.
     pub(super) errors: Vec<LoadError>,
 }
 
 impl Source {
-    /// What the entry `name` names; relative paths start at `base_dir`.
+    /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
     pub(super) fn of(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
         if document.is_empty() {
             return Err(LoadError::NoDocument { toolset: name.to_owned() });
@@ -42,7 +42,7 @@ impl Source {
         Ok(if path.is_dir() { Self::Folder(path) } else { Self::File(path) })
     }
 
-    /// Loads what is there. Of a folder, a document that cannot be loaded costs itself alone.
+    /// Loads the source. In a folder, a document that cannot be loaded does not affect the others.
     pub(super) fn load(
         &self,
         name: &str,
@@ -69,15 +69,15 @@ impl Loaded {
     }
 }
 
-/// A URL may carry a key in its query, so messages do not repeat it.
+/// Parses a URL. Its query may contain a key, so error messages do not quote it.
 fn url(document: &str) -> Result<Url, String> {
-    let url = Url::parse(document).map_err(|error| format!("is no URL that can be read: {error}"))?;
+    let url = Url::parse(document).map_err(|error| format!("is not a valid URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("is a `{}:` URL; give an http or https URL, or a path", url.scheme()));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(format!(
-            "has a user name or password in its URL, which is not sent; name the document of {} without",
+            "has a user name or password in its URL, which is not sent; remove them from the URL of the document at {}",
             url.host_str().unwrap_or_default()
         ));
     }
@@ -97,7 +97,7 @@ fn load_folder(
     if settings.root.is_empty() {
         settings.root = folder.to_string_lossy().into_owned();
     }
-    // Each document is given those that it has a scheme for.
+    // Each document gets the credentials for its own schemes.
     let credentials = std::mem::take(&mut settings.credentials);
     let mut files: BTreeSet<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
     let mut toolsets = Vec::new();
@@ -114,7 +114,7 @@ fn load_folder(
             Err(error) => errors.push(error),
         }
     }
-    // A document that could not be loaded may define the scheme.
+    // A document that could not be loaded may define the scheme, so unknown schemes are not an error.
     if errors.is_empty() {
         let schemes = toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str));
         check_credentials(name, folder, &credentials, schemes.collect())?;
@@ -126,8 +126,8 @@ fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
     (key.clone(), value.clone())
 }
 
-/// Leaves out documents that are parts of others: those that another one takes its operations from, and those that have none and that another
-/// one refers to. Two documents that take operations from each other both stay.
+/// Omits documents that are parts of others: those from which another one takes its operations, and those without
+/// operations to which another one refers. Two documents that take operations from each other are both kept.
 fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
     let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved_document).collect();
     let is_part = |at: usize, toolset: &Toolset| {

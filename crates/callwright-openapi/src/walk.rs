@@ -1,37 +1,37 @@
-//! The operations of a document, in its order.
+//! Collects the operations of a document in order.
 
 use http::Method;
 
 use super::document::{Document, Located, Version};
 use super::report::Skipped;
 
-/// The methods that a Path Item may have (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
+/// The methods of a Path Item Object (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
 const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", QUERY];
 
-/// A `GET` with a body.
+/// The method QUERY, a safe method with a body.
 const QUERY: &str = "QUERY";
 
-/// Operations of further methods, by method: OpenAPI 3.2, and the extension that stands in for it in earlier documents.
+/// Members for operations with other methods: of OpenAPI 3.2, and the equivalent extension in earlier documents.
 const FURTHER: [&str; 2] = ["additionalOperations", "x-oai-additionalOperations"];
 
-/// An operation that was found, not yet read.
+/// An operation as written in the document.
 #[derive(Debug, Clone)]
 pub(super) struct Found<'d> {
     pub(super) method: Method,
-    /// The path, as written.
+    /// The path as written.
     pub(super) path: &'d str,
     pub(super) path_item: Located<'d>,
     pub(super) operation: Located<'d>,
 }
 
 impl Found<'_> {
-    /// The name that the operation is reported under.
+    /// Returns method and path, by which reports identify the operation.
     pub(super) fn label(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 }
 
-/// Every path and method of `document`, and what stands where an operation should but is none.
+/// Returns the operations of `document`, and the entries that cannot be operations.
 pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) {
     let mut walk = Walk { document, found: Vec::new(), skipped: Vec::new() };
     let Some(paths) = document.member("paths").filter(|paths| !paths.value.is_null()) else {
@@ -39,7 +39,7 @@ pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) 
     };
     walk.paths(&paths);
     if paths.reference().is_some() {
-        // The specification knows no `$ref` here; authors of documents of several files do.
+        // The specification does not allow `$ref` here, but authors of multi-file documents use it.
         match document.follow(paths.clone()) {
             Ok(target) => walk.paths(&target),
             Err(error) => walk.skip("paths", format!("{}: {error}", paths.at)),
@@ -57,14 +57,15 @@ struct Walk<'d> {
 impl<'d> Walk<'d> {
     fn paths(&mut self, paths: &Located<'d>) {
         if !paths.value.is_object() {
-            self.skip("paths", format!("{} is no object", paths.at));
+            self.skip("paths", format!("{} is not an object", paths.at));
         }
         for (path, item) in paths.members().filter(|(path, _)| !path.starts_with("x-") && *path != "$ref") {
             self.path(path, item);
         }
     }
 
-    /// A path item may refer to another one and have operations of its own as well, which then hold.
+    /// Adds the operations of a path item. It may refer to another path item and also have operations of its own,
+    /// which take precedence.
     fn path(&mut self, path: &'d str, item: Located<'d>) {
         self.item(path, &item, |_| true);
         if item.reference().is_none() {
@@ -78,7 +79,7 @@ impl<'d> Walk<'d> {
 
     fn item(&mut self, path: &'d str, path_item: &Located<'d>, wanted: impl Fn(&str) -> bool) {
         if !path_item.value.is_object() {
-            return self.skip(path, format!("path item {} is no object", path_item.at));
+            return self.skip(path, format!("path item {} is not an object", path_item.at));
         }
         for (key, operation) in path_item.members().filter(|(key, _)| wanted(key)) {
             if FURTHER.contains(&key.as_str()) {
@@ -86,27 +87,31 @@ impl<'d> Walk<'d> {
             } else if let Some(method) = self.method(key.trim()) {
                 self.operation(method, path, path_item, operation);
             } else if is_operation(key, &operation) {
-                let reason = format!("{}: `{key}` is no method of an OpenAPI operation", operation.at);
+                let reason = format!("{}: `{key}` is not a method of an OpenAPI operation", operation.at);
                 self.skip(&format!("{} {path}", key.trim().to_ascii_uppercase()), reason);
             }
         }
     }
 
-    /// The method that the key of a path item stands for.
+    /// Returns the method for a key of a path item.
     fn method(&self, key: &str) -> Option<&'static str> {
         let method = METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))?;
         (method != QUERY || self.document.version >= Version::V3_2).then_some(method)
     }
 
-    /// Operations whose methods have no key of their own (OpenAPI 3.2, Path Item Object). Their names are sent as they are written.
+    /// Adds operations whose methods have no key of their own (OpenAPI 3.2, Path Item Object). The method is sent as
+    /// written.
     fn further(&mut self, path: &'d str, path_item: &Located<'d>, operations: &Located<'d>) {
         for (method, operation) in operations.members() {
             let own = METHODS.into_iter().find(|known| known.eq_ignore_ascii_case(method));
             if own.is_some_and(|own| path_item.value.get(own.to_ascii_lowercase()).is_some()) {
-                let reason = format!("{} is there twice: the path has an operation of this method", operation.at);
+                let reason = format!("{} is a duplicate: the path has an operation with this method", operation.at);
                 self.skip(&format!("{method} {path}"), reason);
             } else if method.eq_ignore_ascii_case("CONNECT") {
-                self.skip(&format!("{method} {path}"), format!("{}: CONNECT asks for a tunnel", operation.at));
+                self.skip(
+                    &format!("{method} {path}"),
+                    format!("{}: CONNECT is not supported, because it requests a tunnel", operation.at),
+                );
             } else {
                 self.operation(method, path, path_item, operation);
             }
@@ -116,9 +121,9 @@ impl<'d> Walk<'d> {
     fn operation(&mut self, method: &str, path: &'d str, path_item: &Located<'d>, operation: Located<'d>) {
         let label = format!("{method} {path}");
         match method.parse() {
-            _ if !operation.value.is_object() => self.skip(&label, format!("{} is no object", operation.at)),
+            _ if !operation.value.is_object() => self.skip(&label, format!("{} is not an object", operation.at)),
             Ok(method) => self.found.push(Found { method, path, path_item: path_item.clone(), operation }),
-            Err(_) => self.skip(&label, format!("{}: `{method}` is no name of a method", operation.at)),
+            Err(_) => self.skip(&label, format!("{}: `{method}` is not a valid method name", operation.at)),
         }
     }
 
@@ -127,7 +132,7 @@ impl<'d> Walk<'d> {
     }
 }
 
-/// Is what stands under `key` evidently meant as an operation?
+/// Whether the value of `key` is apparently intended as an operation.
 fn is_operation(key: &str, value: &Located<'_>) -> bool {
     !key.starts_with("x-") && ["responses", "operationId"].iter().any(|member| value.member(member).is_some())
 }

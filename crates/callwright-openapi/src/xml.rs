@@ -1,4 +1,4 @@
-//! How the values of a schema become XML (OpenAPI 3.0.4, XML Object), as data.
+//! Describes the XML serialisation of a schema's values (OpenAPI 3.0.4, XML Object), as data.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,52 +7,52 @@ use serde_json::Value;
 
 use super::document::{Document, Located};
 
-/// Most schemas of one body whose XML Objects are looked at. Values of further ones are written by the names that they have.
+/// Maximum number of schemas of one body whose XML Objects are read. Values of other schemas keep their JSON names.
 const MAX_NODES: usize = 1_000;
 
-/// Most alternatives and parts (`allOf`, `anyOf`, `oneOf`) of one schema that are looked at.
+/// Maximum number of alternatives and parts (`allOf`, `anyOf`, `oneOf`) of one schema that are read.
 const MAX_BRANCHES: usize = 200;
 
-/// The name of the outermost element, where nothing names it.
+/// Default name of the root element.
 const ROOT: &str = "root";
 
-/// What the elements and attributes of an XML body are: a graph, because a schema may contain itself.
+/// Elements and attributes of an XML body, as a graph, because a schema may be recursive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct XmlShape {
-    /// The name of the outermost element.
+    /// Name of the root element.
     pub root: String,
-    /// The first is the outermost element's; others are referred to by their index.
+    /// Nodes of the graph. The first one is the root element; the others are referenced by index.
     pub nodes: Vec<XmlNode>,
 }
 
-/// What one schema says about the XML of its values.
+/// XML representation of one schema's values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct XmlNode {
-    /// The name; `None`: that of the property.
+    /// Name of the element or attribute; `None`: the name of the property.
     pub name: Option<String>,
-    /// The URI of the namespace.
+    /// URI of the namespace.
     pub namespace: Option<String>,
-    /// The namespace's prefix.
+    /// Prefix of the namespace.
     pub prefix: Option<String>,
-    /// Is it an attribute of the element that it stands in?
+    /// Whether it is an attribute of the parent element.
     pub attribute: bool,
-    /// Do the items of an array stand in an element of their own?
+    /// Whether the items of an array are wrapped in an element.
     pub wrapped: bool,
-    /// The nodes of an object's members.
+    /// Node indexes of an object's members.
     pub members: BTreeMap<String, usize>,
-    /// The node of members that `members` does not name.
+    /// Node index of members outside `members`.
     pub others: Option<usize>,
-    /// The node of an array's items.
+    /// Node index of an array's items.
     pub items: Option<usize>,
 }
 
 impl XmlShape {
-    /// The shape of the values of `schema`. A body takes its name from the XML Object, else from the component that it is, else from
-    /// its title.
+    /// Returns the shape of the values of `schema`. The root element's name is that of the XML Object, otherwise of
+    /// the component, otherwise the title.
     pub(super) fn of(document: &Document, schema: &Located<'_>) -> Self {
         let mut reader = Reader { document, nodes: Vec::new(), known: HashMap::new(), pending: Vec::new() };
         reader.node(schema.clone());
-        // A list of what is left to do instead of recursion: schemas may be nested as deeply as they like.
+        // A work list instead of recursion, because the nesting of schemas is not limited.
         while let Some((index, schema)) = reader.pending.pop() {
             reader.read(index, &schema);
         }
@@ -64,20 +64,20 @@ impl XmlShape {
         Self { root: root.unwrap_or_else(|| ROOT.to_owned()), nodes: reader.nodes }
     }
 
-    /// The node of a member of `node`.
+    /// Returns the node of the member `name` of `node`.
     pub fn member(&self, node: Option<&XmlNode>, name: &str) -> Option<&XmlNode> {
         let node = node?;
         self.nodes.get(*node.members.get(name).or(node.others.as_ref())?)
     }
 
-    /// The node of the items of `node`.
+    /// Returns the node of the items of `node`.
     pub fn items(&self, node: Option<&XmlNode>) -> Option<&XmlNode> {
         self.nodes.get(node?.items?)
     }
 }
 
-/// Can an element have this name? Without a colon, because prefixes stand apart (Namespaces in XML 1.0, NCName; letters of other scripts
-/// than ASCII's are taken as Unicode has them).
+/// Whether an element may have this name. Colons are not allowed, because prefixes are separate (Namespaces in XML
+/// 1.0, NCName). Non-ASCII letters are classified by Unicode.
 pub fn is_name(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
@@ -87,7 +87,7 @@ pub fn is_name(name: &str) -> bool {
 struct Reader<'d> {
     document: &'d Document,
     nodes: Vec<XmlNode>,
-    /// By the address of the schema, which the document keeps in its place.
+    /// Node indexes by the memory address of the schema, which does not move.
     known: HashMap<*const Value, usize>,
     pending: Vec<(usize, Located<'d>)>,
 }
@@ -109,7 +109,7 @@ impl<'d> Reader<'d> {
         Some(index)
     }
 
-    /// What is nearer to the schema itself goes before what its parts say.
+    /// Reads the node of `schema`. Values of the schema itself take precedence over those of its parts.
     fn read(&mut self, index: usize, schema: &Located<'d>) {
         let mut node = XmlNode::default();
         for branch in branches(self.document, schema) {
@@ -137,7 +137,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// The schema and the parts and alternatives that it is made of, references followed, nearest first.
+/// Returns the schema with its parts and alternatives, nearest first, with references resolved.
 pub(super) fn branches<'d>(document: &'d Document, schema: &Located<'d>) -> Vec<Located<'d>> {
     let mut branches: Vec<Located<'d>> = document.follow(schema.clone()).into_iter().collect();
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! All policies in force, and which of them holds for a turn.
+//! All policies in force, and the selection of the policy of a turn.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,48 +14,49 @@ use super::{Policy, PolicyError, SelectError, Settings};
 use callwright_common::nearest::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 
-/// What selects a policy.
+/// Properties of a turn that select a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnFacts<'a> {
-    /// The model name as the client sent it.
+    /// Model name as the client sent it.
     pub model: &'a str,
-    /// The same, if it is an alias.
+    /// Model name, if it is an alias.
     pub alias: Option<&'a str>,
-    /// The policy that the alias is bound to.
+    /// Policy to which the alias is bound.
     pub alias_policy: Option<&'a str>,
-    /// The virtual key that it was asked with.
+    /// Virtual key of the request.
     pub key: Option<KeyFacts<'a>>,
-    /// The request's header fields.
+    /// Header fields of the request.
     pub headers: &'a HeaderMap,
-    /// The policy that the request asks for (`x-callwright-policy`).
+    /// Policy that the request selects (`x-callwright-policy`).
     pub requested: Option<&'a str>,
 }
 
-/// What of a virtual key selects a policy.
+/// Properties of a virtual key that select a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyFacts<'a> {
-    /// Its name.
+    /// Name of the key.
     pub name: &'a str,
-    /// Its group; empty: none.
+    /// Group of the key; empty: none.
     pub group: &'a str,
-    /// The policy that it is bound to; empty: none.
+    /// Policy to which the key is bound; empty: none.
     pub policy: &'a str,
-    /// The policies that its requests may ask for; none: those that are `selectable`.
+    /// Policies that its requests may select; `None`: those that are `selectable`.
     pub selectable: Option<&'a [String]>,
 }
 
-/// All policies in force. Immutable: a reload makes a new book.
+/// All policies in force. Immutable: a reload creates a new book.
 ///
-/// Precedence: the policy that the virtual key is bound to; else the one that the alias is bound to; else, of those that match, the one of the highest priority (among
-/// equals, the first file name); else the default. What a request asks for is combined with that one, rule by rule, the
-/// stricter taken (`tighten` has the order of every rule).
+/// Precedence: the policy to which the virtual key is bound; otherwise the one to which the alias is bound; otherwise
+/// the matching policy with the highest priority (among equals, the first file name); otherwise the default. A policy
+/// that the request selects is combined with that one, rule by rule, and the stricter rule wins (`tighten` defines
+/// the order of each rule).
 #[derive(Debug)]
 pub struct PolicyBook {
-    /// Highest priority first, then by file name.
+    /// Sorted by descending priority, then by file name.
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
     default: usize,
-    /// Policy in force × policy asked for, made when first needed.
+    /// Combinations of policy in force × requested policy, created lazily.
     tightened: Vec<OnceLock<Arc<Policy>>>,
     bindings: BTreeMap<String, String>,
     place: String,
@@ -70,16 +71,16 @@ struct Entry {
 }
 
 impl PolicyBook {
-    /// The policies that ship with the proxy: `default`, `strict`, `shadow`.
+    /// Returns the policies that ship with the proxy: `default`, `strict`, `shadow`.
     pub fn builtin() -> Self {
-        // Not input: the texts are compiled in, and the tests parse them.
+        // This cannot fail on user input: the texts are compiled in, and the tests parse them.
         Self::load(&Settings::default(), Path::new("")).expect("the built-in policies are valid")
     }
 
-    /// Reads the policies that the settings name; a relative directory is taken from `base_dir`.
+    /// Loads the policies from the settings; a relative directory is resolved against `base_dir`.
     ///
     /// # Errors
-    /// [`PolicyError`]: a file that cannot be read or is no policy, a name given twice, no policy of the default's name.
+    /// [`PolicyError`]: an unreadable file, an invalid policy, a duplicate name, or a missing default policy.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, PolicyError> {
         let (sources, place) = match directory(settings, base_dir) {
             Some(directory) => (folder(directory.clone()).read()?, directory.display().to_string()),
@@ -88,8 +89,8 @@ impl PolicyBook {
         Self::of(&sources, &settings.default, place)
     }
 
-    /// Checks that every policy that an alias is bound to exists, and remembers that, so that a reload checks it too. Takes
-    /// pairs of alias and policy.
+    /// Checks that every policy to which an alias is bound exists, and stores the bindings, so that a reload checks
+    /// them too. Takes pairs of alias and policy.
     ///
     /// # Errors
     /// [`PolicyError::Missing`].
@@ -103,10 +104,10 @@ impl PolicyBook {
         Ok(self)
     }
 
-    /// Finds the policy that holds for a turn.
+    /// Returns the policy of a turn.
     ///
     /// # Errors
-    /// [`SelectError`], where the request asks for a policy that it cannot have.
+    /// [`SelectError`] if the request selects a policy that it may not use.
     pub fn resolve(&self, facts: &TurnFacts<'_>) -> Result<Arc<Policy>, SelectError> {
         let base = self.base(facts)?;
         let Some(name) = facts.requested else { return Ok(Arc::clone(&self.entries[base].policy)) };
@@ -126,37 +127,37 @@ impl PolicyBook {
         Ok(Arc::clone(tightened.get_or_init(combine)))
     }
 
-    /// The policy of this name.
+    /// Returns the policy with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Policy>> {
         self.by_name.get(name).map(|index| &self.entries[*index].policy)
     }
 
-    /// The one that holds where none matches.
+    /// Returns the policy that applies if none matches.
     pub fn default_policy(&self) -> &Arc<Policy> {
         &self.entries[self.default].policy
     }
 
-    /// Every policy, highest priority first, then by file name.
+    /// Returns every policy, sorted by descending priority, then by file name.
     pub fn policies(&self) -> impl Iterator<Item = &Arc<Policy>> {
         self.entries.iter().map(|entry| &entry.policy)
     }
 
-    /// Every policy with what selects it, in the order in which they are tried.
+    /// Returns every policy with its selector, in the order of evaluation.
     pub(super) fn selectors(&self) -> impl Iterator<Item = (&Policy, Option<&Selector>)> {
         self.entries.iter().map(|entry| (&*entry.policy, entry.selector.as_ref()))
     }
 
-    /// The bindings that [`PolicyBook::bind`] checked.
+    /// Returns the bindings that [`PolicyBook::bind`] checked.
     pub(super) fn bindings(&self) -> &BTreeMap<String, String> {
         &self.bindings
     }
 
-    /// The digest of the files that it was made of.
+    /// Returns the digest of the policy files.
     pub(super) fn seen(&self) -> FolderDigest {
         self.seen
     }
 
-    /// How errors call the place of the policies.
+    /// Returns the location of the policies for error messages.
     pub(super) fn place(&self) -> &str {
         &self.place
     }
@@ -202,7 +203,7 @@ impl PolicyBook {
     }
 }
 
-/// The directory that the settings name, if they name one.
+/// Returns the directory in the settings, if there is one.
 pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {
     let directory = (!settings.directory.is_empty()).then(|| base_dir.join(&settings.directory))?;
     Some(std::path::absolute(&directory).unwrap_or(directory))

@@ -1,4 +1,4 @@
-//! Which policy a turn would get, and why: for operators who ask.
+//! Explanation of the policy selection of a turn, for operators.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde::ser::Serializer;
 use super::book::{PolicyBook, TurnFacts};
 use super::{Policy, SelectError};
 
-/// Why a policy is the one that holds before the request's own wish.
+/// Reason why a policy applies before the request's own selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ground {
     /// The virtual key is bound to it.
@@ -18,7 +18,7 @@ pub enum Ground {
     Bound,
     /// It is the first that matches.
     Matched,
-    /// None matches.
+    /// No policy matches.
     Default,
 }
 
@@ -33,34 +33,34 @@ impl fmt::Display for Ground {
     }
 }
 
-/// One policy, and what its `match` says of the turn.
+/// One policy with the result of its `match` for the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Considered {
-    /// Its name.
+    /// Name of the policy.
     #[serde(rename = "policy")]
     pub name: String,
-    /// Its priority.
+    /// Priority of the policy.
     pub priority: i64,
-    /// Does its `match` hold? `None` where it has none.
+    /// Whether its `match` holds; `None` if it has none.
     pub matches: Option<bool>,
-    /// The key of `match` that does not hold.
+    /// First key of `match` that does not hold.
     pub lacks: Option<String>,
 }
 
-/// The policy of a turn, and how it was found.
+/// Policy of a turn, with the reason for its selection.
 #[derive(Debug)]
 pub struct Reasoned {
-    /// What holds.
+    /// The policy that applies.
     pub policy: Arc<Policy>,
-    /// Name of the policy that would hold without the request's own wish.
+    /// Name of the policy that would apply without the request's own selection.
     pub base: String,
-    /// Why that one.
+    /// Reason for the selection of `base`.
     pub ground: Ground,
-    /// All policies in the order in which they are tried.
+    /// All policies in the order of evaluation.
     pub considered: Vec<Considered>,
 }
 
-/// Its form for machines.
+/// Serialised form.
 #[derive(Serialize)]
 struct Form<'a> {
     policy: &'a str,
@@ -80,10 +80,10 @@ impl Serialize for Reasoned {
 }
 
 impl PolicyBook {
-    /// Finds the policy that holds for a turn, as [`PolicyBook::resolve`] does, and says why it is that one.
+    /// Finds the policy of a turn as [`PolicyBook::resolve`] does, and returns the reason for its selection.
     ///
     /// # Errors
-    /// [`SelectError`], where the request asks for a policy that it cannot have.
+    /// [`SelectError`] if the request selects a policy that it may not use.
     pub fn reason(&self, facts: &TurnFacts<'_>) -> Result<Reasoned, SelectError> {
         let policy = self.resolve(facts)?;
         let base = self.resolve(&TurnFacts { requested: None, ..*facts })?.name.clone();

@@ -1,11 +1,11 @@
-//! What can be wrong with policies, and with asking for one.
+//! Errors in policies, and in requests that select one.
 
 use callwright_common::watch::FolderError;
 
-/// The policies cannot be used. Where good ones are in force they stay.
+/// Error for unusable policies. Valid policies that are in force remain active.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// A file or the directory cannot be read, or holds more than a sane set of policies can be.
+    /// A file or the directory cannot be read, or exceeds a size limit.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file is not a policy.
@@ -13,14 +13,14 @@ pub enum PolicyError {
     Invalid {
         /// The file.
         file: String,
-        /// Line, from 1; 0 where it is not known.
+        /// Line, from 1; 0 if unknown.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// What is wrong and what mends it.
+        /// Description of the error and its remedy.
         message: String,
     },
-    /// Two files have the same name.
+    /// Two policies have the same name.
     #[error("{second}: there is a policy `{name}` already, in {first}; give one of them another `name`")]
     Duplicate {
         /// The name.
@@ -30,52 +30,53 @@ pub enum PolicyError {
         /// The other file.
         second: String,
     },
-    /// A policy that is needed is not there.
+    /// A required policy does not exist.
     #[error("{user} names the policy `{name}`, which is not in {place}{}", known(.nearest.as_deref()))]
     Missing {
         /// The name.
         name: String,
-        /// Who names it.
+        /// The setting that names it.
         user: String,
-        /// Where it was looked for.
+        /// Location that was searched.
         place: String,
-        /// The most similar name that there is.
+        /// Most similar existing name.
         nearest: Option<String>,
     },
 }
 
-/// The request asks for a policy that it cannot have: status 400.
+/// Error for a request that selects a policy that it may not use: status 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// There is none of that name.
+    /// No policy has this name.
     #[error("`x-callwright-policy`: there is no policy `{name}`{}", known(.nearest.as_deref()))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The most similar name among the policies that may be asked for.
+        /// Most similar name among the selectable policies.
         nearest: Option<String>,
     },
-    /// It exists, and requests may not ask for it.
-    #[error("`x-callwright-policy`: the policy `{name}` is not selectable; it would have to say `selectable: true`")]
+    /// The policy exists, but requests may not select it.
+    #[error("`x-callwright-policy`: the policy `{name}` is not selectable; set `selectable: true` in it")]
     NotSelectable {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The virtual key is bound to a policy that does not exist: it was there when the key was made, or another replica has it.
+    /// The virtual key is bound to a policy that does not exist: it was removed after the key was created, or exists
+    /// on another replica only.
     #[error(
         "the key `{key}` is bound to the policy `{name}`, which does not exist; the proxy's operator has to name another one"
     )]
     KeyUnbound {
-        /// The key's name.
+        /// Name of the key.
         key: String,
-        /// The policy's name.
+        /// Name of the policy.
         name: String,
     },
-    /// The alias is bound to a policy that does not exist. Bindings are checked when policies are loaded
-    /// ([`PolicyBook::bind`](super::PolicyBook::bind)), so that this is a fault of configuration.
+    /// The alias is bound to a policy that does not exist. This is a configuration error: bindings are checked when
+    /// policies are loaded ([`PolicyBook::bind`](super::PolicyBook::bind)).
     #[error("the model alias is bound to the policy `{name}`, which does not exist")]
     Unbound {
-        /// The policy's name.
+        /// Name of the policy.
         name: String,
     },
 }

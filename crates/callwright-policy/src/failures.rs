@@ -1,13 +1,13 @@
-//! What a rule about failures may not say although it parses.
+//! Semantic validation of rules about failures.
 
 use super::fault::Fault;
 use callwright_common::json::Pointer;
 use callwright_types::rules::{FailureRule, NumberRange};
 
-/// Most rules: each is asked of every outcome.
+/// Maximum number of rules: each is evaluated for every outcome.
 const MAX_RULES: usize = 64;
 
-/// Finds the first mistake; `place` is where the rules stand.
+/// Returns the first mistake; `place` is the location of the rules.
 pub(super) fn failures(rules: &[FailureRule], place: &Pointer) -> Result<(), Fault> {
     if rules.len() > MAX_RULES {
         let message = format!("{} rules about failures are too many; {MAX_RULES} are allowed", rules.len());
@@ -20,14 +20,14 @@ fn one(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
     conditions(rule, place)?;
     for (index, status) in rule.status.iter().enumerate() {
         if !(100..=599).contains(status) {
-            let message = format!("`{status}` is no HTTP status; it must be 100 to 599");
+            let message = format!("`{status}` is not an HTTP status; it must be 100 to 599");
             return Err(Fault::new(place.child("status").item(index), message));
         }
     }
     let lists = [("values", &rule.values), ("except", &rule.except)];
     for (key, values) in lists.into_iter().filter_map(|(key, values)| Some((key, values.as_ref()?))) {
         if values.is_empty() {
-            return Err(Fault::new(place.child(key), format!("`{key}` is empty; give the values that are meant")));
+            return Err(Fault::new(place.child(key), format!("`{key}` is empty; give at least one value")));
         }
         if let Some(index) = values.iter().position(|value| value.is_array() || value.is_object()) {
             let message = format!("`{key}` compares single values: texts, numbers, true, false, null");
@@ -37,10 +37,10 @@ fn one(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
     rule.range.as_ref().map_or(Ok(()), |range| self::range(range, place.child("range")))
 }
 
-/// At most one condition, and at least something that a rule fits by.
+/// Checks that a rule has at most one condition, and at least one criterion.
 fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
     if let Some(at) = rule.at.as_ref().filter(|at| !at.is_root() && !at.as_str().starts_with('/')) {
-        let message = format!("`{at}` is no JSON Pointer; it must begin with `/`, such as `/{at}`");
+        let message = format!("`{at}` is not a JSON Pointer; it must begin with `/`, such as `/{at}`");
         return Err(Fault::new(place.child("at"), message));
     }
     match rule.conditions().as_slice() {
@@ -49,7 +49,7 @@ fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
             Err(Fault::new(place.child("at"), message))
         }
         [] if rule.status.is_empty() => {
-            let message = "the rule fits everything; give `status`, or a condition: `values`, `except`, `range`, `present`, `empty` or `text`";
+            let message = "the rule matches everything; give `status`, or a condition: `values`, `except`, `range`, `present`, `empty` or `text`";
             Err(Fault::new(place.clone(), message))
         }
         [_, second, ..] => {
@@ -64,9 +64,9 @@ fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
 fn range(range: &NumberRange, place: Pointer) -> Result<(), Fault> {
     let ends = [range.from, range.to];
     let problem = match ends {
-        [None, None] => "`range` has no end; give `from`, `to` or both",
-        _ if ends.iter().flatten().any(|end| !end.is_finite()) => "an end of `range` must be a finite number",
-        [Some(from), Some(to)] if from > to => "`range` holds no number: `from` is greater than `to`",
+        [None, None] => "`range` has no bound; give `from`, `to` or both",
+        _ if ends.iter().flatten().any(|end| !end.is_finite()) => "a bound of `range` must be a finite number",
+        [Some(from), Some(to)] if from > to => "`range` is empty: `from` is greater than `to`",
         _ => return Ok(()),
     };
     Err(Fault::new(place, problem))
@@ -90,17 +90,17 @@ mod tests {
     #[test]
     fn what_a_rule_may_not_say_is_shown_with_its_place() {
         let many = format!("explain: {{failures: [{}]}}", vec!["{status: [404], outcome: fine}"; 65].join(", "));
-        // The rule, the text at whose beginning the mistake is shown, and what is said about it.
+        // The rule, the text at whose start the mistake is reported, and the expected message.
         let cases = [
             ("{status: [404]}", "status", "outcome"),
-            ("{outcome: fine}", "{outcome", "fits everything"),
-            ("{outcome: fine, status: [99]}", "99", "`99` is no HTTP status"),
+            ("{outcome: fine}", "{outcome", "matches everything"),
+            ("{outcome: fine, status: [99]}", "99", "`99` is not an HTTP status"),
             ("{outcome: fine, at: /a}", "/a", "`at` without a condition"),
-            ("{outcome: fine, at: a, empty: true}", "a, empty", "`a` is no JSON Pointer"),
+            ("{outcome: fine, at: a, empty: true}", "a, empty", "`a` is not a JSON Pointer"),
             ("{outcome: fine, empty: true, text: x}", "x}", "`text` is a second one"),
             ("{outcome: fine, values: []}", "[]", "`values` is empty"),
             ("{outcome: fine, except: [[1]]}", "[1]", "single values"),
-            ("{outcome: fine, range: {}}", "{}", "has no end"),
+            ("{outcome: fine, range: {}}", "{}", "has no bound"),
             ("{outcome: fine, range: {from: 2, to: 1}}", "{from", "`from` is greater"),
             ("{outcome: fine, range: {to: .inf}}", "{to", "finite"),
             ("{outcome: fine, text: '(a'}", "'(a'", "unclosed group"),
@@ -119,6 +119,6 @@ mod tests {
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
         assert!(error(&many).contains("65 rules about failures are too many"));
-        assert!(error("explain: {client_tools: yes}").contains("unknown value `yes`; there are off, advise, on"));
+        assert!(error("explain: {client_tools: yes}").contains("unknown value `yes`; expected one of off, advise, on"));
     }
 }

@@ -1,18 +1,18 @@
-//! One mistake in a policy that parses.
+//! A mistake in a policy that parses.
 
 use callwright_common::json::Pointer;
 
-/// A value that a policy cannot have, and where it stands in the file.
+/// An invalid value of a policy, and its location in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The place.
+    /// Location of the value.
     pub(super) place: Pointer,
-    /// What is wrong and what would be right.
+    /// Description of the error and its remedy.
     pub(super) message: String,
 }
 
 impl Fault {
-    /// A fault at `place`.
+    /// Creates a fault at `place`.
     pub(super) fn new(place: Pointer, message: impl Into<String>) -> Self {
         Self { place, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! One policy by itself, for what judges without turns.
+//! Loading of a single policy, for commands that judge calls outside of turns.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use super::sources::MAX_FILE_BYTES;
 use super::{Policy, PolicyError};
 use callwright_common::watch::FolderFile;
 
-/// Reads one policy file. What it matches and its priority mean nothing by itself.
+/// Loads one policy file. Its `match` and priority have no effect.
 ///
 /// # Errors
-/// [`PolicyError`]: it cannot be read, or is no policy.
+/// [`PolicyError`] if it cannot be read or is not a policy.
 pub fn load_file(path: &Path) -> Result<Policy, PolicyError> {
     parse(&FolderFile::read(path.to_owned(), MAX_FILE_BYTES)?).map(|(policy, _)| policy)
 }

@@ -1,11 +1,12 @@
-//! Policy files → the rules and limits of a turn.
+//! Policies: converts policy files to the rules and limits of a turn.
 //!
-//! Owns reading, matching, precedence and reload of policies. Must not know what the rules are used for.
+//! Owns reading, matching, precedence and reload of policies. Must not depend on the use of the rules.
 //!
-//! One YAML file is one policy; `policies/default.yaml` explains every key. [`PolicyBook::resolve`] finds the policy of a
-//! turn: the one that the virtual key is bound to; else the one that the model alias is bound to; else, of those whose `match` fits, the one of the highest `priority`
-//! (among equals, the first file name); else the one that `[policies] default` names. A request may ask for a `selectable`
-//! one with `x-callwright-policy`, which can only tighten the rules that hold anyway.
+//! One YAML file is one policy; `policies/default.yaml` documents every key. [`PolicyBook::resolve`] finds the policy
+//! of a turn: the one to which the virtual key is bound; otherwise the one to which the model alias is bound;
+//! otherwise the matching policy with the highest `priority` (among equals, the first file name); otherwise the one
+//! in `[policies] default`. A request may select a `selectable` policy with `x-callwright-policy`, which can only
+//! tighten the rules that apply anyway.
 
 mod book;
 mod considered;

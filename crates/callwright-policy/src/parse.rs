@@ -1,4 +1,4 @@
-//! One file's text → a policy, with errors that name file, line, column and what was probably meant.
+//! Parsing of a policy file. Errors name file, line, column and the most similar valid name.
 
 use super::fault::Fault;
 use super::selector::Selector;
@@ -7,22 +7,22 @@ use super::{Policy, PolicyError};
 use callwright_common::watch::FolderFile;
 use callwright_common::yaml::{self, Bounds, YamlProblem};
 
-/// Deepest nesting that a policy can need is 5; the rest is room for anchors and merges.
+/// Maximum nesting depth. A policy needs at most 5; the rest is reserved for anchors and merges.
 const MAX_DEPTH: usize = 16;
 
-/// Most YAML events of a file: bounds what anchors can unfold to.
+/// Maximum number of YAML events of a file, which limits the expansion of anchors.
 const MAX_EVENTS: usize = 100_000;
 
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
 
-/// Reads a policy.
+/// Parses a policy.
 pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<Selector>), PolicyError> {
     let mut policy: Policy = match yaml::is_blank(&source.text) {
         true => Policy::default(),
         false => yaml::read(&source.text, BOUNDS).map_err(|problem| invalid(source, problem))?,
     };
     if policy.name.is_empty() {
-        // Its name without its ending.
+        // The file name without its extension.
         policy.name = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
     match validate(&policy) {
@@ -128,7 +128,7 @@ pub(super) mod tests {
             "team.yaml:3:3: unknown key `static_feedbak`; did you mean `static_feedback`?"
         );
         let far = error("record:\n  zzz: 1\n");
-        assert!(far.starts_with("team.yaml:2:3: unknown key `zzz`; there are bodies"), "{far}");
+        assert!(far.starts_with("team.yaml:2:3: unknown key `zzz`; expected one of bodies"), "{far}");
     }
 
     #[test]
@@ -143,7 +143,7 @@ pub(super) mod tests {
         assert_eq!(error("scan: {faults: {E4.9: off}}\n"), "team.yaml:1:17: unknown key `E4.9`; did you mean `E4.4`?");
         assert_eq!(
             error("scan: {faults: {E4.3: on}}\n"),
-            "team.yaml:1:23: unknown value `on`; there are off, advise, repair, feedback"
+            "team.yaml:1:23: unknown value `on`; expected one of off, advise, repair, feedback"
         );
         let twice = error("scan: {faults: {E1: off, no_call: off}}\n");
         assert!(twice.starts_with("team.yaml:1:") && twice.contains("are the same fault"), "{twice}");
@@ -177,7 +177,7 @@ pub(super) mod tests {
             ("match:\n  models: ['a', 'b[']\n", "team.yaml:2:17: error parsing glob 'b['"),
             ("match:\n  headers: {x-a: '{'}\n", "team.yaml:2:18: error parsing glob '{'"),
             ("match:\n  headers: {'x a': '*'}\n", "team.yaml:2:20: `x a` is not a header field's name"),
-            ("match: {}\n", "team.yaml:1:8: `match` asks for nothing"),
+            ("match: {}\n", "team.yaml:1:8: `match` is empty"),
             (
                 "execute:\n  rules:\n  - {methods: [post], permission: allow}\n",
                 "team.yaml:3:16: `post` is not a method",

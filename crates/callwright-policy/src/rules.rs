@@ -1,4 +1,4 @@
-//! A policy: the shape of a policy file.
+//! A policy, the structure of a policy file.
 
 use std::collections::BTreeMap;
 
@@ -10,62 +10,62 @@ use callwright_types::rules::{
     RepairRules, ScanRules, UsageReport,
 };
 
-/// The rules and limits of a turn. The fields are the keys of a policy file; a key that is left out has its default.
+/// Rules and limits of a turn. The fields are the keys of a policy file; an omitted key has its default.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// What aliases, headers, traces and settings call it. Left out: the file's name without its ending.
+    /// Name in aliases, headers, traces and settings. Default: the file name without its extension.
     pub name: String,
-    /// One line for people.
+    /// One-line description.
     pub description: String,
-    /// Among the policies that match a turn the highest priority wins; among equals, the first file name.
+    /// Priority. The matching policy with the highest priority wins; among equals, the first file name.
     pub priority: i64,
-    /// Which turns it is for. Left out: none; it holds only where it is named.
+    /// Turns to which the policy applies. If omitted, the policy applies only where it is named.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
-    /// May a request ask for it with `x-callwright-policy`?
+    /// Whether a request may select it with `x-callwright-policy`.
     pub selectable: bool,
-    /// How far the proxy may go.
+    /// Intervention level of the proxy.
     pub mode: Mode,
-    /// How much a turn may spend.
+    /// Budget of a turn.
     pub limits: Limits,
-    /// Which tools the model is offered.
+    /// Tools that the model is offered.
     pub offer: OfferRules,
-    /// When a plan of calls is drawn.
+    /// When a call plan is generated.
     pub plan: PlanMode,
-    /// When past solutions are made into a new one.
+    /// When past solutions are combined into a new one.
     pub procedures: ProceduresMode,
-    /// What the turn is shown of memory, and whether it teaches.
+    /// Lessons and procedures that the turn recalls, and whether it is used for learning.
     pub recall: RecallRules,
-    /// What a scan reports.
+    /// Findings that a scan reports.
     pub scan: ScanRules,
-    /// What is changed without the model.
+    /// Repairs without a model request.
     pub repair: RepairRules,
-    /// What the client gets when the limits are reached.
+    /// Response to the client when the limits are reached.
     pub on_exhausted: OnExhausted,
-    /// What the proxy executes by itself.
+    /// Calls that the proxy executes.
     pub execute: ExecuteRules,
-    /// What a failed outcome is, and what is done about those of a client's tools.
+    /// Definition of failed outcomes, and the handling of failures of client tools.
     pub explain: ExplainRules,
-    /// What traces store.
+    /// Content that traces store.
     pub record: RecordRules,
-    /// Which token counts the client's `usage` shows.
+    /// Token counts in the client's `usage`.
     pub usage: UsageReport,
 }
 
-/// Which turns a policy is for: every key that is given must hold. Values are globs (`*`, `?`, `[ab]`, `{a,b}`; `*` also
-/// takes `/`), compared case by case.
+/// Turns to which a policy applies: every given key must match. Values are globs (`*`, `?`, `[ab]`, `{a,b}`; `*` also
+/// matches `/`) and case-sensitive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Match {
-    /// One of them matches the model name as the client sent it.
+    /// Globs of which one must match the model name as the client sent it.
     pub models: Vec<String>,
-    /// The model name is an alias, and one of them matches it.
+    /// Globs of which one must match the model name, which must be an alias.
     pub aliases: Vec<String>,
-    /// One of them matches the name of the virtual key.
+    /// Globs of which one must match the name of the virtual key.
     pub keys: Vec<String>,
-    /// The virtual key belongs to a group, and one of them matches its name.
+    /// Globs of which one must match the name of the virtual key's group.
     pub groups: Vec<String>,
-    /// For each header field of this name (in any case) there is a value that the glob matches.
+    /// Globs by header field name (case-insensitive). Each must match a value of its field.
     pub headers: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! `match`, compiled: which turns is a policy for?
+//! Compiled `match`: decides whether a policy applies to a turn.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use super::fault::Fault;
 use super::rules::Match;
 use callwright_common::json::Pointer;
 
-/// The globs of a `match`, compiled.
+/// Compiled globs of a `match`.
 #[derive(Debug)]
 pub(super) struct Selector {
-    /// `None`: not asked.
+    /// `None` if the key is not given.
     models: Option<GlobSet>,
     aliases: Option<GlobSet>,
     keys: Option<GlobSet>,
@@ -22,11 +22,10 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// Compiles; `place` is where the `match` stands.
+    /// Compiles a `match`; `place` is its location.
     pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, Fault> {
         if *matches == Match::default() {
-            let message =
-                "`match` asks for nothing; give `models`, `aliases`, `keys`, `groups` or `headers`, or leave it out";
+            let message = "`match` is empty; give `models`, `aliases`, `keys`, `groups` or `headers`, or omit it";
             return Err(Fault::new(place.clone(), message));
         }
         let place_of_headers = place.child("headers");
@@ -40,12 +39,12 @@ impl Selector {
         })
     }
 
-    /// Does every key that is given hold?
+    /// Whether every given key matches.
     pub(super) fn matches(&self, facts: &TurnFacts<'_>) -> bool {
         self.lacks(facts).is_none()
     }
 
-    /// The first key that does not hold.
+    /// Returns the first key that does not match.
     pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<Key<'_>> {
         if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
             return Some(Key::Models);
@@ -67,7 +66,7 @@ impl Selector {
     }
 }
 
-/// A key of a `match`, shown as it is spelled in a file.
+/// Key of a `match`, displayed as it is spelled in a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Key<'a> {
     Models,
@@ -89,7 +88,8 @@ impl fmt::Display for Key<'_> {
     }
 }
 
-/// Compiles one glob, with the meaning that it has everywhere in policies: `*` also takes `/`, case matters.
+/// Compiles one glob with the semantics of all globs in policies: `*` also matches `/`, and matching is
+/// case-sensitive.
 pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, Fault> {
     Glob::new(text).map_err(|error| Fault::new(place, error.to_string()))
 }

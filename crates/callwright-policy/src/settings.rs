@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where policies are read from (`[policies]`).
+/// Location of the policies (`[policies]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Directory of `*.yaml` and `*.yml` files, one policy each (relative to the configuration file's directory). Empty:
-    /// the built-in `default`, `strict` and `shadow`.
+    /// Directory of `*.yaml` and `*.yml` files, one policy each, relative to the configuration file's directory.
+    /// Empty: the built-in `default`, `strict` and `shadow`.
     pub directory: String,
-    /// Name of the policy that holds where no alias binds one and none matches.
+    /// Name of the policy that applies if no alias binds one and none matches.
     pub default: String,
-    /// Read the directory again when it changes.
+    /// Whether the directory is read again when it changes.
     pub reload: bool,
     /// Milliseconds without a further change after which the directory is read again.
     pub reload_quiet_milliseconds: u64,

@@ -1,26 +1,27 @@
-//! The texts of the policies: the files of a directory, or the built-in ones.
+//! Texts of the policies: the files of a directory, or the built-in ones.
 
 use std::path::PathBuf;
 
 use callwright_common::watch::{Folder, FolderFile};
 
-/// Most files of a directory, and most bytes of a file: far beyond what people write, and little memory.
+/// Limits on the number of files of a directory and on the bytes of a file: far above realistic policies, but small
+/// in memory.
 const MAX_FILES: usize = 200;
 pub(super) const MAX_FILE_BYTES: usize = 256 * 1024;
 
-/// What ships with the proxy.
+/// Policies that ship with the proxy.
 const BUILTIN: [(&str, &str); 3] = [
     ("default.yaml", include_str!("../../../policies/default.yaml")),
     ("shadow.yaml", include_str!("../../../policies/shadow.yaml")),
     ("strict.yaml", include_str!("../../../policies/strict.yaml")),
 ];
 
-/// The built-in policies, in the order of their names.
+/// Returns the built-in policies, sorted by name.
 pub(super) fn builtin() -> Vec<FolderFile> {
     BUILTIN.map(|(name, text)| FolderFile { path: PathBuf::from(name), text: text.to_owned() }).to_vec()
 }
 
-/// The policy files of a directory.
+/// Returns the folder of policy files.
 pub(super) fn folder(path: PathBuf) -> Folder {
     Folder { path, files: "policy files", max_files: MAX_FILES, max_bytes: MAX_FILE_BYTES }
 }

@@ -1,4 +1,4 @@
-//! What a policy may not say although it parses.
+//! Semantic validation of a parsed policy.
 
 use std::ops::RangeInclusive;
 
@@ -10,43 +10,44 @@ use callwright_common::json::Pointer;
 use callwright_types::Limits;
 use callwright_types::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
 
-/// Longest name: it is a header value, a label and a column.
+/// Maximum length of a name, which is used in header values, metric labels and table columns.
 const MAX_NAME: usize = 64;
 
-/// Most rules of execution: combining two policies takes time and space in the product of their rules.
+/// Maximum number of execution rules. Combining two policies takes time and space proportional to the product of
+/// their rules.
 const MAX_EXECUTE_RULES: usize = 64;
 
-/// Rounds, of feedback or looked back at, beyond which no model learns anything more, and only costs grow.
+/// Number of rounds of feedback or history. More rounds only increase costs, because a model learns nothing more.
 const ROUNDS: RangeInclusive<u64> = 0..=100;
 
-/// Calls that make a circle: one is none. Rounds of a lap: longer ones are plans that repeat.
+/// Number of calls that make a circle: at least two. Period in rounds: longer ones are repeating plans.
 const CIRCLE_CALLS: RangeInclusive<u64> = 2..=100;
 const CIRCLE_PERIOD: RangeInclusive<u64> = 1..=10;
-/// Upstream requests: at least the client's own.
+/// Number of upstream requests: at least the client's own.
 const REQUESTS: RangeInclusive<u64> = 1..=1_000;
-/// Lessons: what is more is read by no model.
+/// Number of lessons: models ignore longer lists.
 const LESSONS: RangeInclusive<u64> = 0..=20;
-/// Seconds: up to a day.
+/// Seconds, up to one day.
 const SECONDS: RangeInclusive<u64> = 1..=86_400;
-/// Seconds that an approval holds: up to thirty days. What a person approved once is not meant for ever.
+/// Validity of an approval in seconds, up to thirty days, because an approval is not meant to last forever.
 const VALID: RangeInclusive<u64> = 1..=2_592_000;
-/// Tools that a turn has chosen: no provider is known to take more than some hundreds.
+/// Number of tools that a turn selects: no known provider accepts more than some hundreds.
 const CHOSEN: RangeInclusive<u64> = 1..=1_000;
-/// Tools that supply one key: who has a choice of more has none.
+/// Number of tools that supply one key: a larger choice does not help the model.
 const PREREQUISITES: RangeInclusive<u64> = 0..=5;
-/// Tools that one search gives: the model reads a line about each.
+/// Number of results of one tool search: the model reads one line per tool.
 const RESULTS: RangeInclusive<u64> = 1..=50;
-/// Calls that are executed in a turn; 0 keeps the proxy from executing any.
+/// Number of executed calls in a turn; 0 disables execution.
 const EXECUTED_CALLS: RangeInclusive<u64> = 0..=10_000;
-/// Calls of a plan and calls on its longest way: what has more is no plan that anybody could check.
+/// Number of calls of a plan and of its longest path: a larger plan cannot be checked.
 const PLAN_CALLS: RangeInclusive<u64> = 1..=256;
 const PLAN_DEPTH: RangeInclusive<u64> = 1..=32;
-/// Tokens for plans: at least those of one question.
+/// Token budget for plans: at least the tokens of one request.
 const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
-/// Calls at the same time: each holds a connection.
+/// Number of concurrent calls: each uses a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
-/// Finds the first mistake, and compiles `match` on the way.
+/// Returns the first mistake, or the compiled `match`.
 pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     let root = Pointer::root();
     name(&policy.name, root.child("name"))?;

@@ -1,4 +1,4 @@
-//! Hot reload: the directory is watched, and a good set of policies replaces the one in force.
+//! Hot reload: watches the directory and replaces the policies in force with a valid new set.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::sources::folder;
 use super::{PolicyBook, PolicyError, Settings};
 use callwright_common::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
 
-/// Reloads the policies into `current` when their directory changes, and tells `on_result` of every reload; a bad set of
-/// files leaves `current` as it is. With `reload = false` it does so only where
-/// the watcher is woken; for the built-in policies there is nothing to watch. A reload waits
-/// until nothing has changed for `reload_quiet_milliseconds`, and happens only if the files' contents did change.
+/// Reloads the policies into `current` when their directory changes, and calls `on_result` after every reload; an
+/// invalid set of files leaves `current` unchanged. With `reload = false`, it reloads only when the watcher is
+/// triggered. The built-in policies are not watched. A reload starts after `reload_quiet_milliseconds` without
+/// changes, and takes place only if the contents of the files changed.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the directory.
+/// [`WatchError`] if the system cannot watch the directory.
 pub fn watch(
     settings: &Settings,
     base_dir: &Path,
@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// Long enough for any machine; a test that passes does not wait for it.
+    /// Timeout that suffices on any machine; a passing test does not wait for it.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     struct Fixture {
@@ -86,7 +86,7 @@ mod tests {
             self.root.path().join(name)
         }
 
-        /// Writes a file in one step, as editors do: no reload can see half of it.
+        /// Writes a file atomically, as editors do, so that no reload reads a partial file.
         fn replace(&self, name: &str, text: &str) {
             fs::write(self.path("rules/.new"), text).unwrap();
             fs::rename(self.path("rules/.new"), self.path(name)).unwrap();
@@ -97,7 +97,7 @@ mod tests {
     fn a_changed_file_is_read_again() {
         let fixture = watching(with_default);
         fs::write(fixture.path("rules/default.yaml"), "limits: {seconds: 20}").unwrap();
-        // A reload that sees the file between its truncation and its writing sees an empty one: the next one follows.
+        // A reload between truncation and write reads an empty file; a later reload reads the new content.
         while fixture.seconds() != 20 {
             assert_eq!(fixture.result(), Ok(()));
         }
@@ -131,13 +131,13 @@ mod tests {
             fs::write(fixture.path("next/default.yaml"), format!("limits: {{seconds: {seconds}}}")).unwrap();
             fs::remove_dir_all(fixture.path("rules")).unwrap();
             fs::rename(fixture.path("next"), fixture.path("rules")).unwrap();
-            // Between the two steps there was no directory: that may have been seen, and may not.
+            // The directory is briefly absent between the two steps, which a reload may or may not observe.
             while fixture.result().is_err() {}
             assert_eq!(fixture.seconds(), seconds);
         }
     }
 
-    /// Kubernetes mounts a ConfigMap as links into a directory behind a link, and switches that one.
+    /// Kubernetes mounts a ConfigMap as links into a directory behind a link, and switches that link.
     #[cfg(unix)]
     #[test]
     fn a_link_that_is_switched_as_kubernetes_does_is_read_again() {

@@ -1,4 +1,4 @@
-//! What a text's built-in vector costs, and the nearest of many: `cargo bench --bench embedding`.
+//! Benchmarks of built-in embeddings and of nearest-neighbour search: `cargo bench --bench embedding`.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure what it says must stop")]
 
 use std::hint::black_box;
@@ -7,14 +7,14 @@ use callwright_search::embedding::{Embedder, QuantisedVectors, Settings, Vector,
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::FutureExt;
 
-/// As the binary does.
+/// The allocator of the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 criterion_group!(benches, texts, nearest);
 criterion_main!(benches);
 
-/// Of the lengths that requests and descriptions have.
+/// Texts with the lengths of typical requests and descriptions.
 const TEXTS: [&str; 4] = [
     "Cancel order 4711",
     "What will the weather be like in Oslo on the first weekend of next month?",
@@ -38,7 +38,7 @@ fn texts(criterion: &mut Criterion) {
     }
 }
 
-/// Tools of a large collection.
+/// Number of tools in a large collection.
 const MANY: usize = 16_464;
 const DIMENSIONS: usize = 384;
 

@@ -1,13 +1,14 @@
-//! What finding tools costs, from 100 to 100,000 of them: `cargo bench --bench retrieval` prints a table, a row for each number of tools and of
-//! patterns each.
+//! Benchmark of tool retrieval with 100 to 100,000 tools: `cargo bench --bench retrieval` prints a table with a row for
+//! each number of tools and of patterns per tool.
 //!
-//! The tools are the operations of the documents in data/specs of `CALLWRIGHT_SHARED_DATA` (../shared), as the catalog loads them, again and again
-//! under further names up to the number that is asked for; without that folder they are invented. Patterns and requests are made of words of a tool's
-//! texts. The vectors are the built-in ones, turned into 384 dimensions by a random matrix, which keeps angles. With
-//! `CALLWRIGHT_EMBEDDING_MODEL`, the folder of a local model, the time of embedding a request by that model is told too.
+//! The tools are the operations of the documents in data/specs of `CALLWRIGHT_SHARED_DATA` (../shared), as the catalog
+//! loads them. They are repeated under new names up to the required number. Without that folder, tools are generated.
+//! Patterns and requests are composed of words of a tool's texts. The vectors are the built-in ones, projected to 384
+//! dimensions by a random matrix, which preserves angles. With `CALLWRIGHT_EMBEDDING_MODEL`, the folder of a local
+//! model, the embedding time of a request by that model is reported too.
 //!
-//! With arguments (`cargo bench --bench retrieval -- 16464 12`) one row alone: tools, and patterns each. Each row is measured in a process
-//! of its own, so that memory can be told.
+//! With arguments (`cargo bench --bench retrieval -- 16464 12`) it measures one row: tools, and patterns per tool. Each
+//! row is measured in a separate process, so that its memory can be measured.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -28,30 +29,30 @@ use callwright_search::retrieval::{
 use callwright_types::representation::Pattern;
 use futures_util::FutureExt;
 
-/// As the binary does.
+/// The allocator of the binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Tools, and patterns of each.
+/// Number of tools, and of patterns per tool.
 const ROWS: [(usize, usize); 7] =
     [(100, 0), (1_000, 0), (10_000, 0), (16_464, 0), (100_000, 0), (1_000, 12), (16_464, 12)];
 
-/// Components of the vectors, as MiniLM's.
+/// Dimensions of the vectors, as in MiniLM.
 const DIMENSIONS: usize = 384;
 
-/// Requests that are timed.
+/// Number of measured requests.
 const REQUESTS: usize = 1_000;
 
-/// Tools of a request's answer.
+/// Number of tools per result.
 const K: usize = 10;
 
-/// Tools of a segment where there are no documents.
+/// Number of tools per segment if there are no documents.
 const INVENTED: usize = 60;
 
 type Toolset = Vec<ToolText>;
 
 fn main() {
-    // Cargo adds options of its own.
+    // Cargo adds its own options.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     if let [tools, patterns] = arguments.as_slice() {
         return measure(tools.parse().unwrap(), patterns.parse().unwrap());
@@ -84,7 +85,7 @@ fn measure(tools: usize, patterns: usize) {
     let (build, megabytes) = (start.elapsed(), resident().saturating_sub(before) as f64 / 1e6);
     assert_eq!(index.len(), tools);
 
-    // The largest document changes.
+    // Rebuilds the index after a change of the largest document.
     let changed = (0..toolsets.len()).max_by_key(|at| toolsets[*at].len()).unwrap();
     let start = Instant::now();
     let mut again = segments;
@@ -111,7 +112,8 @@ fn measure(tools: usize, patterns: usize) {
     );
 }
 
-/// The median and the 99th percentile with the request's embedding by the model that `CALLWRIGHT_EMBEDDING_MODEL` names.
+/// Returns the median and the 99th percentile including the embedding of the request by the model in
+/// `CALLWRIGHT_EMBEDDING_MODEL`.
 fn with_embedding(index: &ToolIndex, requests: &[(String, Vector)]) -> Option<String> {
     let folder = std::env::var_os("CALLWRIGHT_EMBEDDING_MODEL")?;
     let library = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();
@@ -125,7 +127,7 @@ fn with_embedding(index: &ToolIndex, requests: &[(String, Vector)]) -> Option<St
     Some(format!("{usual:.2} / {worst:.2}"))
 }
 
-/// In ascending order.
+/// Returns the times in ascending order.
 fn times<T>(requests: &[(String, Vector)], work: impl Fn(&(String, Vector)) -> T) -> Vec<Duration> {
     requests.iter().take(REQUESTS / 10).for_each(|request| drop(black_box(work(request))));
     let time = |request| {
@@ -142,13 +144,13 @@ fn milliseconds(time: Duration) -> f64 {
     1e3 * time.as_secs_f64()
 }
 
-/// The share of the exact answer that was found.
+/// Returns the share of the exact result that was found.
 fn shared(found: &[callwright_search::retrieval::Found], exact: &[callwright_search::retrieval::Found]) -> f64 {
     let is_found = |position| found.iter().any(|found| found.position == position);
     exact.iter().filter(|exact| is_found(exact.position)).count() as f64 / exact.len().max(1) as f64
 }
 
-/// The operations of all documents, over and over until there are enough.
+/// Returns the operations of all documents, repeated until there are enough.
 fn toolsets(tools: usize, patterns: usize) -> Vec<Toolset> {
     let documented = documented().unwrap_or_else(invented);
     let mut random = fastrand::Rng::with_seed(6);
@@ -164,7 +166,7 @@ fn toolsets(tools: usize, patterns: usize) -> Vec<Toolset> {
     toolsets
 }
 
-/// A tool of a further round is another one: some of its words are gone.
+/// Returns a variant of a tool: in later rounds some of its words are removed.
 fn variant(tool: &ToolText, round: usize, patterns: usize, random: &mut fastrand::Rng) -> ToolText {
     let mut tool = tool.clone();
     if round > 0 {
@@ -182,7 +184,7 @@ fn variant(tool: &ToolText, round: usize, patterns: usize, random: &mut fastrand
     tool
 }
 
-/// Some of the first words of a text, in their order.
+/// Returns a random selection of the first words of a text, in order.
 fn phrase(text: &str, share: f64, random: &mut fastrand::Rng) -> String {
     let words = text.split_whitespace().take(24).filter(|_| random.f64() < share);
     words.collect::<Vec<_>>().join(" ")
@@ -229,7 +231,7 @@ fn invented() -> Vec<Toolset> {
     (0..256).map(|toolset| (0..INVENTED).map(|at| tool(toolset * INVENTED + at)).collect()).collect()
 }
 
-/// Requests as somebody makes them who wants one of the tools.
+/// Returns requests for random tools.
 fn requests(toolsets: &[Toolset], embedder: &dyn Embedder, matrix: &Matrix) -> Vec<(String, Vector)> {
     let mut random = fastrand::Rng::with_seed(7);
     let tools: Vec<&ToolText> = toolsets.iter().flatten().collect();
@@ -244,14 +246,14 @@ fn requests(toolsets: &[Toolset], embedder: &dyn Embedder, matrix: &Matrix) -> V
     texts.into_iter().zip(vectors).collect()
 }
 
-/// From the built-in vectors' space into one of [`DIMENSIONS`].
+/// A random projection from the built-in vectors' space to one with [`DIMENSIONS`].
 struct Matrix(Vec<Vec<f32>>);
 
 impl Matrix {
     fn random() -> Self {
         let dimensions = built_in(&Settings::default()).unwrap().dimensions();
         let mut random = fastrand::Rng::with_seed(5);
-        // The sum of uniform numbers is close enough to normal.
+        // The sum of uniform numbers approximates a normal distribution.
         let mut normal = || (0..4).map(|_| random.f32() - 0.5).sum::<f32>();
         Self((0..DIMENSIONS).map(|_| (0..dimensions).map(|_| normal()).collect()).collect())
     }
@@ -270,7 +272,7 @@ impl Matrix {
     }
 }
 
-/// Memory of this process that is in use, as Linux says it; 0 on other systems.
+/// Returns the resident memory of this process on Linux; 0 on other systems.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,6 @@
-//! Text embeddings, and retrieval of the tools and passages that fit a query.
+//! Text embeddings, and retrieval of tools and passages for a query.
+//!
+//! Owns embedding models, tokenisation and ranking. Must not depend on the origin of the texts.
 
 pub mod embedding;
 pub mod retrieval;

@@ -1,4 +1,4 @@
-//! Turn state: the calls that a person has to approve.
+//! Turn state: calls that require approval by a person.
 
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -9,20 +9,20 @@ use super::StoreError;
 use callwright_types::rules::ApprovalMode;
 use callwright_types::{ApprovalNote, ApprovalStatus};
 
-/// A question to a person: may this call be executed?
+/// Request for a person's approval of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Does the turn wait for the decision?
+    /// Whether the turn waits for the decision.
     pub mode: ApprovalMode,
-    /// How long the decision is waited for.
+    /// Maximum time to wait for the decision.
     pub patience: SignedDuration,
-    /// How long a decision holds from then on.
+    /// Validity of a decision, from the time it is made.
     pub valid: SignedDuration,
-    /// Whose call it is: the hash of the client's key.
+    /// Tenant of the call: the hash of the client's key.
     pub tenant: String,
-    /// The client as people tell it from others; not its key.
+    /// Client name for display; not its key.
     pub client: String,
-    /// The session; for a turn that belongs to none, its trace id.
+    /// Session id; the trace id for a turn without a session.
     pub session: String,
     /// Trace id of the turn.
     pub trace: String,
@@ -34,88 +34,88 @@ pub struct Question {
     pub operation: String,
     /// HTTP method.
     pub method: String,
-    /// The URL as it would be sent, without credentials.
+    /// URL of the API request, without credentials.
     pub target: String,
-    /// The arguments as JSON text.
+    /// Arguments as JSON text.
     pub arguments: String,
-    /// Hash of all that makes it this very call: operation, target and arguments.
+    /// Hash that identifies the call: operation, target and arguments.
     pub digest: String,
-    /// Are target and arguments kept when nothing depends on them any more?
+    /// Whether target and arguments are kept after the entry is denied, used, expired or withdrawn.
     pub keep: bool,
 }
 
-/// What asking gave.
+/// Result of [`Approvals::ask`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// A new entry of the queue, or the one that there is: of this very call, by the same session of the same client.
+    /// A new entry, or the existing entry for the same call by the same session of the same client.
     Queued(ApprovalNote),
-    /// As many as are allowed are pending already.
+    /// The maximum number of pending entries is reached.
     Full,
 }
 
-/// What deciding gave.
+/// Result of [`Approvals::decide`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decided {
-    /// It is decided now.
+    /// The decision is recorded.
     Now(Box<Approval>),
-    /// It was decided before: that stands.
+    /// An earlier decision exists and remains valid.
     Before(Box<Approval>),
-    /// It is too late: it has expired, or the turn that waited has ended.
+    /// The entry has expired, or the waiting turn has ended.
     TooLate(Box<Approval>),
-    /// There is no such approval.
+    /// No approval has this id.
     Unknown,
 }
 
-/// What closing gave.
+/// Result of [`Approvals::close`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// Was it pending till now?
+    /// Whether this call closed the entry, which was pending.
     pub now: bool,
-    /// How it stands.
+    /// Current status of the entry.
     pub note: ApprovalNote,
 }
 
-/// A person's decision.
+/// Decision of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
-    /// Approved, or denied?
+    /// Whether the call is approved.
     pub approved: bool,
-    /// Who decides, as they say.
+    /// Name given by the person who decides.
     pub by: Option<String>,
-    /// What they say about it.
+    /// Comment of the person who decides.
     pub comment: Option<String>,
 }
 
-/// An entry of the queue, whole.
+/// Full entry of the approval queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Approval {
-    /// What lists show.
+    /// Fields that lists contain.
     #[serde(flatten)]
     pub summary: ApprovalSummary,
-    /// The arguments; erased once nothing depends on them, unless policy records bodies.
+    /// Arguments; erased when the entry is denied, used, expired or withdrawn, unless policy records bodies.
     pub arguments: Option<Value>,
-    /// Hash of operation, target and arguments: what exactly is approved.
+    /// Hash of operation, target and arguments: the exact call that is approved.
     pub digest: String,
-    /// When it was executed, where it was.
+    /// Time of execution, if executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_at: Option<Timestamp>,
 }
 
-/// What a list shows of an entry.
+/// Entry of the approval queue in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApprovalSummary {
-    /// Id, status, and the decision where there is one.
+    /// Id, status, and the decision if there is one.
     #[serde(flatten)]
     pub note: ApprovalNote,
-    /// When it was asked for.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Does a turn wait for it?
+    /// Approval mode: whether a turn waits for the decision.
     pub mode: String,
-    /// The client as people tell it from others; not its key.
+    /// Client name for display; not its key.
     pub client: String,
-    /// The session; for a turn that belongs to none, its trace id.
+    /// Session id; the trace id for a turn without a session.
     pub session: String,
-    /// Trace id of the turn that asked.
+    /// Trace id of the turn that made the call.
     pub trace: String,
     /// Toolset of the operation.
     pub toolset: String,
@@ -125,88 +125,91 @@ pub struct ApprovalSummary {
     pub operation: String,
     /// HTTP method.
     pub method: String,
-    /// The URL as it would be sent, without credentials; erased as the arguments are.
+    /// URL of the API request, without credentials; erased together with the arguments.
     pub target: Option<String>,
 }
 
-/// Which entries a list holds.
+/// Filter and page of a list of approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalFilter {
-    /// This status.
+    /// Only entries with this status.
     pub status: Option<ApprovalStatus>,
-    /// Entries per page; none means [`DEFAULT_PAGE`](super::DEFAULT_PAGE), more than [`MAX_PAGE`](super::MAX_PAGE) means that.
+    /// Entries per page; default [`DEFAULT_PAGE`](super::DEFAULT_PAGE), at most [`MAX_PAGE`](super::MAX_PAGE).
     pub limit: Option<u32>,
-    /// Older than the entry of this id: `next` of the page before.
+    /// Only entries older than this id: `next` of the previous page.
     pub before: Option<String>,
 }
 
-/// One page of a list.
+/// One page of a list of approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ApprovalPage {
-    /// Newest first.
+    /// Entries, newest first.
     pub approvals: Vec<ApprovalSummary>,
-    /// `before` of the next page, where there is one.
+    /// Value of `before` for the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// The queue. An entry is pending until it is decided, expires or is withdrawn, and then never pending again; what is
-/// approved is used at most once. Entries that a turn waits for expire when the store is opened: that turn is gone.
+/// The approval queue.
+///
+/// An entry is pending until it is decided, expires or is withdrawn, and never becomes pending again. An approval is
+/// used at most once. Entries that a turn waits for expire when the store is opened, because that turn has ended.
 pub trait Approvals: Send + Sync + std::fmt::Debug {
-    /// Asks, where the queue holds fewer than `most` pending questions. An entry that still holds for the very same call is
-    /// taken up instead: one that is approved and not used, and where nobody waits one that is pending or denied. It is on
-    /// disk when this returns.
+    /// Adds an entry if fewer than `most` entries are pending. Returns an existing entry for the same call instead, if
+    /// one is still valid: an approved unused one, or, if no turn waits, a pending or denied one. The entry is on disk
+    /// when this returns.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: the call must not be executed.
+    /// [`StoreError`] if the commit failed: the call must not be executed.
     fn ask<'a>(&'a self, question: &'a Question, most: u32) -> BoxFuture<'a, Result<Asked, StoreError>>;
 
-    /// Decides about a pending one. Of several decisions the first stands.
+    /// Decides a pending entry. The first decision is final.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is decided then.
+    /// [`StoreError`]; no decision is recorded then.
     fn decide<'a>(&'a self, id: &'a str, ruling: &'a Ruling) -> BoxFuture<'a, Result<Decided, StoreError>>;
 
-    /// Ends a pending one without a decision, as expired or withdrawn, and says how it stands now: a decision that came first
-    /// stands. `None` where there is none of that id.
+    /// Closes a pending entry without a decision, as expired or withdrawn, and returns its current status. An earlier
+    /// decision remains valid. Returns `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
     fn close<'a>(&'a self, id: &'a str, status: ApprovalStatus) -> BoxFuture<'a, Result<Option<Closed>, StoreError>>;
 
-    /// Uses up an approval of the call with this digest. `true` once, and only where it is approved; it is on disk then.
+    /// Consumes an approval of the call with this digest. Returns `true` once, and only if it is approved; the use is
+    /// on disk then.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: the call must not be executed.
+    /// [`StoreError`] if the commit failed: the call must not be executed.
     fn use_up<'a>(&'a self, id: &'a str, digest: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// How one stands; `None` where there is none of that id.
+    /// Returns the status of an entry; `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
     fn standing<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ApprovalNote>, StoreError>>;
 
-    /// One of them, whole; `None` where there is none of that id.
+    /// Returns a full entry; `None` if no entry has this id.
     ///
     /// # Errors
     /// [`StoreError`].
     fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Approval>, StoreError>>;
 
-    /// A page of them, newest first.
+    /// Returns a page of entries, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     fn approvals<'a>(&'a self, filter: &'a ApprovalFilter) -> BoxFuture<'a, Result<ApprovalPage, StoreError>>;
 
-    /// How many are pending.
+    /// Returns the number of pending entries.
     ///
     /// # Errors
     /// [`StoreError`].
     fn pending(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Lets at most `limit` questions whose time is over expire, and as many approvals that nobody used; says how many
-    /// questions did.
+    /// Expires at most `limit` overdue pending entries, and at most `limit` overdue unused approvals. Returns the
+    /// number of expired pending entries.
     ///
     /// # Errors
     /// [`StoreError`].

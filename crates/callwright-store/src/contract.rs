@@ -1,4 +1,4 @@
-//! The tests of the topics, run on every kind of database.
+//! Runs the tests of the topics on every kind of database.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::samples::in_memory;
 use super::sql::Database;
 use super::{Location, PostgresSettings, Settings, Store, postgres_server};
 
-/// Runs each test on SQLite in memory, on SQLite in a file, and on PostgreSQL, where there is one.
+/// Runs each test on SQLite in memory, on SQLite in a file, and on PostgreSQL if available.
 macro_rules! on_every_database {
     ($($(#[$about:meta])* async fn $name:ident($store:ident: $kind:ty) $body:block)*) => {$(
         $(#[$about])*
@@ -40,7 +40,7 @@ macro_rules! on_every_database {
 
 pub(super) use on_every_database;
 
-/// What a test is given.
+/// Value under test, opened from settings.
 pub(super) trait Opened {
     async fn opened(settings: &Settings, directory: &Path) -> Self;
 }
@@ -73,17 +73,17 @@ pub(super) async fn on_postgres<S: Opened>() -> Option<S> {
     Some(S::opened(&settings, Path::new("")).await)
 }
 
-/// Milliseconds that nothing takes, however busy the machine is.
+/// Timeout in milliseconds that is never reached, even on a busy machine.
 const PATIENCE: u64 = 60_000;
 
-/// Settings of a store at this URL, for as long as its server runs.
+/// Settings of a store at this URL, whose server keeps running.
 pub(super) fn at_postgres(url: String) -> Settings {
     let postgres =
         PostgresSettings { connect_milliseconds: PATIENCE, statement_milliseconds: PATIENCE, ..Default::default() };
     Settings { url: url.into(), postgres, ..in_memory() }
 }
 
-/// Settings of a store at this URL, whose server may be away: that is soon noticed.
+/// Settings of a store at this URL, whose server may be stopped: short timeouts.
 pub(super) fn at_absent_postgres(url: String) -> Settings {
     Settings { postgres: PostgresSettings::default(), ..at_postgres(url) }
 }

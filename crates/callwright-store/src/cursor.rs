@@ -1,11 +1,11 @@
-//! Where a page of a list ended.
+//! Pagination cursor of the trace list.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{StoreError, TraceSummary};
 
-/// The last trace of a page: the next page holds what is older. Stable while new traces arrive.
+/// Last trace of a page: the next page holds older ones. Stable while new traces arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub(super) started_at: i64,
@@ -13,7 +13,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor behind this trace.
+    /// Returns the cursor after this trace.
     pub(super) fn of(trace: &TraceSummary) -> Self {
         Self { started_at: trace.started_at.as_millisecond(), id: trace.id.clone() }
     }

@@ -1,29 +1,29 @@
-//! Deleting what is known of a client, of a session, or from long ago.
+//! Deletion of data by client, session or age.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Forgot, Store, StoreError};
 
-/// What is deleted: everything that belongs to any of these.
+/// Selection of data to delete: everything that matches any of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deletion {
-    /// Clients, each by the hash of its key.
+    /// Clients, each as the hash of its key.
     pub tenants: Vec<String>,
-    /// Sessions.
+    /// Session ids.
     pub sessions: Vec<String>,
     /// Turns and outcomes from before this time.
     pub before: Option<Timestamp>,
 }
 
-/// What deleting did.
+/// Counts of deleted and changed items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Deleted {
-    /// Traces that are gone.
+    /// Deleted traces.
     pub traces: u64,
-    /// Verdicts of applications on them.
+    /// Deleted feedback of applications.
     pub feedback: u64,
-    /// Approvals, kept parts of answers, plans, and calls whose outcome is known.
+    /// Deleted approvals, kept parts of answers, plans, and intents with a known outcome.
     pub turn_state: u64,
     /// Lessons that lost evidence.
     pub lessons: Forgot,
@@ -31,16 +31,17 @@ pub struct Deleted {
     pub procedures: Forgot,
     /// Representations that lost evidence.
     pub representations: Forgot,
-    /// Samples that are gone.
+    /// Deleted samples.
     pub samples: Forgot,
 }
 
 impl Store {
-    /// Deletes traces, verdicts and turn state of clients, sessions or an age, and all that lessons, procedures, representations and samples rest on of these: what rests
-    /// on nothing else is gone with it. Calls whose outcome is unknown stay known, so that they are not sent again.
+    /// Deletes traces, feedback and turn state by client, session or age, and the evidence of lessons, procedures,
+    /// representations and samples that comes from them. An item without remaining evidence is deleted too. Intents
+    /// with an unknown outcome are kept, so that their calls are not sent again.
     ///
     /// # Errors
-    /// [`StoreError`]; what was deleted until then is.
+    /// [`StoreError`]; deletions completed before the error are kept.
     pub async fn delete(&self, deletion: &Deletion) -> Result<Deleted, StoreError> {
         self.changed_here(self.noted(self.database()?.delete(deletion).await))
     }

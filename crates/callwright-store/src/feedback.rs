@@ -1,4 +1,4 @@
-//! Memory: what applications say of turns.
+//! Memory: feedback of applications on turns.
 
 use std::fmt;
 
@@ -10,31 +10,32 @@ use serde_json::Value;
 use super::{Revision, StoreError};
 use callwright_types::{EvidenceKind, Scope, Trace};
 
-/// What an application says of a turn.
+/// Feedback of an application on a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackRow {
-    /// The turn's trace id.
+    /// Trace id of the turn.
     pub trace: String,
-    /// Who says so. One source has one verdict on a turn: the latest.
+    /// Source of the verdict. The latest verdict of a source on a turn replaces earlier ones.
     pub source: String,
-    /// What it says.
+    /// Verdict on the turn.
     pub verdict: FeedbackVerdict,
-    /// What would have been right, where it says so.
+    /// Expected result, if given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected: Option<Value>,
-    /// In words.
+    /// Free-text comment.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub comment: Option<String>,
-    /// When it said so.
+    /// Time of the verdict.
     pub at: Timestamp,
 }
 
 impl FeedbackRow {
-    /// The source of verdicts by operators. A client's is its own scope ([`Scope::of_key`](callwright_types::Scope::of_key)).
+    /// Source of verdicts by operators. The source of a client is its own scope
+    /// ([`Scope::of_key`](callwright_types::Scope::of_key)).
     pub const OPERATOR: &'static str = "operator";
 
-    /// What the verdict is evidence of for this turn: it counts where it is an operator's, or that of the client whose turn it was. `None`:
-    /// it is somebody else's.
+    /// Returns the kind of evidence that the verdict is for this turn. A verdict counts if it comes from an operator or
+    /// from the client of the turn; otherwise returns `None`.
     pub fn counts_for(&self, trace: &Trace) -> Option<EvidenceKind> {
         match self.source.as_str() {
             Self::OPERATOR => Some(EvidenceKind::Operator),
@@ -43,53 +44,54 @@ impl FeedbackRow {
     }
 }
 
-/// Was a turn right?
+/// Verdict on a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedbackVerdict {
-    /// It was.
+    /// The turn was right.
     #[serde(rename = "good")]
     Right,
-    /// It was not.
+    /// The turn was wrong.
     #[serde(rename = "bad")]
     Wrong,
 }
 
-/// What giving a verdict did.
+/// Result of [`Feedback::give`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
-    /// It is the source's first one on the turn, or another than before.
+    /// The source's first verdict on the turn, or a different one than before.
     New,
-    /// It is what the source said before, or it said something else since: nothing changed.
+    /// Repeats the source's verdict, or is older than it: nothing changed.
     Repeated,
 }
 
-/// The verdicts of applications.
+/// Stored feedback of applications.
 pub trait Feedback: Send + Sync + fmt::Debug {
-    /// Keeps a verdict, in place of an earlier one of the same source on the same turn. It is on disk when this returns.
+    /// Stores a verdict and replaces an earlier one of the same source on the same turn. It is on disk when this
+    /// returns.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is kept then.
+    /// [`StoreError`]; nothing is stored then.
     fn give<'a>(&'a self, row: &'a FeedbackRow) -> BoxFuture<'a, Result<Given, StoreError>>;
 
-    /// The verdicts that came after this revision, the oldest first: at most `limit` of them.
+    /// Returns at most `limit` verdicts after this revision, oldest first.
     ///
     /// # Errors
     /// [`StoreError`].
     fn given(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<GivenSince, StoreError>>;
 
-    /// What was said of one turn.
+    /// Returns the verdicts on a turn.
     ///
     /// # Errors
     /// [`StoreError`].
     fn feedback_on<'a>(&'a self, trace: &'a str) -> BoxFuture<'a, Result<Vec<FeedbackRow>, StoreError>>;
 }
 
-/// Verdicts that came after a revision.
+/// Verdicts after a revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenSince {
-    /// The oldest first, each with its revision.
+    /// Verdicts with their revisions, oldest first.
     pub rows: Vec<(Revision, FeedbackRow)>,
-    /// The revision of the last one; that of the question where there is none.
+    /// Revision of the last verdict; the requested revision if there is none.
     pub upto: Revision,
 }

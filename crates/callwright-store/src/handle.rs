@@ -1,4 +1,4 @@
-//! The store as the process sees it: open, switched off, or broken and tried again in the background.
+//! Store handle of the process: open, switched off, or unavailable and reopened in the background.
 
 mod approvals;
 mod changes;
@@ -25,10 +25,10 @@ use super::{
 };
 use callwright_types::{Trace, ids};
 
-/// The store. Clones share it.
+/// Shared handle of the store; clones share one store.
 ///
-/// It never stops the process: a store that cannot be opened is a degraded one that says why ([`Store::health`]), refuses
-/// every request with [`StoreError::Unavailable`], and is tried again in the background.
+/// A failure never stops the process. A store that cannot be opened reports the reason ([`Store::health`]), refuses
+/// every request with [`StoreError::Unavailable`], and is reopened in the background.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -38,15 +38,15 @@ pub struct Store {
 struct Inner {
     location: Option<Location>,
     settings: Settings,
-    /// What this process is told from other replicas by; another one after every start.
+    /// Id of this process among the replicas; new on every start.
     owner: String,
-    /// How long kept parts and plans are kept.
+    /// Retention of kept parts and plans.
     kept: SignedDuration,
     state: ArcSwap<State>,
     changes: watch::Sender<Revisions>,
-    /// Something may have changed.
+    /// Wakes the check for changes.
     wake: Arc<Notify>,
-    /// Why the last write failed, if it did: a store that is open may still have a full disk.
+    /// Error of the last write, if it failed: an open store may have a full disk.
     trouble: ArcSwapOption<String>,
 }
 
@@ -59,7 +59,7 @@ enum State {
 }
 
 impl Store {
-    /// Opens the store; a relative file is taken from `base_dir`. Needs a Tokio runtime.
+    /// Opens the store; a relative file path is resolved against `base_dir`. Requires a Tokio runtime.
     pub async fn open(settings: &Settings, base_dir: &Path) -> Self {
         let owner = ids::replica_id();
         let (location, state) = match Location::parse(settings.url.expose(), base_dir) {
@@ -103,11 +103,11 @@ impl Store {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Takes the latest migration back, whatever it added with it, and says which version the database has then. No process may serve
-    /// with it meanwhile.
+    /// Reverts the latest migration, including the data it added, and returns the resulting version of the database. No
+    /// process may use the database meanwhile.
     ///
     /// # Errors
-    /// A message that names the place and what mends it.
+    /// A message that names the location and the remedy.
     pub async fn roll_back(settings: &Settings, base_dir: &Path) -> Result<i64, String> {
         let location = Location::parse(settings.url.expose(), base_dir).map_err(|error| error.to_string())?;
         match &location {
@@ -116,7 +116,7 @@ impl Store {
         }
     }
 
-    /// How the store is, by its last opening or write.
+    /// Returns the health of the store, as of the last opening or write.
     pub fn health(&self) -> Health {
         let here = || self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
         match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
@@ -127,7 +127,7 @@ impl Store {
         }
     }
 
-    /// Closes the store: everything written is in the file afterwards. Drain the queue first.
+    /// Closes the store: all written data is in the file afterwards. Drain the queue first.
     pub async fn close(&self) {
         let state = self.inner.state.swap(Arc::new(State::Closed));
         self.inner.wake.notify_one();
@@ -146,7 +146,7 @@ impl Store {
         }
     }
 
-    /// Keeps what a write says about the store's health.
+    /// Records the health of the store from the result of a write.
     pub(super) fn noted<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         let trouble = &self.inner.trouble;
         match &result {
@@ -166,7 +166,7 @@ impl Store {
         result
     }
 
-    /// Opens the store at its place once more: what is open there is not what is in its place.
+    /// Reopens the store at its location, because its file was deleted or replaced.
     fn open_anew(&self, why: &str) {
         let before = self.inner.state.load_full();
         let State::Open(database) = &*before else { return };
@@ -202,7 +202,7 @@ impl State {
     }
 }
 
-/// Tries to open a broken store until it is open, closed or gone.
+/// Retries opening the store until it is open, closed or dropped.
 async fn reopen(inner: Weak<Inner>, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
@@ -432,7 +432,7 @@ mod tests {
         }
     }
 
-    /// Damages the file behind the store's back.
+    /// Damages the file while the store has it open.
     async fn break_traces(path: &Path) {
         use sqlx::{ConnectOptions, Executor};
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);

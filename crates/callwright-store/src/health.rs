@@ -1,12 +1,13 @@
-//! How the store is.
+//! Health of the store.
 
 use serde::Serialize;
 
-/// How the store is, for `/readyz` and a metric. The proxy is ready with a broken store: only memory is degraded.
+/// Health of the store, for `/readyz` and a metric. The proxy is ready even if the store is unavailable: only memory is
+/// degraded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// Does it work? A store that is switched off works as configured.
+    /// Whether the store works. A store that is switched off works as configured.
     pub ok: bool,
-    /// What is wrong, where, and what mends it; or where the store is.
+    /// Error, location and remedy; or the location of a working store.
     pub message: String,
 }

@@ -4,77 +4,76 @@ use futures_util::future::BoxFuture;
 
 use super::StoreError;
 
-/// Which execution is meant. Two executions with equal keys are the same call made twice.
+/// Identity of an execution. Two executions with equal keys are the same call made twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IntentKey {
-    /// The session; for a turn that belongs to none, its trace id (nothing beyond that turn can be recognised then).
+    /// Session id; the trace id for a turn without a session (a repeat in another turn cannot be recognised then).
     pub session: String,
     /// `toolset/tool`.
     pub operation: String,
-    /// Hash of the arguments in a canonical form, so that order and spacing do not matter.
+    /// Hash of the canonical form of the arguments, independent of member order and whitespace.
     pub arguments_hash: String,
 }
 
-/// What is recorded when a call is begun.
+/// Data recorded when a call begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beginning<'a> {
     /// Trace id of the turn that makes the call.
     pub turn: &'a str,
-    /// The key that goes with the request, where the operation documents one.
+    /// Idempotency key of the request, if the operation documents one.
     pub idempotency_key: Option<&'a str>,
 }
 
-/// What was known about an execution when it was begun.
+/// Earlier state of an execution when it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// Nothing: it was never begun.
+    /// The call was never begun.
     Fresh,
-    /// It was begun before and never finished: it may have taken effect.
+    /// The call was begun and never finished: it may have taken effect.
     UnknownBefore {
-        /// The key that the request went with; it stays.
+        /// Idempotency key of the earlier request; it is reused.
         idempotency_key: Option<String>,
     },
-    /// It was finished by another turn, whose client was never told: the process or the connection ended in between. The
-    /// intent stays finished, and belongs to this turn now.
+    /// The call was finished by another turn whose client never got the answer, because the process or the connection
+    /// ended. The intent remains finished and belongs to this turn from now on.
     UntoldBefore {
-        /// The answer, as it was handed to [`Intents::finish`].
+        /// Answer, as passed to [`Intents::finish`].
         answer: String,
     },
-    /// It was begun and finished before, and told.
+    /// The call was finished before, and the client got the answer.
     FinishedBefore {
-        /// The label of the outcome.
+        /// Label of the outcome.
         label: String,
     },
 }
 
-/// The intents to execute calls. They make sure that a call whose outcome is unknown is not sent twice, also after a
-/// crash.
+/// Intents to execute calls. They prevent a call with an unknown outcome from being sent twice, also after a crash.
 pub trait Intents: Send + Sync {
-    /// The idempotency key of a call that was begun and not finished: a repeat has to carry it.
+    /// Returns the idempotency key of a call that was begun and not finished: a repeat must carry it.
     ///
     /// # Errors
     /// [`StoreError`].
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
-    /// What a repeat of the call in this turn would find that was begun before and is not settled: [`Begun::UnknownBefore`], or
-    /// [`Begun::UntoldBefore`], which belongs to this turn from here on. `None` where there is nothing of the kind. Begins nothing.
+    /// Returns the earlier unsettled execution of the same call: [`Begun::UnknownBefore`], or [`Begun::UntoldBefore`],
+    /// which belongs to this turn from now on. Returns `None` if there is none. Begins nothing.
     ///
     /// # Errors
     /// [`StoreError`].
     fn earlier<'a>(&'a self, key: &'a IntentKey, turn: &'a str) -> BoxFuture<'a, Result<Option<Begun>, StoreError>>;
 
-    /// Records that the call is about to be executed and says what was known before. The record is on disk when this
-    /// returns. From here on the intent is *begun*, whatever it was before, but for [`Begun::UntoldBefore`].
+    /// Records that the call is about to be executed and returns its earlier state. The record is on disk when this
+    /// returns. From then on the intent is *begun*, except for [`Begun::UntoldBefore`].
     ///
     /// # Errors
-    /// [`StoreError`] where the record could not be committed: an unsafe method must not be sent then.
+    /// [`StoreError`] if the commit failed: an unsafe method must not be sent then.
     fn begin<'a>(&'a self, key: &'a IntentKey, beginning: Beginning<'a>) -> BoxFuture<'a, Result<Begun, StoreError>>;
 
-    /// Records the outcome's label, and the answer to keep until the client has been told. An outcome that is unknown is
-    /// not finished: leave the intent as it is.
+    /// Records the label of the outcome, and the answer until the client has got it. Must not be called for an unknown
+    /// outcome: the intent stays begun.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: the intent stays begun, the safe side.
+    /// [`StoreError`] if the commit failed: the intent stays begun, which is safe.
     fn finish<'a>(
         &'a self,
         key: &'a IntentKey,
@@ -82,10 +81,10 @@ pub trait Intents: Send + Sync {
         answer: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The client has the answer of this turn: the API's answers that were kept for it are erased, and the same call made
-    /// again is a new one.
+    /// Records that the client got the answer of this turn. The API answers stored for the turn are erased, and a
+    /// repeat of the call is a new one.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: a repeat gets the old answer then, the safe side.
+    /// [`StoreError`] if the commit failed: a repeat gets the old answer then, which is safe.
     fn told<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }

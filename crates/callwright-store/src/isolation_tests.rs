@@ -1,4 +1,4 @@
-//! What earlier versions learned of clients' own tools is not read, and is gone once the database is of this version.
+//! Lessons of earlier versions about clients' own tools are ignored, and removed by the migration.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::*;
 use callwright_types::memory::{Procedure, sample_lesson};
 use callwright_types::{Lesson, Plan};
 
-/// A lesson in the form of earlier versions.
+/// Lesson in the form of earlier versions.
 fn lesson(id: &str, toolset: Option<&str>, tools: &[&str], value: &str) -> Lesson {
     Lesson {
         id: id.to_owned(),
@@ -68,14 +68,14 @@ async fn ids(store: &Store) -> Vec<String> {
     page.items.into_iter().map(|lesson| lesson.id).collect()
 }
 
-/// Takes the database back to the version before the migration, and brings it up to date again.
+/// Rolls back the migration and runs it again.
 async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
     let store = Store::opened(settings, directory).await;
     store.lessons().put(&lessons(), 0).await.unwrap();
     store.procedures().put(&[procedure()], 0).await.unwrap();
     assert!(store.take_job("learn", std::time::Duration::from_secs(60)).await.unwrap());
     store.note_job("learn", r#"{"traces":3,"feedback":1,"waiting":["Of Jane Doe"]}"#).await.unwrap();
-    // A process of an earlier version may still write them.
+    // A process of an earlier version may still write such lessons.
     assert_eq!(ids(&store).await, ["les_4", "les_5", "les_6"]);
     assert!(store.procedures().page(&MemoryFilter::default()).await.unwrap().items.is_empty());
     let refused = store.lessons().find("les_1").await.unwrap_err().to_string();
@@ -96,7 +96,7 @@ async fn dropped(settings: &Settings, directory: &Path, before_it: i64) {
     assert_eq!(store.lessons().find("les_1").await.unwrap(), None);
     let cursor = store.job_cursor("learn").await.unwrap().unwrap();
     assert_eq!(serde_json::from_str::<Value>(&cursor).unwrap(), json!({"traces": 3, "feedback": 1}));
-    // Others take the next revisions.
+    // New documents take the next revisions.
     let put = store.lessons().put(&[lesson("les_8", None, &[], "x")], after.upto).await.unwrap();
     assert!(put.revision > after.upto, "{put:?}");
     store.close().await;

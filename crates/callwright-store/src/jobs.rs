@@ -1,4 +1,4 @@
-//! How far the jobs beside the requests are, and who works at each of them.
+//! Background jobs: their leases and progress.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,30 +7,30 @@ use futures_util::future::BoxFuture;
 
 use super::StoreError;
 
-/// The jobs. Each is worked at by one process at a time, which says again and again that it goes on; when it is silent for as long as it
-/// said, another may take over, and goes on from where the work was noted last.
+/// Background jobs. One process at a time holds the lease of a job and renews it. After the lease expires, another
+/// process may take over and continues at the last stored cursor.
 pub trait Jobs: Send + Sync + fmt::Debug {
-    /// Takes a job for this long, or says that one goes on with it. `false`: another process is at it.
+    /// Acquires or renews the lease of a job for this duration. Returns `false` if another process holds it.
     ///
     /// # Errors
-    /// [`StoreError`]; it must not be worked at then.
+    /// [`StoreError`]; the job must not run then.
     fn take_job<'a>(&'a self, name: &'a str, age: Duration) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Gives a job back.
+    /// Releases the lease of a job.
     ///
     /// # Errors
-    /// [`StoreError`]; it is free when its time is over.
+    /// [`StoreError`]; the job is free when its lease expires.
     fn leave_job<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// How far a job is, as it was noted last; `None` where it never was.
+    /// Returns the last stored cursor of a job; `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     fn job_cursor<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
-    /// Notes how far a job is. `false`: another process has taken it over meanwhile, and nothing is noted.
+    /// Stores the cursor of a job. Returns `false` without storing it if another process has taken over.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing is noted then.
+    /// [`StoreError`]; nothing is stored then.
     fn note_job<'a>(&'a self, name: &'a str, cursor: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 }

@@ -1,41 +1,42 @@
-//! Turn state: the proxy's part of an answer of which the client got its own calls.
+//! Turn state: the proxy's part of an answer that also contains calls of the client's own tools.
 
 use futures_util::future::BoxFuture;
 
 use super::StoreError;
 
-/// What tells one kept part from another. All but the turn are hashes: of what the client is and says, nothing can be read here.
+/// Kept part and its identity. All members except the turn and the document are hashes, so that they disclose nothing
+/// about the client.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct KeptRow {
-    /// Trace id of the turn that gave the answer.
+    /// Trace id of the turn that produced the answer.
     pub turn: String,
-    /// Whose conversation it is.
+    /// Tenant of the conversation.
     pub tenant: String,
-    /// The ids of the calls that the client has.
+    /// Ids of the calls that the client received.
     pub calls: String,
-    /// The conversation since the user spoke last.
+    /// Conversation since the last user message.
     pub context: String,
-    /// The whole conversation.
+    /// Full conversation.
     pub history: String,
-    /// The part itself.
+    /// Document of the part.
     pub document: String,
 }
 
-/// The kept parts.
+/// Stored parts of answers.
 pub trait KeptParts: Send + Sync + std::fmt::Debug {
-    /// Keeps a part, in place of what was kept of the same turn. It is on disk when this returns.
+    /// Stores a part and replaces an earlier one of the same turn. It is on disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: whoever depends on it must do without.
+    /// [`StoreError`] if the commit failed: the caller must continue without the part.
     fn keep<'a>(&'a self, row: &'a KeptRow) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// A tenant's parts of answers with these calls, the newest first; those that have expired are gone.
+    /// Returns a tenant's unexpired parts of answers with these calls, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     fn kept<'a>(&'a self, tenant: &'a str, calls: &'a [String]) -> BoxFuture<'a, Result<Vec<KeptRow>, StoreError>>;
 
-    /// Removes at most `limit` parts that have expired; says how many.
+    /// Removes at most `limit` expired parts and returns their number.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! What virtual keys and groups used, as replicas tell each other.
+//! Usage of virtual keys and groups, exchanged between replicas.
 
 use std::fmt;
 
@@ -7,56 +7,58 @@ use jiff::civil::Date;
 
 use super::{Revision, StoreError};
 
-/// What somebody used on a day.
+/// Usage of a subject on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
-    /// Who: a key or a group.
+    /// Key or group.
     pub subject: String,
-    /// The day, of UTC.
+    /// Day in UTC.
     pub day: Date,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens of requests and answers.
+    /// Number of tokens of requests and answers.
     pub tokens: u64,
-    /// Money, in billionths of the price table's currency.
+    /// Cost in billionths of the price table's currency.
     pub nanos: u64,
 }
 
-/// What a process tells.
+/// Usage report of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct UsageReport<'a> {
-    /// The number of this telling, from 1: one that was lost on its way is made again with the same number and the same use, and counts once.
+    /// Sequence number of the report, from 1. A lost report is repeated with the same number and the same usage, and
+    /// counts once.
     pub number: u64,
-    /// What was used since it told last: it is added to what is known.
+    /// Usage since the last report; it is added to the stored usage.
     pub used: &'a [UsageRow],
-    /// Requests that are under way in this process now, by subject, in place of what it told last.
+    /// In-flight requests of this process by subject; they replace the last reported ones.
     pub under_way: &'a [(String, u64)],
-    /// What it has seen: what changed after this is told to it.
+    /// Last revision that the process has seen: the response holds later changes.
     pub after: Revision,
-    /// Days before this one are of no interest.
+    /// First day of the response; earlier days are omitted.
     pub since: Date,
 }
 
-/// What a process is told.
+/// Response to a usage report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageSeen {
-    /// What changed, its own use included: all that was used on a day by a subject, by whatever process.
+    /// Changed totals per subject and day, over all processes including this one.
     pub rows: Vec<UsageRow>,
-    /// The revision of the last of them; that of the question where there is none.
+    /// Revision of the last row; the requested revision if there is none.
     pub upto: Revision,
-    /// Requests under way in other processes, by subject.
+    /// In-flight requests of other processes, by subject.
     pub elsewhere: Vec<(String, u64)>,
 }
 
-/// What keys and groups used.
+/// Stored usage of keys and groups.
 pub trait KeyUsage: Send + Sync + fmt::Debug {
-    /// Tells what this process used, and is told what all did. What was told is on disk when this returns.
+    /// Reports the usage of this process and returns the changes of all processes. The report is on disk when this
+    /// returns.
     ///
     /// # Errors
-    /// [`StoreError`]; it may be told again then.
+    /// [`StoreError`]; the same report may be sent again.
     fn exchange_usage<'a>(&'a self, report: UsageReport<'a>) -> BoxFuture<'a, Result<UsageSeen, StoreError>>;
 
-    /// What a subject used since a day, the oldest day first.
+    /// Returns the usage of a subject since a day, oldest day first.
     ///
     /// # Errors
     /// [`StoreError`].

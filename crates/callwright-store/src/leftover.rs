@@ -1,4 +1,4 @@
-//! What processes that are gone left on disk.
+//! Recovery of traces that ended processes left on disk.
 
 use std::path::Path;
 
@@ -6,28 +6,28 @@ use super::disk::Disk;
 use super::spill;
 use super::{Settings, Store, StoreError, Traces};
 
-/// What became of the traces that waited on disk.
+/// Result of the recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TakenUp {
-    /// Traces that are in the store now.
+    /// Number of traces written to the store.
     pub traces: u64,
-    /// Lines that cannot be read: they are gone.
+    /// Number of unreadable lines, which are lost.
     pub lost: u64,
-    /// Files that a living process has: what is in them comes into the store later.
+    /// Number of files of running processes, which store them later.
     pub held: u64,
 }
 
 impl Store {
-    /// Writes into the store what waits in the settings' `spill_dir` and belongs to no living process.
+    /// Writes the traces in the settings' `spill_dir` to the store, except those of running processes.
     ///
     /// # Errors
-    /// [`StoreError`]: what was not written is still on disk.
+    /// [`StoreError`]: traces that were not written remain on disk.
     pub async fn take_up(&self, settings: &Settings, base_dir: &Path) -> Result<TakenUp, StoreError> {
         let mut taken = TakenUp::default();
         let mut disk = Disk::new(settings, base_dir);
         disk.open().await;
         while disk.holds_some() {
-            let unreadable = || StoreError::Unavailable("what waits in `[store] spill_dir` cannot be read".to_owned());
+            let unreadable = || StoreError::Unavailable("cannot read the traces in `[store] spill_dir`".to_owned());
             let chunk = disk.oldest(settings.batch_traces.max(1)).await.ok_or_else(unreadable)?;
             self.append(&chunk.rows).await?;
             disk.settle().await;
@@ -62,7 +62,7 @@ mod tests {
             living.push(&rows([of("c", "ada", 1)])).unwrap();
             let name = std::fs::read_dir(folder.path().join("other")).unwrap().next().unwrap().unwrap().path();
             std::fs::rename(&name, place.join("00000000000000000009-0.jsonl")).unwrap();
-            // The path says where the files are; this store is elsewhere.
+            // The base directory locates the files; the store under test has another location.
             let settings = Settings { url: "sqlite:x.sqlite3".into(), ..Settings::default() };
             let taken = store.take_up(&settings, folder.path()).await.unwrap();
             assert_eq!(taken, TakenUp { traces: 701, lost: 0, held: 1 });

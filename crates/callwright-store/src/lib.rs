@@ -1,11 +1,11 @@
-//! What outlives the process: one trait per topic, and SQLite or PostgreSQL behind them.
+//! Persistence: one trait per topic, implemented for SQLite and PostgreSQL.
 //!
-//! The only room that knows SQL. Owns migrations, the bounded queue of traces, and what happens when the store is down. Must not
-//! know who asks.
+//! The only crate that contains SQL. Owns migrations, the bounded trace queue, and the behaviour during a store outage.
+//! Must not depend on its callers.
 //!
-//! Two kinds of writing are kept apart. *Memory* ([`Traces`], [`Vectors`]) goes through queues such as [`TraceQueue`], and nothing waits
-//! for it. *Turn
-//! state* ([`Intents`], [`KeptParts`], [`PlanStates`], [`Approvals`]) is committed before the request that depends on it leaves.
+//! Two kinds of writes are separate. *Memory* ([`Traces`], [`Vectors`]) is written through queues such as
+//! [`TraceQueue`], and no request waits for it. *Turn state* ([`Intents`], [`KeptParts`], [`PlanStates`],
+//! [`Approvals`]) is committed before the request that depends on it is sent.
 
 mod approvals;
 #[cfg(test)]

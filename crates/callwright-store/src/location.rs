@@ -1,40 +1,40 @@
-//! Where the store is: `[store] url`.
+//! Location of the store: `[store] url`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use url::Url;
 
-/// Where the store is.
+/// Location of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// Nowhere: switched off.
+    /// The store is switched off.
     Off,
-    /// In this process's memory, gone with it.
+    /// SQLite in the memory of this process.
     Memory,
-    /// In this file.
+    /// SQLite in this file.
     File(PathBuf),
-    /// In a PostgreSQL database.
+    /// PostgreSQL database.
     Postgres(PostgresUrl),
 }
 
-/// The URL of a PostgreSQL database. It may hold a password, and is never shown whole.
+/// URL of a PostgreSQL database. It may contain a password and is never displayed in full.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(Url);
 
 impl PostgresUrl {
-    /// The URL, for the one place that connects.
+    /// Returns the full URL, for connecting only.
     pub(super) fn expose(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The names of its parameters.
+    /// Returns the names of the URL's parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = String> {
         self.0.query_pairs().map(|(name, _)| name.into_owned())
     }
 }
 
-/// Host, port and database: no user, no password, no parameters.
+/// Displays host, port and database: no user, no password, no parameters.
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameter = self.0.query_pairs().find(|(name, _)| name == "host").map(|(_, value)| value.into_owned());
@@ -53,7 +53,7 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-/// `[store] url` names no store that there is. What it is, is not said where it may hold a password.
+/// Error: `[store] url` is not a supported location. The URL is not quoted if it may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`[store] url` is `{0}`; it must be `sqlite:FILE`, `sqlite::memory:`, `postgres://USER:PASSWORD@HOST/DATABASE`, or empty for no store"
@@ -69,7 +69,7 @@ impl UnknownLocation {
 }
 
 impl Location {
-    /// Reads `[store] url`; a relative file is taken from `base_dir`. `sqlite://FILE` is understood too.
+    /// Parses `[store] url`; a relative file path is resolved against `base_dir`. Accepts `sqlite://FILE` too.
     ///
     /// # Errors
     /// [`UnknownLocation`].

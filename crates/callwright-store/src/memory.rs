@@ -1,4 +1,5 @@
-//! Memory: lessons, procedures, representations and their samples. All are documents with a revision, so that processes load only what changed.
+//! Memory: lessons, procedures, representations and tool samples. All are documents with a revision, so that processes
+//! load only changes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,156 +24,156 @@ pub type Procedures = dyn Memory<Procedure>;
 /// The stored representations.
 pub type Representations = dyn Memory<SharedRepresentation>;
 
-/// The stored samples of what tools are wanted for.
+/// The stored tool samples.
 pub type ToolSamples = dyn Memory<ToolSample>;
 
-/// What is stored of one of these kinds.
+/// Store of the documents of one kind.
 pub trait Memory<M>: Send + Sync + fmt::Debug {
-    /// Writes a batch in one transaction, new ones and changes; of several with one id the last. What has changed since the revision
-    /// `seen`, or was removed, stays as it is: whoever changes something must have seen how it stands.
+    /// Writes new and changed documents in one transaction; of several with one id, the last is written. A document
+    /// that changed or was removed after the revision `seen` is not overwritten (optimistic locking).
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.
     fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<Put, StoreError>>;
 
-    /// Writes a batch in one transaction, whatever stands there, also what was removed.
+    /// Writes documents in one transaction and overwrites existing ones; restores removed ones.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.
     fn restore<'a>(&'a self, batch: &'a [M]) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// What changed after this revision, the oldest change first: at most `limit` of them.
+    /// Returns at most `limit` changes after this revision, oldest change first.
     ///
     /// # Errors
     /// [`StoreError`].
     fn changed(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Changes<M>, StoreError>>;
 
-    /// One of them; `None` where there is none of that id.
+    /// Returns the document with this id; `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     fn find<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<M>, StoreError>>;
 
-    /// A page of them, in the order of their ids, which is that in which they were learned.
+    /// Returns a page of documents in the order of their ids, which is the order of learning.
     ///
     /// # Errors
     /// [`StoreError`].
     fn page<'a>(&'a self, filter: &'a MemoryFilter) -> BoxFuture<'a, Result<MemoryPage<M>, StoreError>>;
 
-    /// Removes those of these ids; says how many there were.
+    /// Removes the documents with these ids and returns how many existed.
     ///
     /// # Errors
     /// [`StoreError`].
     fn remove<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Removes what rests on it: all of a scope, or evidence, and with its last evidence what rested on that.
+    /// Removes all documents of a scope, or evidence together with documents that lose their last evidence.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is forgotten then.
     fn forget<'a>(&'a self, what: &'a Forgotten) -> BoxFuture<'a, Result<Forgot, StoreError>>;
 }
 
-/// What putting gave.
+/// Result of [`Memory::put`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Put {
-    /// The revision of the last one that was written.
+    /// Revision of the last written document.
     pub revision: Revision,
-    /// Ids of those that others changed or removed in between.
+    /// Ids of documents that were changed or removed meanwhile and not written.
     pub outdated: Vec<String>,
 }
 
-/// What changed.
+/// Changes after a revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes<M> {
-    /// New, or other than before.
+    /// New and changed documents.
     pub changed: Vec<M>,
-    /// Ids of those that were removed.
+    /// Ids of removed documents.
     pub removed: Vec<String>,
-    /// The revision of the last change; that of the question where nothing changed.
+    /// Revision of the last change; the requested revision if there is none.
     pub upto: Revision,
-    /// Are there more?
+    /// Whether more changes follow.
     pub more: bool,
 }
 
-/// Which are listed: those for which everything that is given holds.
+/// Filter and page of a list. A document must match all given members.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryFilter {
-    /// This scope.
+    /// Only documents of this scope.
     pub scope: Option<Scope>,
-    /// It is about this toolset.
+    /// Only documents about this toolset.
     pub toolset: Option<String>,
-    /// It is about a tool of this name.
+    /// Only documents about a tool of this name.
     pub tool: Option<String>,
-    /// This status.
+    /// Only documents with this status.
     pub status: Option<MemoryStatus>,
-    /// How many per page; none means [`DEFAULT_PAGE`](super::DEFAULT_PAGE), more than [`MAX_PAGE`](super::MAX_PAGE) means that.
+    /// Documents per page; default [`DEFAULT_PAGE`](super::DEFAULT_PAGE), at most [`MAX_PAGE`](super::MAX_PAGE).
     pub limit: Option<u32>,
-    /// `next` of the page before.
+    /// Value of `next` of the previous page.
     pub after: Option<String>,
 }
 
-/// Is it in use?
+/// Status of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryStatus {
-    /// It is.
+    /// The document is in use.
     Active,
-    /// It was retired.
+    /// The document is retired.
     Retired,
 }
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryPage<M> {
-    /// In the order of their ids.
+    /// Documents in the order of their ids.
     pub items: Vec<M>,
-    /// `after` of the next page, where there is one.
+    /// Value of `after` for the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// What is forgotten.
+/// Selection of data to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forgotten {
-    /// All that belongs to a scope.
+    /// All documents of a scope.
     Scope(Scope),
-    /// What rests on turns of a session.
+    /// Evidence from turns of a session.
     Session(String),
-    /// What rests on these turns.
+    /// Evidence from these turns.
     Traces(BTreeSet<String>),
-    /// What rests on outcomes from before this time.
+    /// Evidence from outcomes before this time.
     Before(Timestamp),
 }
 
-/// What forgetting did.
+/// Counts of documents that forgetting affected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Forgot {
-    /// Lost some of their evidence.
+    /// Documents that lost part of their evidence.
     pub changed: u64,
-    /// Lost all of it, and are gone.
+    /// Documents that lost all evidence and were removed.
     pub removed: u64,
 }
 
-/// What is stored as a document of this kind: the part of it that stands in columns.
+/// Document of learned memory: the members that are stored in columns.
 pub trait Memorable: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Its id.
+    /// Returns the id.
     fn id(&self) -> &str;
-    /// Whose it is.
+    /// Returns the scope that the document belongs to.
     fn scope(&self) -> &Scope;
-    /// The verified outcomes that it rests on.
+    /// Returns the verified outcomes that support the document.
     fn evidence(&self) -> &[Evidence];
-    /// The same, to be changed.
+    /// Returns the evidence for modification.
     fn evidence_mut(&mut self) -> &mut Vec<Evidence>;
-    /// Is it retired?
+    /// Whether the document is retired.
     fn is_retired(&self) -> bool;
-    /// The toolsets that it is about.
+    /// Returns the toolsets that the document is about.
     fn toolsets(&self) -> BTreeSet<&str>;
-    /// The tools that it is about.
+    /// Returns the tools that the document is about.
     fn tools(&self) -> BTreeSet<&str>;
-    /// When it changed last.
+    /// Returns the time of the last change.
     fn updated_at(&self) -> Timestamp;
-    /// What stays of it when all that it rests on is forgotten; `None`: nothing.
+    /// Returns the rest of the document when all evidence is forgotten; `None` if nothing remains.
     fn without_evidence(self) -> Option<Self> {
         None
     }
@@ -280,7 +281,7 @@ impl Memorable for ToolSample {
     }
 }
 
-/// Whose representations are: no client's, and so no scope of one.
+/// Scope of representations: they belong to no client.
 static OPERATOR: LazyLock<Scope> = LazyLock::new(|| Scope::from("operator".to_owned()));
 
 impl Memorable for SharedRepresentation {
@@ -316,7 +317,7 @@ impl Memorable for SharedRepresentation {
         self.updated_at
     }
 
-    /// What people wrote themselves.
+    /// Keeps the patterns that people wrote.
     fn without_evidence(mut self) -> Option<Self> {
         let patterns = self.patterns.as_array_mut()?;
         patterns.retain(|pattern| pattern.get("source").is_none_or(|source| source == "written"));

@@ -1,11 +1,11 @@
-//! Taking a migration back.
+//! Rollback of migrations.
 
 use sqlx::migrate::{Migrate, Migrator};
 
-/// Takes the latest migration of the database back, and says which version it has then.
+/// Reverts the latest migration of the database and returns the resulting version.
 ///
 /// # Errors
-/// A message: nothing changed.
+/// A message; the database is unchanged then.
 pub(super) async fn roll_back<C: Migrate>(migrations: &Migrator, connection: &mut C) -> Result<i64, String> {
     let said = |error: sqlx::migrate::MigrateError| error.to_string();
     connection.lock().await.map_err(said)?;
@@ -22,10 +22,10 @@ async fn undo_latest<C: Migrate>(migrations: &Migrator, connection: &mut C) -> R
     let mut versions: Vec<i64> = applied.iter().map(|applied| applied.version).collect();
     versions.sort_unstable();
     let Some(latest) = versions.pop() else {
-        return Err("the database has no version that can be taken back".to_owned());
+        return Err("the database has no migration to roll back".to_owned());
     };
     let down = migrations.iter().find(|one| one.version == latest && one.migration_type.is_down_migration());
-    let Some(down) = down else { return Err(format!("version {latest} of the database cannot be taken back")) };
+    let Some(down) = down else { return Err(format!("version {latest} of the database cannot be rolled back")) };
     connection.revert(table, down).await.map_err(said)?;
     Ok(versions.pop().unwrap_or(0))
 }

@@ -1,43 +1,43 @@
-//! Turn state: plans of which calls are with a client, or for which a user was asked something.
+//! Turn state: plans that wait for results of client calls or for a user's answer.
 
 use futures_util::future::BoxFuture;
 
 use super::StoreError;
 
-/// A plan that waits for a client.
+/// Plan that waits for a client.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct PlanRow {
-    /// Whose conversation it belongs to: a hash.
+    /// Tenant of the conversation, as a hash.
     pub tenant: String,
-    /// What it is found by; unique for a tenant.
+    /// Lookup key; unique within a tenant.
     pub key: String,
-    /// Trace id of the turn that left it so.
+    /// Trace id of the turn that stored it.
     pub turn: String,
-    /// The plan and how far it is.
+    /// Plan and its progress.
     pub document: String,
 }
 
-/// The plans that wait for clients.
+/// Stored plans that wait for clients.
 pub trait PlanStates: Send + Sync + std::fmt::Debug {
-    /// Keeps a plan, in place of what was kept under its key. It is on disk when this returns.
+    /// Stores a plan and replaces an earlier one with its key. It is on disk when this returns.
     ///
     /// # Errors
-    /// [`StoreError`] where it could not be committed: whoever depends on it must do without.
+    /// [`StoreError`] if the commit failed: the caller must continue without the stored plan.
     fn keep_plan<'a>(&'a self, row: &'a PlanRow) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// A tenant's plans of these keys, the latest first; those that have expired are gone.
+    /// Returns a tenant's unexpired plans with these keys, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     fn plans<'a>(&'a self, tenant: &'a str, keys: &'a [String]) -> BoxFuture<'a, Result<Vec<PlanRow>, StoreError>>;
 
-    /// Removes a plan that waits no longer; one that is not there is no error.
+    /// Removes a plan that no longer waits; a missing plan is not an error.
     ///
     /// # Errors
     /// [`StoreError`].
     fn end_plan<'a>(&'a self, tenant: &'a str, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes at most `limit` plans that have expired; says how many.
+    /// Removes at most `limit` expired plans and returns their number.
     ///
     /// # Errors
     /// [`StoreError`].

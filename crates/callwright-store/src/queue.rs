@@ -1,4 +1,5 @@
-//! The bounded queue between the turns and the store. A turn never waits for it; what does not fit is dropped and counted.
+//! Bounded queue between the turns and the store. A turn never waits for it; traces that do not fit are dropped and
+//! counted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +14,9 @@ use super::writer::Writer;
 use super::{Settings, TraceRow, Traces};
 use callwright_types::Trace;
 
-/// The queue of finished traces, and the task that writes them.
+/// Queue of finished traces, and the task that writes them.
 pub struct TraceQueue {
-    /// `None` where the store is switched off: traces go nowhere, and that is no loss.
+    /// `None` if the store is switched off: traces are discarded and do not count as dropped.
     sender: Option<mpsc::Sender<TraceRow>>,
     backlog: Arc<Backlog>,
     max_bytes: usize,
@@ -23,7 +24,7 @@ pub struct TraceQueue {
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What waits to be written, and what was lost.
+/// Counters of waiting and dropped traces.
 pub(super) struct Backlog {
     traces: AtomicUsize,
     bytes: AtomicUsize,
@@ -32,18 +33,18 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// These rows wait no longer.
+    /// Subtracts rows that no longer wait.
     pub(super) fn settle(&self, rows: &[TraceRow]) {
         self.traces.fetch_sub(rows.len(), Ordering::Relaxed);
         self.bytes.fetch_sub(rows.iter().map(TraceRow::weight).sum(), Ordering::Relaxed);
     }
 
-    /// This many bytes wait on disk.
+    /// Sets the size of the traces on disk, in bytes.
     pub(super) fn on_disk(&self, bytes: u64) {
         self.on_disk.store(bytes, Ordering::Relaxed);
     }
 
-    /// Counts lost traces.
+    /// Counts dropped traces.
     pub(super) fn dropped(&self, traces: usize) {
         if traces > 0 {
             (self.on_dropped)(traces as u64);
@@ -52,8 +53,8 @@ impl Backlog {
 }
 
 impl TraceQueue {
-    /// Starts the writer. A relative `spill_dir` is taken from `base_dir`. `on_dropped` is told how many traces were lost, each time some
-    /// are. Needs a Tokio runtime.
+    /// Starts the writer. A relative `spill_dir` is resolved against `base_dir`. `on_dropped` gets the number of traces
+    /// at each loss. Requires a Tokio runtime.
     pub fn start(
         store: Arc<dyn Traces>,
         settings: &Settings,
@@ -80,7 +81,7 @@ impl TraceQueue {
         }
     }
 
-    /// Hands a trace over. Never waits: where the queue is full, by number or by bytes, the trace is dropped and counted.
+    /// Enqueues a trace without waiting. If the queue is full, by number or by bytes, the trace is dropped and counted.
     pub fn push(&self, trace: Trace) {
         let Some(sender) = &self.sender else { return };
         let Ok(row) = TraceRow::new(trace) else { return self.backlog.dropped(1) };
@@ -94,18 +95,18 @@ impl TraceQueue {
         }
     }
 
-    /// Traces that wait to be written.
+    /// Returns the number of traces that wait to be written.
     pub fn waiting(&self) -> usize {
         self.backlog.traces.load(Ordering::Relaxed)
     }
 
-    /// Bytes of traces that wait on disk.
+    /// Returns the size of the traces on disk, in bytes.
     pub fn on_disk(&self) -> u64 {
         self.backlog.on_disk.load(Ordering::Relaxed)
     }
 
-    /// Takes no more traces and writes those that wait, for at most `within`. What is left then is dropped and counted;
-    /// returns how many that are. A second call returns 0.
+    /// Closes the queue and writes the waiting traces, for at most `within`. The rest is dropped and counted. Returns
+    /// the number of dropped traces; 0 on a second call.
     pub async fn drain(&self, within: Duration) -> usize {
         self.closing.cancel();
         let Some(mut writer) = self.writer.lock().await.take() else { return 0 };
@@ -137,7 +138,7 @@ mod tests {
     use crate::samples::{in_memory, trace};
     use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage};
 
-    /// A store that does as it is told.
+    /// Scripted store.
     #[derive(Default)]
     struct Script {
         written: SyncMutex<Vec<Vec<String>>>,
@@ -145,7 +146,7 @@ mod tests {
         expired: SyncMutex<Vec<Ages>>,
     }
 
-    /// The id of a trace that the store never takes.
+    /// Id of a trace that the store always refuses.
     const POISON: &str = "poison";
 
     impl Script {
@@ -229,7 +230,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(store.ids().is_empty());
-        // The end of the process does not wait for company.
+        // A shutdown does not wait for a full batch.
         queue.drain(PATIENCE).await;
         assert_eq!(*store.written.lock().unwrap(), [["a", "b", "c"]]);
     }
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!((store.ids().len(), dropped.load(Ordering::Relaxed)), (0, 0));
     }
 
-    /// Traces go to this folder while the store is down.
+    /// Settings with a spill folder for times when the store is down.
     fn with_disk() -> Settings {
         Settings {
             url: "sqlite:a.sqlite3".into(),
@@ -330,7 +331,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         });
-        waited.await.expect("it does not come");
+        waited.await.expect("condition not met in time");
     }
 
     #[tokio::test]

@@ -1,23 +1,24 @@
-//! How topics change, as processes tell each other.
+//! Revisions of topics, by which processes detect changes.
 
-/// The number of a change. Each topic counts its own, from 1; whoever has seen a revision has seen all before it.
+/// Number of a change. Each topic has its own sequence from 1; a process that has seen a revision has seen all earlier
+/// ones.
 pub type Revision = i64;
 
-/// The latest revision of each topic.
+/// Latest revision of each topic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revisions {
-    /// Of turns that something can be learned from.
+    /// Traces to learn from.
     pub traces: Revision,
-    /// Of lessons.
+    /// Lessons.
     pub lessons: Revision,
-    /// Of procedures.
+    /// Procedures.
     pub procedures: Revision,
-    /// Of verdicts from applications.
+    /// Feedback of applications.
     pub feedback: Revision,
-    /// Of representations.
+    /// Representations.
     pub representations: Revision,
-    /// Of samples.
+    /// Tool samples.
     pub samples: Revision,
-    /// Of virtual keys.
+    /// Virtual keys.
     pub keys: Revision,
 }

@@ -1,4 +1,4 @@
-//! A trace made ready to be stored: what is looked for in columns, and the whole as one JSON document.
+//! Trace prepared for storage: columns for search, and the whole trace as one JSON document.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use callwright_types::{MemoryNote, Trace};
 
-/// A trace made ready to be stored. Made where the turn ends, so that the queue's memory is known in bytes and the one
-/// writer does not serialise for everyone. Its texts are shared with the statement that writes them.
+/// Trace prepared for storage. Created where the turn ends, so that the size of the queue is known in bytes and the
+/// single writer does not serialise. Its texts are shared with the statement that writes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceRow {
     pub(super) id: Arc<str>,
@@ -27,7 +27,7 @@ pub struct TraceRow {
     pub(super) duration_ms: f64,
     /// Names of the tools that were called or executed.
     pub(super) tools: BTreeSet<Arc<str>>,
-    /// Does it tell of memory, so that something can be learned from it?
+    /// Whether the trace has memory notes to learn from.
     pub(super) teaches: bool,
     /// The whole trace as JSON text, on one line.
     #[serde(skip)]
@@ -38,7 +38,7 @@ impl TraceRow {
     /// Serialises a trace.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] where the trace has no JSON form.
+    /// [`StoreError::Refused`] if the trace cannot be serialised.
     pub fn new(trace: Trace) -> Result<Self, StoreError> {
         let document = serde_json::to_string(&trace).map_err(|error| StoreError::Refused(error.to_string()))?;
         Ok(Self {
@@ -60,7 +60,7 @@ impl TraceRow {
         })
     }
 
-    /// Memory that the row takes, in bytes, near enough to bound a queue by it.
+    /// Returns the approximate memory size in bytes, which bounds the queue.
     pub fn weight(&self) -> usize {
         size_of::<Self>() + self.document.len() + self.tools.iter().map(|tool| tool.len()).sum::<usize>()
     }

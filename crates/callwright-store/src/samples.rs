@@ -1,4 +1,4 @@
-//! Traces for the tests of this room.
+//! Test data of this crate.
 
 use jiff::Timestamp;
 
@@ -6,12 +6,12 @@ use super::{Settings, TraceRow};
 use callwright_types::trace::{Attempt, sample};
 use callwright_types::{Call, KeyLimits, KeySecret, Trace, Usage, Verdict, VirtualKey};
 
-/// A store in memory, without a retention.
+/// Settings of a store in memory without retention.
 pub(super) fn in_memory() -> Settings {
     Settings { url: "sqlite::memory:".into(), retention_days: 0, ..Settings::default() }
 }
 
-/// A small trace that arrived at this millisecond.
+/// Returns a small trace that started at this millisecond.
 pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
     Trace {
         id: id.to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
     }
 }
 
-/// The same, in which the model called these tools.
+/// Returns a trace in which the model called these tools.
 pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace {
     let call = |name: &&str| Call { id: "1".to_owned(), name: (*name).to_owned(), arguments: "{}".to_owned() };
     let attempt = Attempt {
@@ -47,12 +47,12 @@ pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace
     Trace { attempts: vec![attempt], verdict: Verdict::Clean, ..trace(id, millisecond) }
 }
 
-/// Ready to be stored.
+/// Returns traces prepared for storage.
 pub(super) fn rows(traces: impl IntoIterator<Item = Trace>) -> Vec<TraceRow> {
     traces.into_iter().map(|trace| TraceRow::new(trace).unwrap()).collect()
 }
 
-/// A key with one secret.
+/// Returns a key with one secret.
 pub(super) fn key(id: &str, name: &str) -> VirtualKey {
     let at = Timestamp::from_millisecond(1_000).unwrap();
     VirtualKey {

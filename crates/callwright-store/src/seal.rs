@@ -1,6 +1,6 @@
-//! Sealing: what stands in the database, and nobody may read there.
+//! Authenticated encryption of secrets in the database.
 //!
-//! AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits, which stands in front of the sealed text.
+//! AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce, which precedes the ciphertext.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use callwright_types::Secret;
 
-/// A key of `[store] seal_key` cannot be used.
+/// Error: a key of `[store] seal_key` is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`store.seal_key`: key {number} of {count} {why}; a key is 32 random bytes in base64, as `openssl rand -base64 32` gives"
+    "`store.seal_key`: key {number} of {count} {why}; a key is 32 random bytes in base64, for example from `openssl rand -base64 32`"
 )]
 pub struct SealKeyError {
     number: usize,
@@ -22,7 +22,7 @@ pub struct SealKeyError {
     why: String,
 }
 
-/// Seals with the first of its keys, opens with each of them.
+/// Encrypts with the first key, decrypts with any key.
 pub(super) struct Seal {
     first: LessSafeKey,
     others: Vec<LessSafeKey>,
@@ -30,16 +30,16 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// The keys that stand in a text, with white space between them; `None` where there is none.
+    /// Parses keys separated by white space; returns `None` if there are none.
     ///
     /// # Errors
-    /// [`SealKeyError`], without any part of a key.
+    /// [`SealKeyError`], which contains no part of a key.
     pub(super) fn of(keys: &Secret) -> Result<Option<Self>, SealKeyError> {
         let texts: Vec<&str> = keys.expose().split_whitespace().collect();
         let count = texts.len();
         let mut keys = texts.into_iter().zip(1..).map(|(text, number)| {
             let wrong = |why: String| SealKeyError { number, count, why };
-            let bytes = STANDARD.decode(text).map_err(|_| wrong("is no base64".to_owned()))?;
+            let bytes = STANDARD.decode(text).map_err(|_| wrong("is not base64".to_owned()))?;
             let length = bytes.len();
             let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong(format!("has {length} bytes")))?;
             Ok(LessSafeKey::new(key))
@@ -49,7 +49,8 @@ impl Seal {
         Ok(Some(Self { first, others, random: SystemRandom::new() }))
     }
 
-    /// Seals a text for one place: it opens nowhere else. `None` where the system gives no random numbers.
+    /// Encrypts a text for one place (associated data): decryption fails elsewhere. Returns `None` if the system has no
+    /// random numbers.
     pub(super) fn close(&self, text: &[u8], place: &str) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
@@ -59,11 +60,11 @@ impl Seal {
         Some([&nonce[..], &sealed].concat())
     }
 
-    /// What was sealed for this place; `None` where it was sealed with another key, for another place, or is damaged.
+    /// Decrypts a text for this place; returns `None` if the key or the place differs, or the data is damaged.
     pub(super) fn open(&self, sealed: &[u8], place: &str) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
         std::iter::once(&self.first).chain(&self.others).find_map(|key| {
-            // A key that does not fit spoils what it is tried on.
+            // Decryption in place destroys the input if the key does not match.
             let mut text = sealed.to_vec();
             let nonce = Nonce::assume_unique_for_key(*nonce);
             let length = key.open_in_place(nonce, Aad::from(place.as_bytes()), &mut text).ok()?.len();
@@ -83,7 +84,7 @@ impl fmt::Debug for Seal {
 pub(super) mod tests {
     use super::*;
 
-    /// A key that is made of one byte.
+    /// Returns a key that repeats one byte.
     pub(crate) fn key(byte: u8) -> String {
         STANDARD.encode([byte; 32])
     }
@@ -133,6 +134,6 @@ pub(super) mod tests {
         let short = STANDARD.encode("canary");
         let error = said(&format!("{} {short}", key(1)));
         assert!(error.starts_with("`store.seal_key`: key 2 of 2 has 6 bytes") && !error.contains(&short), "{error}");
-        assert!(said("canary!").contains("key 1 of 1 is no base64") && !said("canary!").contains("canary"));
+        assert!(said("canary!").contains("key 1 of 1 is not base64") && !said("canary!").contains("canary"));
     }
 }

@@ -5,44 +5,45 @@ use serde::{Deserialize, Serialize};
 use super::PostgresSettings;
 use callwright_types::Secret;
 
-/// The store (`[store]`): where traces and intents are kept, and for how long.
+/// The store (`[store]`): location and retention of traces and intents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// `sqlite:FILE` (relative to the configuration file's directory), `sqlite::memory:`, `postgres://USER:PASSWORD@HOST/DATABASE`,
     /// or empty for no store.
     pub url: Secret,
-    /// Traces that may wait to be written; more are dropped and counted.
+    /// Maximum number of traces that wait to be written; more are dropped and counted.
     pub queue_traces: usize,
-    /// Bytes that waiting traces may take, bodies included; more are dropped and counted.
+    /// Maximum size of waiting traces in bytes, bodies included; more are dropped and counted.
     pub queue_bytes: usize,
-    /// Most traces that one transaction writes.
+    /// Maximum number of traces in one transaction.
     pub batch_traces: usize,
-    /// Milliseconds that a first trace waits for others to share its transaction; 0 writes at once.
+    /// Milliseconds that the first trace of a batch waits for others; 0 writes at once.
     pub batch_milliseconds: u64,
-    /// Folder (relative to the configuration file's directory) where traces wait while the store does not take them; empty for none: they
-    /// wait in the queue alone.
+    /// Folder (relative to the configuration file's directory) for traces during a store outage; empty keeps them in
+    /// the queue only.
     pub spill_dir: String,
-    /// Bytes that traces may take there; what has no room waits in the queue.
+    /// Maximum size of that folder in bytes; when it is full, traces remain in the queue.
     pub spill_bytes: u64,
     /// Milliseconds that a write of traces may take before they go to disk.
     pub spill_milliseconds: u64,
-    /// Seconds between two attempts to open or write a store that does not work.
+    /// Seconds between two attempts to open or write an unavailable store.
     pub retry_seconds: u64,
-    /// Days after which traces, vectors, verdicts, what tells of removed lessons and procedures, intents whose outcome is known, and approvals that have come to an end are removed; 0
-    /// keeps them for ever.
+    /// Days until traces, vectors, feedback, records of removed lessons and procedures, intents with a known outcome,
+    /// and closed approvals are removed; 0 keeps them for ever.
     pub retention_days: u32,
-    /// Days after which intents whose outcome is unknown are removed; 0 keeps them for ever. Until then the same call of the same
-    /// session is not sent again, unless the API itself would recognise a repeat.
+    /// Days until intents with an unknown outcome are removed; 0 keeps them for ever. Until then the same call of the
+    /// same session is not sent again, unless the API itself recognises a repeat.
     pub unknown_retention_days: u32,
-    /// Hours for which the proxy's part of an answer is kept for the client's return.
+    /// Hours for which the proxy's part of an answer is kept until the client's next request.
     pub kept_hours: u32,
-    /// Milliseconds between two looks at what other processes changed; PostgreSQL tells of it besides.
+    /// Interval in milliseconds at which changes of other processes are polled; PostgreSQL also sends notifications.
     pub poll_milliseconds: u64,
-    /// Seconds after which a replica that shares the database and does not say that it lives is taken for gone.
+    /// Seconds after the last heartbeat at which a replica on the same database counts as gone.
     pub replica_seconds: u64,
-    /// Keys that the tokens of toolsets are sealed with before they are stored, for other replicas and the next start: 32 bytes in base64 each, with
-    /// white space between them. The first one seals, each opens. Empty: tokens are not stored.
+    /// Keys that encrypt the tokens of toolsets for storage, so that other replicas and the next start can use them: 32
+    /// bytes each in base64, separated by white space. The first one encrypts, each decrypts. Empty: tokens are not
+    /// stored.
     pub seal_key: Secret,
     /// Connections to PostgreSQL.
     pub postgres: PostgresSettings,

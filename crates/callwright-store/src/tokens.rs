@@ -1,4 +1,5 @@
-//! Memory: tokens that the APIs of toolsets gave, for all replicas and the next start. They are sealed, or not kept at all.
+//! Memory: access tokens of toolsets' APIs, shared between replicas and restarts. They are stored encrypted or not at
+//! all.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,32 +12,32 @@ use super::seal::Seal;
 use super::{SealKeyError, Settings, Store, StoreError};
 use callwright_types::Secret;
 
-/// A token, and how long it is good for.
+/// Access token with its validity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedToken {
-    /// The token.
+    /// Token text.
     pub secret: Secret,
-    /// When it is used no more: some time before it ends.
+    /// Time after which the token is no longer used, some time before it expires.
     pub use_until: Timestamp,
 }
 
-/// Tokens that several processes use. They are copies of what can be had again.
+/// Tokens shared between processes. They are a cache: a lost token is requested again.
 pub trait SharedTokens: Send + Sync + fmt::Debug {
-    /// The token of this name, where there is one that may still be used. One that cannot be opened (sealed with a key that is not given any
-    /// more, or damaged) is none.
+    /// Returns the unexpired token with this name. A token that cannot be decrypted (key removed, or data damaged)
+    /// counts as missing.
     ///
     /// # Errors
     /// [`StoreError`].
     fn token<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>>;
 
-    /// Keeps a token in place of an earlier one of this name.
+    /// Stores a token and replaces an earlier one with this name.
     ///
     /// # Errors
-    /// [`StoreError`]; the earlier one stays then.
+    /// [`StoreError`]; the earlier one is kept then.
     fn share<'a>(&'a self, name: &'a str, token: &'a SharedToken) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
-/// The store's tokens, as whoever has the key sees them.
+/// Encrypted tokens in the store.
 #[derive(Debug)]
 pub struct SealedTokens {
     store: Arc<Store>,
@@ -44,23 +45,23 @@ pub struct SealedTokens {
 }
 
 impl SealedTokens {
-    /// The tokens in the store; `None` where the settings give no key to seal them with: then none is kept there.
+    /// Creates the token cache; `None` if the settings have no key: tokens are not stored then.
     ///
     /// # Errors
-    /// [`SealKeyError`], where a key is none.
+    /// [`SealKeyError`] if a key is invalid.
     pub fn of(store: &Arc<Store>, settings: &Settings) -> Result<Option<Self>, SealKeyError> {
         Ok(Seal::of(&settings.seal_key)?.map(|seal| Self { store: Arc::clone(store), seal }))
     }
 }
 
 impl Settings {
-    /// What is wrong with the keys that tokens are sealed with, if anything is.
+    /// Returns the error of the configured encryption keys, if any.
     pub fn seal_key_fault(&self) -> Option<String> {
         Seal::of(&self.seal_key).err().map(|error| error.to_string())
     }
 }
 
-/// What is sealed.
+/// Plaintext of a stored token.
 #[derive(Serialize, Deserialize)]
 struct Content {
     token: String,
@@ -85,7 +86,8 @@ impl SharedTokens for SealedTokens {
             let use_until = token.use_until.as_millisecond();
             let content = Content { token: token.secret.expose().to_owned(), use_until };
             let text = serde_json::to_vec(&content).map_err(|error| StoreError::Refused(error.to_string()))?;
-            let unsealed = || StoreError::Refused("the token cannot be sealed".to_owned());
+            let unsealed =
+                || StoreError::Refused("the token cannot be encrypted: the system has no random numbers".to_owned());
             let sealed = self.seal.close(&text, name).ok_or_else(unsealed)?;
             self.store.noted(self.store.database()?.share_token(name, use_until, &sealed).await)
         })
@@ -105,7 +107,7 @@ mod tests {
         SealedTokens { store: Arc::new(store.clone()), seal: seal(keys) }
     }
 
-    /// A token that is good for so many seconds; times are kept in milliseconds.
+    /// Returns a token that is valid for this many seconds; times are stored in milliseconds.
     fn good_for(secret: &str, seconds: i64) -> SharedToken {
         let end = Timestamp::now().saturating_add(SignedDuration::from_secs(seconds)).unwrap();
         let use_until = Timestamp::from_millisecond(end.as_millisecond()).unwrap();

@@ -1,4 +1,4 @@
-//! Memory: the stored records of turns.
+//! Memory: stored traces of turns.
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -8,117 +8,117 @@ use super::{Revision, StoreError, TraceRow};
 use callwright_types::rules::Mode;
 use callwright_types::{Trace, Verdict};
 
-/// The stored traces.
+/// Stored traces.
 pub trait Traces: Send + Sync {
-    /// Writes a batch in one transaction. A trace whose id is already stored is left as it is.
+    /// Writes a batch in one transaction. A trace whose id is already stored is skipped.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing of the batch is stored then.
+    /// [`StoreError`]; none of the batch is stored then.
     fn append<'a>(&'a self, batch: &'a [TraceRow]) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// A page of traces, newest first.
+    /// Returns a page of traces, newest first.
     ///
     /// # Errors
-    /// [`StoreError`], [`StoreError::BadCursor`] among them.
+    /// [`StoreError`], including [`StoreError::BadCursor`].
     fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>>;
 
-    /// One trace, whole; `None` where there is none of that id.
+    /// Returns a full trace; `None` if no trace has this id.
     ///
     /// # Errors
     /// [`StoreError`].
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 
-    /// The oldest traces after this revision that something can be learned from, at most `limit` of them, in the order in which they were
-    /// written.
+    /// Returns at most `limit` traces to learn from after this revision, in the order of writing.
     ///
     /// # Errors
     /// [`StoreError`].
     fn taught(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Taught, StoreError>>;
 
-    /// Removes at most `limit` rows of each kind that are too old; says how many rows went.
+    /// Removes at most `limit` expired rows of each kind and returns the number of removed rows.
     ///
     /// # Errors
     /// [`StoreError`].
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
-/// Traces that something can be learned from.
+/// Traces to learn from.
 #[derive(Debug, Clone)]
 pub struct Taught {
-    /// In the order in which they were written, each with its revision.
+    /// Traces with their revisions, in the order of writing.
     pub traces: Vec<(Revision, Trace)>,
-    /// The revision of the last one that was looked at: what comes after it has not been. That of the question where there is no more.
+    /// Revision of the last examined trace, where the next query continues; the requested revision if there is none.
     pub upto: Revision,
 }
 
-/// What is too old to be kept; `None` keeps that kind for ever.
+/// Age limits of stored rows; `None` keeps that kind for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ages {
-    /// Traces, vectors, verdicts, what tells of removed lessons and procedures, what keys used in months that are over, intents whose outcome is known, and approvals that have come to an end, from before this time.
+    /// Limit for traces, vectors, feedback, records of removed lessons and procedures, key usage of past months,
+    /// intents with a known outcome, and closed approvals.
     pub before: Option<Timestamp>,
-    /// Intents whose outcome is unknown, from before this time: as long as one is kept its call is not sent again.
+    /// Limit for intents with an unknown outcome: the call of a kept intent is not sent again.
     pub unknown_before: Option<Timestamp>,
 }
 
-/// Most traces of one page: a page is held in memory.
+/// Maximum number of traces per page: a page is held in memory.
 pub const MAX_PAGE: u32 = 1_000;
 
-/// Traces of one page, unless the filter says otherwise.
+/// Default number of traces per page.
 pub const DEFAULT_PAGE: u32 = 100;
 
-/// Which traces a list holds: those for which everything that is given holds.
+/// Filter and page of a list. A trace must match all given members.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceFilter {
-    /// This verdict.
+    /// Verdict.
     pub verdict: Option<Verdict>,
-    /// This model name, as the client sent it.
+    /// Model name, as sent by the client.
     pub model: Option<String>,
-    /// This session.
+    /// Session id.
     pub session: Option<String>,
-    /// This policy.
+    /// Policy name.
     pub policy: Option<String>,
-    /// This mode.
+    /// Mode.
     pub mode: Option<Mode>,
-    /// Asked with this virtual key, by its id; or by this client, by the hash of its own key that traces call `tenant`.
+    /// Id of the virtual key of the request, or hash of the client's own key (the trace's `tenant`).
     pub key: Option<String>,
-    /// This status of the answer to the client.
+    /// Status of the response to the client.
     pub status: Option<u16>,
-    /// The model called, or the proxy executed, a tool of this name.
+    /// Name of a tool that the model called or the proxy executed.
     pub tool: Option<String>,
-    /// Arrived at this time or later.
+    /// Arrival at this time or later.
     pub since: Option<Timestamp>,
-    /// Arrived before this time.
+    /// Arrival before this time.
     pub until: Option<Timestamp>,
-    /// Traces per page; none means [`DEFAULT_PAGE`], more than [`MAX_PAGE`] means that.
+    /// Traces per page; default [`DEFAULT_PAGE`], at most [`MAX_PAGE`].
     pub limit: Option<u32>,
-    /// `next` of the page before.
+    /// Value of `next` of the previous page.
     pub cursor: Option<String>,
 }
 
 /// One page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TracePage {
-    /// Newest first.
+    /// Traces, newest first.
     pub traces: Vec<TraceSummary>,
-    /// Cursor of the next page, where there is one.
+    /// Cursor of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// What a list shows of a trace.
+/// Trace in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceSummary {
-    /// The trace's id.
+    /// Trace id.
     pub id: String,
-    /// When the request arrived, to the millisecond.
+    /// Arrival of the request, to the millisecond.
     pub started_at: Timestamp,
-    /// The session, where the turn belongs to one.
+    /// Session id, if the turn has a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Route template.
     pub endpoint: String,
-    /// The model name as the client sent it.
+    /// Model name, as sent by the client.
     pub model: String,
     /// Name of the upstream.
     pub upstream: String,
@@ -128,8 +128,8 @@ pub struct TraceSummary {
     pub mode: String,
     /// Verdict on the answer.
     pub verdict: String,
-    /// Status of the answer to the client.
+    /// Status of the response to the client.
     pub status: u16,
-    /// Whole time in milliseconds.
+    /// Total duration in milliseconds.
     pub duration_ms: f64,
 }

@@ -1,4 +1,4 @@
-//! Moving what is stored from one store to another: one thing is one line of JSON.
+//! Export and import of the stored data as JSON Lines.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -9,78 +9,80 @@ use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, VirtualKey};
 
-/// Something that can be moved. Vectors and tokens are copies of what can be had again, leases and requests under way are nobody else's, and how far jobs are is told in
-/// revisions, which each store counts for itself: none of these moves.
+/// Item of an export.
+///
+/// Not exported: vectors and tokens, which are caches; leases and in-flight requests, which belong to this deployment;
+/// job cursors, which are revisions of this store.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Portable {
-    /// A trace, as it is stored.
+    /// A trace document, as stored.
     Trace(Box<RawValue>),
     /// A lesson.
     Lesson(Lesson),
     /// A procedure.
     Procedure(Procedure),
-    /// A verdict of an application.
+    /// Feedback of an application.
     Feedback(FeedbackRow),
-    /// What is shared of a tool.
+    /// Shared representation of a tool.
     Representation(SharedRepresentation),
-    /// A request whose right tools are known.
+    /// A request with its verified tools.
     Sample(ToolSample),
-    /// A virtual key: hashes of its secrets, and no secret.
+    /// A virtual key: hashes of its secrets, and no secrets.
     Key(VirtualKey),
-    /// Turn state, or what a key used.
+    /// Turn state, or usage of a key.
     Row(PortableRow),
 }
 
-/// A row of a table of turn state, or of what keys used.
+/// Row of a table of turn state or of key usage.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PortableRow {
-    /// Which table.
+    /// Table name.
     pub table: String,
-    /// Its columns.
+    /// Columns by name.
     pub columns: Map<String, Value>,
 }
 
-/// Where an export is: what comes next.
+/// Position in an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportPosition {
     pub(super) topic: usize,
     pub(super) after: Vec<String>,
 }
 
-/// A part of an export.
+/// Part of an export.
 #[derive(Debug, Default)]
 pub struct Exported {
-    /// In an order that does not change.
+    /// Items in a stable order.
     pub things: Vec<Portable>,
-    /// Things that cannot be read, and why.
+    /// Descriptions of unreadable items.
     pub problems: Vec<String>,
-    /// Where the next part begins; `None` at the end.
+    /// Position of the next part; `None` at the end.
     pub next: Option<ExportPosition>,
 }
 
-/// What importing one thing did.
+/// Result of importing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imported {
-    /// It is there now.
+    /// The item is stored now.
     Written,
-    /// It was there already, as it is or newer.
+    /// The item was stored already, in this or a newer version.
     Known,
 }
 
-/// Things of a part of an export: few enough to be held in memory, bodies included.
+/// Maximum number of items in a part: they are held in memory, bodies included.
 const THINGS_AT_ONCE: u32 = 100;
 
 impl Store {
-    /// Opens the store beside a process that serves: nothing that its turns wait for is touched, and nothing is tried again.
+    /// Opens the store next to a serving process: does not expire entries that its turns wait for, and does not retry.
     ///
     /// # Errors
-    /// [`StoreError`], with what mends it.
+    /// [`StoreError`] with the remedy.
     pub async fn open_beside(settings: &Settings, base_dir: &std::path::Path) -> Result<Self, StoreError> {
         Self::opened_beside(settings, base_dir).await
     }
 
-    /// A part of all that moves, beginning at `position`.
+    /// Returns the part of the export that begins at `position`.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -88,11 +90,11 @@ impl Store {
         self.database()?.export(position, THINGS_AT_ONCE).await
     }
 
-    /// Writes things that an export gave, those that belong together in one transaction; says of each what became of it, or why it cannot
-    /// be used.
+    /// Imports the items of an export, each in one transaction. Returns the result of each item, or the reason why it
+    /// is invalid.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] and [`StoreError::Off`]: the rest was not tried.
+    /// [`StoreError::Unavailable`] and [`StoreError::Off`]: the remaining items were not tried.
     pub async fn import(&self, things: Vec<Portable>) -> Result<Vec<Result<Imported, String>>, StoreError> {
         let database: Database = self.database()?;
         let mut outcomes = Vec::with_capacity(things.len());

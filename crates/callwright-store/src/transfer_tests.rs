@@ -1,4 +1,4 @@
-//! Moving between databases, deleting, and taking the last migration back.
+//! Transfer between databases, deletion, and rollback of the latest migration.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ fn evidence(trace: &str) -> Evidence {
     Evidence { kind: EvidenceKind::Feedback, trace: Some(trace.to_owned()), session: None, source: None, at }
 }
 
-/// One pattern that was learned from these turns, and one that a person wrote.
+/// Representation with one pattern learned from these turns and one written by a person.
 fn representation(id: &str, traces: &[&str]) -> SharedRepresentation {
     SharedRepresentation {
         id: id.to_owned(),
@@ -101,7 +101,7 @@ fn of(tenant: &str, session: &str, trace: Trace) -> Trace {
     Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace }
 }
 
-/// Something of each kind; more traces than are moved at once.
+/// Writes items of each kind, and more traces than one part of an export holds.
 async fn fill(store: &Store) {
     let traces = (0..250).map(|number| of("ada", "s1", trace_calling(&format!("{number:04}"), number, &["f", "g"])));
     store.append(&rows(traces)).await.unwrap();
@@ -143,7 +143,7 @@ fn key(session: &str, arguments: &str) -> IntentKey {
     IntentKey { session: session.to_owned(), operation: "o".to_owned(), arguments_hash: arguments.to_owned() }
 }
 
-/// Everything that moves, as lines.
+/// Returns the full export as lines.
 async fn exported(store: &Store) -> Vec<String> {
     let (mut lines, mut next) = (Vec::new(), Some(ExportPosition::default()));
     while let Some(position) = next {
@@ -160,12 +160,12 @@ async fn imported(store: &Store, lines: &[String]) -> Vec<Imported> {
     store.import(things).await.unwrap().into_iter().map(Result::unwrap).collect()
 }
 
-/// SQLite tells flags by numbers.
+/// Normalises flags, which SQLite represents as numbers.
 fn alike(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| line.replace("\"keep\":1", "\"keep\":true")).collect()
 }
 
-/// Everything goes into a store of each other kind, and from there it is what it was.
+/// Imports everything into another store and checks that its export is the same.
 async fn moves_to(lines: &[String], other: Store) {
     assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Written));
     assert!(imported(&other, lines).await.iter().all(|one| *one == Imported::Known), "again");
@@ -196,7 +196,7 @@ on_every_database! {
         let old = serde_json::to_string(&Portable::Lesson(before.clone())).unwrap();
         assert_eq!(imported(&store, std::slice::from_ref(&old)).await, [Imported::Known]);
         assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(after));
-        // Who imports wants back what was removed.
+        // An import restores removed items.
         store.lessons().remove(&["les_1".to_owned()]).await.unwrap();
         assert_eq!(imported(&store, &[old]).await, [Imported::Written]);
         assert_eq!(store.lessons().find("les_1").await.unwrap(), Some(before));
@@ -276,14 +276,14 @@ on_every_database! {
     }
 }
 
-/// Takes back the latest version twice: the second time there may be nothing more that can be taken back.
+/// Rolls back the latest migration; reopening migrates forward again.
 async fn taken_back(settings: &Settings, directory: &Path) {
     let store = Store::opened(settings, directory).await;
     store.append(&rows([trace("a", 1)])).await.unwrap();
     store.close().await;
     let version = Store::roll_back(settings, directory).await.unwrap();
     assert!(version >= 1);
-    // What opens it again brings it up to date, and finds what the earlier version had.
+    // Reopening runs the migration again and keeps the data of the earlier version.
     let store = Store::opened(settings, directory).await;
     assert!(store.get("a").await.unwrap().is_some());
     store.lessons().put(&[lesson("les_1", Scope::of_key("a"), &[("a", "s", 1)])], 0).await.unwrap();
@@ -297,7 +297,7 @@ async fn the_latest_version_of_a_file_can_be_taken_back() {
     let missing = Store::roll_back(&settings, directory.path()).await.unwrap_err();
     assert!(missing.contains("a.sqlite3") && !directory.path().join("a.sqlite3").exists(), "{missing}");
     taken_back(&settings, directory.path()).await;
-    // Versions from before this could be done stay.
+    // Versions before the first reversible migration cannot be rolled back.
     let error = loop {
         match Store::roll_back(&settings, directory.path()).await {
             Ok(version) => assert!(version >= 8),

@@ -1,4 +1,4 @@
-//! Memory: vectors that models of meaning gave for texts.
+//! Memory: cached embedding vectors of texts.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use futures_util::future::BoxFuture;
 
 use super::StoreError;
 
-/// A hash that stands for a text.
+/// Hash that identifies a text.
 pub type TextHash = [u8; 32];
 
-/// The known vectors. They are copies of what can be had again, so nothing depends on them but time.
+/// Cached vectors. They can be computed again, so that a loss costs only time.
 pub trait Vectors: Send + Sync + fmt::Debug {
-    /// What is known of the texts, in their order. What is asked for is in use, and does not grow old.
+    /// Returns the vectors of the texts, in their order; `None` for unknown ones. A read resets the age of a vector.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -21,7 +21,7 @@ pub trait Vectors: Send + Sync + fmt::Debug {
         texts: &'a [TextHash],
     ) -> BoxFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreError>>;
 
-    /// Writes vectors in one transaction; those that are known stay as they are, and are as young as new ones.
+    /// Writes vectors in one transaction. Existing ones are kept, and their age is reset.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is written then.

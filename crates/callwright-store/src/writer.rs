@@ -1,4 +1,4 @@
-//! The task behind the queue: batches, patience while the store is down, retention.
+//! Task behind the queue: batches, behaviour during a store outage, retention.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use super::disk::Disk;
 use super::queue::Backlog;
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
 
-/// Most rows of each kind that one sweep removes: a sweep holds the write lock, and traces and intents wait behind it.
+/// Maximum number of rows of each kind per sweep: a sweep holds the write lock, and traces and intents wait for it.
 const SWEEP_ROWS: u32 = 500;
 
 /// Pause after a sweep that found nothing more to remove.
 const SWEEP_PAUSE: Duration = Duration::from_secs(60);
 
-/// Pause after a sweep that left some: outruns any rate of new traces, and leaves the lock free most of the time.
+/// Pause after an incomplete sweep: faster than any rate of new traces, and keeps the lock free most of the time.
 const SWEEP_AGAIN: Duration = Duration::from_millis(50);
 
-/// Pause between two attempts while the queue is drained: the process is about to end.
+/// Retry interval while the queue is drained: the process is about to end.
 const RETRY_AT_THE_END: Duration = Duration::from_millis(100);
 
-/// Hours of a day, as retention counts them.
+/// Hours of a day, for the retention.
 const DAY_HOURS: i64 = 24;
 
-/// How long rows are kept; `None`: for ever.
+/// Retention of rows; `None`: for ever.
 #[derive(Debug, Clone, Copy)]
 struct Retention {
     usual: Option<SignedDuration>,
@@ -51,7 +51,7 @@ impl Retention {
     }
 }
 
-/// Writes what comes through the queue: to the store, or to disk while there is no writing to the store.
+/// Writer of queued traces: to the store, or to disk during a store outage.
 pub(super) struct Writer {
     store: Arc<dyn Traces>,
     receiver: mpsc::Receiver<TraceRow>,
@@ -60,7 +60,7 @@ pub(super) struct Writer {
     disk: Disk,
     batch_traces: usize,
     linger: Duration,
-    /// How long a write may take before its traces go to disk; no bound where they cannot.
+    /// Timeout of a write, after which its traces go to disk; unlimited without a disk buffer.
     patience: Duration,
     retry: Duration,
     next_try: Instant,
@@ -68,16 +68,16 @@ pub(super) struct Writer {
     next_sweep: Instant,
 }
 
-/// What became of rows that were to be stored.
+/// Result of a write.
 enum Written {
-    /// They are stored, or will never be.
+    /// The rows are stored, or dropped for good.
     Settled,
-    /// The store does not take them now.
+    /// The store is unavailable.
     Not,
 }
 
 impl Writer {
-    /// A writer that has not begun.
+    /// Creates a writer that has not begun.
     pub(super) fn new(
         store: Arc<dyn Traces>,
         settings: &Settings,
@@ -110,7 +110,7 @@ impl Writer {
         self.backlog.on_disk(self.disk.bytes());
         let mut batch = Vec::with_capacity(self.batch_traces);
         loop {
-            // Between any two batches, so that it goes on under load.
+            // Between two batches, so that traces on disk make progress under load.
             if self.disk.holds_some() && self.next_try <= Instant::now() && !self.closing.is_cancelled() {
                 self.write_back().await;
             }
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Waits a little for others to share the batch.
+    /// Waits briefly for more rows of the batch.
     async fn fill(&mut self, batch: &mut Vec<TraceRow>) {
         let until = Instant::now() + self.linger;
         while batch.len() < self.batch_traces && !self.receiver.is_closed() {
@@ -145,8 +145,8 @@ impl Writer {
         }
     }
 
-    /// Stores a batch, or has it on disk behind those that wait there. Where neither can be had it waits, however long: the queue behind
-    /// it is bounded.
+    /// Stores a batch, or appends it to the traces on disk. If both fail, it retries without limit: the queue before it
+    /// is bounded.
     async fn keep(&mut self, batch: &[TraceRow]) {
         loop {
             if !self.disk.holds_some() {
@@ -172,15 +172,15 @@ impl Writer {
         match append {
             Ok(Ok(())) => Written::Settled,
             Ok(Err(error)) if !error.is_passing() => self.write_singly(rows, &error).await,
-            // What is written although nobody waited for it is not written again.
+            // Rows that were stored despite the timeout are skipped by the next write.
             Ok(Err(_)) | Err(_) => Written::Not,
         }
     }
 
-    /// One row of the batch is refused: the others shall not be lost with it.
+    /// Writes the rows one by one after the store refused one of them, so that the others are kept.
     async fn write_singly(&self, rows: &[TraceRow], error: &StoreError) -> Written {
         if rows.len() == 1 {
-            tracing::warn!(%error, "a trace is lost");
+            tracing::warn!(%error, "the store refused a trace; it is dropped");
             self.backlog.dropped(1);
             return Written::Settled;
         }
@@ -192,7 +192,7 @@ impl Writer {
         Written::Settled
     }
 
-    /// Stores the oldest of the traces on disk.
+    /// Stores the oldest traces on disk.
     async fn write_back(&mut self) {
         let Some(chunk) = self.disk.oldest(self.batch_traces).await else {
             self.next_try = Instant::now() + self.retry;

@@ -1,5 +1,5 @@
-//! Metrics by upstream and model. Upstreams are those of the configuration; of models the first [`MAX_MODELS`] that gave an answer get
-//! series of their own: a client may name any model, and some servers answer to every name.
+//! Metrics by upstream and model. Upstreams are those of the configuration. Of models, the first [`MAX_MODELS`] that
+//! answered have their own series: a client may name any model, and some servers answer to every name.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use prometheus::{GaugeVec, IntCounterVec, Registry};
 use super::family::{Family, Spec, registered};
 use super::labels::{KnownNames, MAX_MODELS, MAX_NOTATIONS, OTHER};
 
-/// The upstreams, models and notations that have series of their own.
+/// The upstreams, models and notations that have their own series.
 #[derive(Debug, Default)]
 pub(super) struct KnownModels {
     upstreams: Arc<KnownNames>,
@@ -17,12 +17,12 @@ pub(super) struct KnownModels {
 }
 
 impl KnownModels {
-    /// With these upstreams.
+    /// Creates the sets with these upstreams.
     pub(super) fn of(upstreams: &Arc<KnownNames>) -> Self {
         Self { upstreams: Arc::clone(upstreams), ..Self::default() }
     }
 
-    /// The labels of a model that answered. One of an unknown upstream is [`OTHER`] itself.
+    /// Returns the labels of a model that answered. A model of an unknown upstream is [`OTHER`].
     fn labels<'a>(&self, upstream: &'a str, model: &'a str) -> [&'a str; 2] {
         let upstream = self.upstreams.label(upstream);
         if upstream == OTHER {
@@ -48,18 +48,18 @@ impl Family for ModelCounters {
 }
 
 impl ModelCounters {
-    /// Takes the names that another family knows.
+    /// Shares the known names of another family.
     pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
         self.known = Arc::clone(known);
     }
 
-    /// Counts one; `value` is the label of an enumeration.
+    /// Increments a counter; `value` is the label of an enumeration.
     pub fn inc(&self, upstream: &str, model: &str, value: &'static str) {
         let [upstream, model] = self.known.labels(upstream, model);
         self.metric.with_label_values(&[upstream, model, value]).inc();
     }
 
-    /// Counts one in a notation; those beyond [`MAX_NOTATIONS`] are [`OTHER`].
+    /// Increments the counter of a notation; notations beyond [`MAX_NOTATIONS`] are [`OTHER`].
     pub fn inc_notation(&self, upstream: &str, model: &str, notation: &str) {
         let [upstream, model] = self.known.labels(upstream, model);
         self.known.notations.learn(notation, MAX_NOTATIONS);
@@ -67,7 +67,8 @@ impl ModelCounters {
     }
 }
 
-/// A number of each upstream's models. Models beyond the bound have none: one number for several models is meaningless.
+/// Gauges by upstream and model. Models beyond the limit have none, because one value for several models is
+/// meaningless.
 #[derive(Debug)]
 pub struct ModelGauges {
     metric: GaugeVec,
@@ -82,12 +83,12 @@ impl Family for ModelGauges {
 }
 
 impl ModelGauges {
-    /// Takes the names that another family knows.
+    /// Shares the known names of another family.
     pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
         self.known = Arc::clone(known);
     }
 
-    /// Sets the number of a model.
+    /// Sets the value of a model.
     pub fn set(&self, upstream: &str, model: &str, number: f64) {
         let labels = self.known.labels(upstream, model);
         if !labels.contains(&OTHER) {
@@ -102,7 +103,7 @@ mod tests {
     use crate::labels::{MAX_MODELS, MAX_NOTATIONS};
     use callwright_types::Verdict;
 
-    /// Lines of a metric whose labels hold this text.
+    /// Returns the number of lines of a metric whose labels contain this text.
     fn series(text: &str, metric: &str, labels: &str) -> usize {
         let metric = format!("callwright_{metric}{{");
         text.lines().filter(|line| line.starts_with(&metric) && line.contains(labels)).count()

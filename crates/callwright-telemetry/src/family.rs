@@ -1,5 +1,5 @@
-//! Metrics whose labels are types: no label value is written as a string where something is counted, and where all
-//! values are enumerated the series are looked up once, when the process starts.
+//! Metrics with typed labels: call sites pass no strings as label values. If all values are enumerated, the series are
+//! looked up once, at startup.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use prometheus::{
 
 use super::labels::{KnownNames, Label, OTHER};
 
-/// What a metric is called and what it means.
+/// Name and meaning of a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    /// The name without the prefix.
+    /// Name without the prefix.
     pub name: &'static str,
-    /// The help text.
+    /// Help text.
     pub help: &'static str,
-    /// The labels' names.
+    /// Names of the labels.
     pub labels: &'static [&'static str],
     /// Upper bounds of a histogram's buckets.
     pub buckets: &'static [f64],
 }
 
-/// The prefix of every name.
+/// Prefix of every metric name.
 const PREFIX: &str = "callwright";
 
 impl Spec {
@@ -41,10 +41,10 @@ impl Spec {
 
 /// A kind of metric.
 pub trait Family: Sized {
-    /// Makes the metric and registers it.
+    /// Creates the metric and registers it.
     ///
     /// # Errors
-    /// The library's, for a name that is taken or not allowed.
+    /// The library's error for a duplicate or invalid name.
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self>;
 }
 
@@ -77,7 +77,7 @@ impl Family for Histogram {
     }
 }
 
-/// Counters by one enumerated label; every series exists from the start.
+/// Counters by one enumerated label; all series exist from the start.
 #[derive(Debug)]
 pub struct Counters<L> {
     series: Box<[IntCounter]>,
@@ -93,12 +93,12 @@ impl<L: Label> Family for Counters<L> {
 }
 
 impl<L: Label> Counters<L> {
-    /// Counts one.
+    /// Increments by one.
     pub fn inc(&self, label: L) {
         self.add(label, 1);
     }
 
-    /// Counts several.
+    /// Increments by a count.
     pub fn add(&self, label: L, count: u64) {
         if let Some(counter) = self.series.get(label.index()) {
             counter.inc_by(count);
@@ -106,7 +106,7 @@ impl<L: Label> Counters<L> {
     }
 }
 
-/// Gauges by one enumerated label; every series exists from the start.
+/// Gauges by one enumerated label; all series exist from the start.
 #[derive(Debug)]
 pub struct Gauges<L> {
     series: Box<[IntGauge]>,
@@ -130,7 +130,7 @@ impl<L: Label> Gauges<L> {
     }
 }
 
-/// Counters by two enumerated labels; every series exists from the start.
+/// Counters by two enumerated labels; all series exist from the start.
 #[derive(Debug)]
 pub struct Counters2<A, B> {
     series: Box<[IntCounter]>,
@@ -147,12 +147,12 @@ impl<A: Label, B: Label> Family for Counters2<A, B> {
 }
 
 impl<A: Label, B: Label> Counters2<A, B> {
-    /// Counts one.
+    /// Increments by one.
     pub fn inc(&self, one: A, other: B) {
         self.add(one, other, 1);
     }
 
-    /// Counts several.
+    /// Increments by a count.
     pub fn add(&self, one: A, other: B, count: u64) {
         if let Some(counter) = self.series.get(one.index() * B::ALL.len() + other.index()) {
             counter.inc_by(count);
@@ -160,7 +160,7 @@ impl<A: Label, B: Label> Counters2<A, B> {
     }
 }
 
-/// Gauges by two enumerated labels; every series exists from the start.
+/// Gauges by two enumerated labels; all series exist from the start.
 #[derive(Debug)]
 pub struct Gauges2<A, B> {
     series: Box<[IntGauge]>,
@@ -177,7 +177,7 @@ impl<A: Label, B: Label> Family for Gauges2<A, B> {
 }
 
 impl<A: Label, B: Label> Gauges2<A, B> {
-    /// Adds to a series; subtracts where the number is negative.
+    /// Adds to a series; subtracts if the number is negative.
     pub fn add(&self, one: A, other: B, number: i64) {
         if let Some(gauge) = self.series.get(one.index() * B::ALL.len() + other.index()) {
             gauge.add(number);
@@ -185,7 +185,7 @@ impl<A: Label, B: Label> Gauges2<A, B> {
     }
 }
 
-/// Histograms by one enumerated label; every series exists from the start.
+/// Histograms by one enumerated label; all series exist from the start.
 #[derive(Debug)]
 pub struct Histograms<L> {
     series: Box<[Histogram]>,
@@ -201,7 +201,7 @@ impl<L: Label> Family for Histograms<L> {
 }
 
 impl<L: Label> Histograms<L> {
-    /// Observes a time.
+    /// Observes a duration.
     pub fn observe(&self, label: L, time: Duration) {
         self.observe_number(label, time.as_secs_f64());
     }
@@ -214,7 +214,7 @@ impl<L: Label> Histograms<L> {
     }
 }
 
-/// Counters by a name and an enumerated label. Names that were not made known are counted as [`OTHER`].
+/// Counters by a name and an enumerated label. Unknown names are counted as [`OTHER`].
 #[derive(Debug)]
 pub struct NamedCounters<L> {
     metric: IntCounterVec,
@@ -230,23 +230,23 @@ impl<L: Label> Family for NamedCounters<L> {
 }
 
 impl<L: Label> NamedCounters<L> {
-    /// Takes the names that another family knows.
+    /// Shares the known names of another family.
     pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
         self.known = Arc::clone(known);
     }
 
-    /// Counts one.
+    /// Increments by one.
     pub fn inc(&self, name: &str, label: L) {
         self.add(name, label, 1);
     }
 
-    /// Counts several.
+    /// Increments by a count.
     pub fn add(&self, name: &str, label: L, count: u64) {
         self.metric.with_label_values(&[self.known.label(name), label.label()]).inc_by(count);
     }
 }
 
-/// A sum of amounts by a name. Names that were not made known are counted as [`OTHER`].
+/// Sums of amounts by a name. Unknown names are counted as [`OTHER`].
 #[derive(Debug)]
 pub struct NamedAmounts {
     metric: CounterVec,
@@ -261,12 +261,12 @@ impl Family for NamedAmounts {
 }
 
 impl NamedAmounts {
-    /// Takes the names that another family knows.
+    /// Shares the known names of another family.
     pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
         self.known = Arc::clone(known);
     }
 
-    /// Adds an amount; one that is no number from 0 on is none.
+    /// Adds an amount; a negative or non-finite one is ignored.
     pub fn add(&self, name: &str, amount: f64) {
         if amount.is_finite() && amount >= 0.0 {
             self.metric.with_label_values(&[self.known.label(name)]).inc_by(amount);
@@ -289,7 +289,7 @@ impl<L: Label> Family for StatusCounters<L> {
 }
 
 impl<L: Label> StatusCounters<L> {
-    /// Counts one. A status that HTTP does not define the class of (RFC 9110 section 15) is [`OTHER`].
+    /// Increments by one. A status outside the classes of HTTP (RFC 9110 section 15) is [`OTHER`].
     pub fn inc(&self, label: L, status: u16) {
         let status = http::StatusCode::from_u16(status).ok().filter(|status| status.as_u16() < 600);
         let status = status.as_ref().map_or(OTHER, http::StatusCode::as_str);

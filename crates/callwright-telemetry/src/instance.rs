@@ -1,6 +1,7 @@
-//! Every metric. The doc comment of a metric is its help text.
+//! All metrics. The doc comment of a metric is its help text.
 //!
-//! Units are base units (seconds, bytes); labels are bounded: enumerations, names from the configuration, HTTP statuses.
+//! Units are base units (seconds, bytes). Labels are bounded: enumerations, names from the configuration, HTTP
+//! statuses.
 
 use std::sync::Arc;
 
@@ -19,13 +20,13 @@ use super::labels::{
 use callwright_types::outcome::CredentialFault;
 use callwright_types::{CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, RepairKind, Verdict};
 
-/// Declares the metrics: field, kind, name, labels, buckets; the doc comment is the help text.
+/// Declares the metrics: field, kind, name, labels, buckets. The doc comment is the help text.
 macro_rules! metrics {
     ($(
         $(#[doc = $help:literal])+
         $field:ident: $kind:ty = $name:literal $([$($label:literal),+])? $(in $buckets:ident)?;
     )+) => {
-        /// Every metric of one process (or of one test: each instance has its own registry).
+        /// All metrics of one process (or of one test: each instance has its own registry).
         #[derive(Debug)]
         pub struct Metrics {
             $($(#[doc = $help])+ pub $field: $kind,)+
@@ -67,138 +68,147 @@ macro_rules! metrics {
     (@buckets $buckets:ident) => { $buckets };
 }
 
-/// Seconds of our own work: from ten microseconds, which is nothing, to what a client would notice.
+/// Buckets in seconds for the proxy's own work: from ten microseconds, which is negligible, to a delay that a client
+/// would notice.
 const OWN_TIME: &[f64] = &[0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
-/// Seconds of a model's or an API's work: up to the longest that clients wait.
+/// Buckets in seconds for the work of a model or an API, up to the longest time that clients wait.
 const THEIR_TIME: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
-/// Rounds of feedback: policies allow a few.
+/// Buckets for rounds of feedback: policies permit a few.
 const ROUNDS: &[f64] = &[0.0, 1.0, 2.0, 3.0, 5.0, 10.0];
-/// Tools of a turn.
+/// Buckets for the number of tools in a turn.
 const TOOLS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 
 metrics! {
-    /// Requests answered, by route template and status of the answer to the client.
+    /// Requests answered, by route template and status of the response to the client.
     requests: StatusCounters<Endpoint> = "requests_total" ["endpoint", "status"];
-    /// Seconds from a request's arrival to its answer: all of it, or the head of a stream.
+    /// Seconds from a request's arrival to its response: the whole response, or the head of a stream.
     request_duration: Histogram = "request_duration_seconds" in THEIR_TIME;
-    /// Seconds of the proxy's own work, by stage; `turn` is the whole of a turn without upstreams and tool APIs.
+    /// Seconds of the proxy's own work, by stage; `turn` is the whole turn without upstreams and tool APIs.
     overhead: Histograms<Stage> = "overhead_seconds" ["stage"] in OWN_TIME;
-    /// Turns that have begun and not ended.
+    /// Turns in progress.
     turns_in_flight: IntGauge = "turns_in_flight";
-    /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode what the verdict would have been.
+    /// Turns ended, by the policy's mode and the verdict on the answer; in shadow mode the verdict that guard mode
+    /// would give.
     turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
 
-    /// 1: the kill switch is thrown for all turns; new ones pass through unguarded.
+    /// 1 if the kill switch is on for all turns: new ones pass through unguarded.
     switched_off: IntGauge = "switched_off";
-    /// Policies whose turns the kill switch turned off.
+    /// Policies whose turns are switched off by the kill switch.
     policies_switched_off: IntGauge = "policies_switched_off";
 
-    /// Virtual keys that are of use now.
+    /// Virtual keys that are valid now.
     keys: IntGauge = "keys";
-    /// Requests where virtual keys are required, by the key's group (empty: none) and what became of them.
+    /// Requests for which a virtual key is required, by the key's group (empty: none) and the result.
     key_requests: NamedCounters<KeyResult> = "key_requests_total" ["group", "result"];
-    /// Tokens that virtual keys were charged, by their group (empty: none) and kind; estimated where an upstream told none.
+    /// Tokens charged to virtual keys, by group (empty: none) and kind; estimated if an upstream reported none.
     key_tokens: NamedCounters<TokenKind> = "key_tokens_total" ["group", "kind"];
-    /// Money that virtual keys were charged by the price table, in its currency, by their group (empty: none).
+    /// Cost charged to virtual keys by the price table, in its currency, by group (empty: none).
     key_cost: NamedAmounts = "key_cost_total" ["group"];
 
-    /// Requests to a model, by upstream and what became of them.
+    /// Requests to a model, by upstream and outcome.
     upstream_attempts: NamedCounters<AttemptOutcome> = "upstream_attempts_total" ["upstream", "outcome"];
-    /// Requests under way to an upstream now, each until the last byte of its answer.
+    /// Requests in flight to an upstream, each until the last byte of its response.
     upstream_in_flight: IntGaugeVec = "upstream_in_flight" ["upstream"];
-    /// Requests that wait now because as many as are allowed are under way to the upstream.
+    /// Requests waiting because the limit of concurrent requests to the upstream is reached.
     upstream_queued: IntGaugeVec = "upstream_queued" ["upstream"];
-    /// Whether an upstream is asked: 1 for the state that its circuit breaker is in, 0 for the others.
+    /// State of an upstream's circuit breaker: 1 for the current state, 0 for the others.
     upstream_circuit: IntGaugeVec = "upstream_circuit" ["upstream", "state"];
-    /// Seconds from sending a request to a model to the last byte of its answer.
+    /// Seconds from sending a request to a model to the last byte of its response.
     upstream_duration: Histogram = "upstream_duration_seconds" in THEIR_TIME;
-    /// Seconds from sending a request to a model to the first chunk of its streamed answer.
+    /// Seconds from sending a request to a model to the first chunk of its streamed response.
     time_to_first_chunk: Histogram = "time_to_first_chunk_seconds" in THEIR_TIME;
-    /// Pieces of streamed text that were held because they might be calls, by why they are held no longer.
+    /// Chunks of streamed text that were held because they might be calls, by the reason for their release.
     stream_holds: Counters<HoldEnd> = "stream_holds_total" ["outcome"];
-    /// Seconds for which a piece of streamed text was held because it might be a call.
+    /// Seconds for which a chunk of streamed text was held because it might be a call.
     stream_hold: Histogram = "stream_hold_seconds" in THEIR_TIME;
-    /// Tokens as the upstreams count them, by kind and by why the model was asked.
+    /// Tokens as counted by the upstreams, by kind and purpose of the request.
     tokens: Counters2<TokenKind, Purpose> = "tokens_total" ["kind", "purpose"];
 
-    /// Calls of models that were judged, by tool and verdict on the call. Of clients' own tools the first that were called have names; others are `other`.
+    /// Calls of models that were evaluated, by tool and verdict on the call. Clients' own tools are named in order of
+    /// their first call up to a limit; the rest is `other`.
     calls_judged: NamedCounters<Verdict> = "calls_judged_total" ["tool", "verdict"];
-    /// Calls of models that were judged, by upstream, model and verdict on the call. Of models the first that answered have names; others are `other`.
+    /// Calls of models that were evaluated, by upstream, model and verdict on the call. Models are named in order of
+    /// their first answer up to a limit; the rest is `other`.
     model_calls: ModelCounters = "model_calls_total" ["upstream", "model", "verdict"];
     /// Faults found in answers, by upstream, model and code of the fault table.
     model_diagnoses: ModelCounters = "model_diagnoses_total" ["upstream", "model", "code"];
-    /// Calls that a model wrote as text and that were found there, by upstream, model and notation; in shadow mode they stay text and count too.
+    /// Calls that a model wrote as text and that were detected, by upstream, model and notation; in shadow mode they
+    /// are counted and remain text.
     rescued_calls: ModelCounters = "rescued_calls_total" ["upstream", "model", "notation"];
-    /// Share of answers with native calls among the last answers with calls, by upstream and model; it decays, so that it follows changes.
+    /// Share of answers with native calls among the recent answers with calls, by upstream and model, with exponential
+    /// decay.
     native_call_share: ModelGauges = "native_call_share" ["upstream", "model"];
     /// Faults found in answers, by code of the fault table.
     diagnoses: Counters<FaultCode> = "diagnoses_total" ["code"];
-    /// Answers that may be a call or about one, by the result: the model confirmed the call, declined it, or was not requested to confirm.
+    /// Answers that are either a call or a text about one, by the result: the model confirmed the call, declined it, or
+    /// was not requested to confirm.
     unsure_answers: Counters<UnsureResult> = "unsure_answers_total" ["result"];
-    /// Answers that could not be judged within their budget, by reason. They are passed on or withheld as policy's `on_exhausted` says; no call of them is executed.
+    /// Answers that could not be evaluated within their budget, by reason. They are passed on or withheld according to
+    /// the policy's `on_exhausted`; none of their calls is executed.
     unjudged_answers: Counters<UnjudgedReason> = "unjudged_answers_total" ["reason"];
-    /// Faults found in answers that policy says are only noted, by code of the fault table.
+    /// Faults found in answers that policy only records, by code of the fault table.
     advice: Counters<FaultCode> = "advice_total" ["code"];
-    /// Changes made to calls without asking the model, by kind.
+    /// Repairs made to calls without a request to the model, by kind.
     repairs: Counters<RepairKind> = "repairs_total" ["kind"];
-    /// Changes that shadow mode would have made to calls, by kind.
+    /// Repairs that were only simulated in shadow mode, by kind.
     shadow_repairs: Counters<RepairKind> = "shadow_repairs_total" ["kind"];
-    /// Rounds of feedback that a judged turn took, by kind.
+    /// Rounds of feedback per evaluated turn, by kind.
     feedback_rounds: Histograms<FeedbackKind> = "feedback_rounds" ["kind"] in ROUNDS;
     /// Turns that reached a limit before their answer was right, by limit.
     feedback_exhausted: Counters<Exhausted> = "feedback_exhausted_total" ["kind"];
 
-    /// Calls that the proxy executed, by tool and what came of it.
+    /// Calls that the proxy executed, by tool and outcome.
     tool_executions: NamedCounters<ExecutionOutcome> = "tool_executions_total" ["tool", "outcome"];
     /// Seconds of executing a call.
     tool_execution_duration: Histogram = "tool_execution_duration_seconds" in THEIR_TIME;
-    /// Calls that a person has to decide about now.
+    /// Calls that await a person's approval.
     approvals_pending: IntGauge = "approvals_pending";
-    /// Calls that a person was asked about, by what became of that.
+    /// Calls for which a person's approval was requested, by decision.
     approvals: Counters<Decision> = "approvals_total" ["decision"];
-    /// Failed outcomes that were looked up in the documentation, by whether it had something to say.
+    /// Failed outcomes that were looked up in the documentation, by whether it has a relevant passage.
     explanations: Counters<bool> = "explanations_total" ["hit"];
-    /// Turns with a plan of calls, by what came of it.
+    /// Turns with a plan of calls, by result.
     plans: Counters<PlanResult> = "plans_total" ["result"];
-    /// Requests of users that memory was looked through for, by what for and whether anything was found and shown.
+    /// User requests for which memory was searched, by kind of memory and whether anything was found and shown.
     recalls: Counters2<MemoryKind, bool> = "recalls_total" ["kind", "hit"];
-    /// Lessons that are in use now.
+    /// Lessons in use.
     lessons: IntGauge = "lessons";
-    /// Procedures that are in use now.
+    /// Procedures in use.
     procedures: IntGauge = "procedures";
-    /// Lessons and procedures that were learned, by what verified them; one that is learned again counts again.
+    /// Lessons and procedures learned, by kind of evidence; one that is learned again is counted again.
     learned: Counters2<MemoryKind, EvidenceKind> = "learned_total" ["kind", "evidence"];
     /// Lessons and procedures that were retired because turns failed more often with them than without.
     retired: Counters<MemoryKind> = "retired_total" ["kind"];
-    /// Runs of learning jobs, by what came of them.
+    /// Runs of learning jobs, by result.
     learning_runs: Counters2<LearningJob, LearningRun> = "learning_runs_total" ["task", "result"];
-    /// Seconds of a run of a learning job that had something to do.
+    /// Seconds per run of a learning job that had work to do.
     learning_duration: Histogram = "learning_duration_seconds" in THEIR_TIME;
-    /// Calls that failed because of a toolset's own credential, by toolset and what is wrong with it.
+    /// Calls that failed because of a toolset's credential, by toolset and fault.
     credential_faults: NamedCounters<CredentialFault> = "credential_faults_total" ["toolset", "fault"];
-    /// Schemas of tools with parts that cannot be used, by whether the rest still judges values; each schema counts once.
+    /// Schemas of tools with unusable parts, by whether the rest still validates values; each schema is counted once.
     schema_problems: Counters<bool> = "schema_problems_total" ["judges"];
-    /// Tools that the model was offered in a turn.
+    /// Tools offered to the model per turn.
     tools_offered: Histogram = "tools_offered" in TOOLS;
-    /// Turns of a session whose tools did not begin with those sent before, so that a provider's prompt cache cannot hit, by why.
+    /// Turns of a session whose tools do not begin with those sent earlier, so that a provider's prompt cache misses,
+    /// by reason.
     tool_prefix_changes: Counters<PrefixChange> = "tool_prefix_changes_total" ["reason"];
-    /// Tools of toolsets that are found by words alone, because their vectors are still being made or could not be.
+    /// Tools of toolsets that are found by words only, because their vectors are not ready or failed.
     tools_without_vectors: IntGauge = "tools_without_vectors";
-    /// Seconds of ranking tools for what a user or a model said, the vectors of that included.
+    /// Seconds of ranking tools for a text of a user or a model, including its embedding.
     retrieval_duration: Histogram = "retrieval_duration_seconds" in OWN_TIME;
 
-    /// Bytes of memory that a cache takes, estimated, by what it holds.
+    /// Estimated memory of a cache in bytes, by its content.
     cache_bytes: Gauges<CacheName> = "cache_bytes" ["cache"];
-    /// Entries of a cache, by what it holds.
+    /// Entries of a cache, by its content.
     cache_entries: Gauges<CacheName> = "cache_entries" ["cache"];
-    /// Pieces of work, too large for an async worker, that wait for a core.
+    /// CPU-bound tasks that wait for a core.
     work_waiting: IntGauge = "work_waiting";
-    /// Turns refused because as much work waits for a core as may.
+    /// Turns rejected because the limit of tasks waiting for a core is reached.
     turns_shed: IntCounter = "turns_shed_total";
 
-    /// OpenTelemetry spans of turns, by what became of them; none where no collector is configured.
+    /// OpenTelemetry spans of turns, by result; none if no collector is configured.
     spans: Counters<SpanEnd> = "spans_total" ["result"];
-    /// Connections open now, by listener and whether requests are in progress on them.
+    /// Open connections, by listener and whether requests are in progress on them.
     connections: Gauges2<Listener, ConnectionState> = "connections" ["listener", "state"];
     /// Connections that were refused, by listener and reason: the limit of connections or of file descriptors.
     connections_refused: Counters2<Listener, RefusalReason> = "connections_refused_total" ["listener", "reason"];
@@ -206,50 +216,51 @@ metrics! {
     connections_closed: Counters2<Listener, CloseReason> = "connections_closed_total" ["listener", "reason"];
     /// Errors of accepting connections, by listener.
     accept_errors: Counters<Listener> = "accept_errors_total" ["listener"];
-    /// Bytes of request bodies that are held in memory now.
+    /// Bytes of request bodies held in memory.
     request_body_bytes: IntGauge = "request_body_bytes";
     /// Request bodies that were refused because too many bytes of bodies were held in memory.
     request_bodies_refused: IntCounter = "request_bodies_refused_total";
-    /// Requests that are refused before they are routed, by listener and why: a foreign host or origin, an unsafe path, a WebSocket.
+    /// Requests rejected before routing, by listener and reason: a foreign host or origin, an unsafe path, a WebSocket.
     requests_refused: Counters2<Listener, RequestRefusal> = "requests_refused_total" ["listener", "reason"];
-    /// TLS handshakes that came to nothing, by listener and why.
+    /// Failed TLS handshakes, by listener and reason.
     tls_handshake_failures: Counters2<Listener, HandshakeFailure> = "tls_handshake_failures_total" ["listener", "reason"];
-    /// When the certificate of a listener expires, as Unix time; of a chain the first that does.
+    /// Expiry of a listener's certificate as Unix time; the earliest of a chain.
     tls_certificate_expiry: IntGaugeVec = "tls_certificate_expiry_seconds" ["listener"];
-    /// Reloads of changed certificates and keys, by result; after a failure those before stay in use.
+    /// Reloads of changed certificates and keys, by result; after a failure the previous ones stay in use.
     tls_reloads: Counters<ResultLabel> = "tls_reloads_total" ["result"];
 
-    /// Helping stages that failed and were skipped, by stage.
+    /// Auxiliary stages that failed and were skipped, by stage.
     stage_degraded: Counters<Stage> = "stage_degraded_total" ["stage"];
-    /// Reads of the configuration file on SIGHUP, by result.
+    /// Reloads of the configuration file on SIGHUP, by result.
     config_reloads: Counters<ResultLabel> = "config_reloads_total" ["result"];
-    /// Reloads of OpenAPI documents that changed; a failed one leaves what was loaded before.
+    /// Reloads of changed OpenAPI documents, by result; after a failure the previous ones stay in use.
     catalog_reloads: Counters<ResultLabel> = "catalog_reloads_total" ["result"];
-    /// Reloads of the policies, by result; after a failure the policies stay as they were.
+    /// Reloads of the policies, by result; after a failure the previous ones stay in use.
     policy_reloads: Counters<ResultLabel> = "policy_reloads_total" ["result"];
-    /// Reloads of the representation files, by result; after a failure the representations stay as they were.
+    /// Reloads of the representation files, by result; after a failure the previous ones stay in use.
     representation_reloads: Counters<ResultLabel> = "representation_reloads_total" ["result"];
-    /// Reloads of the file of confirmed and forbidden sources of arguments, by result; after a failure what was said stays.
+    /// Reloads of the file of confirmed and forbidden sources of arguments, by result; after a failure the previous
+    /// ones stay in use.
     edges_reloads: Counters<ResultLabel> = "edges_reloads_total" ["result"];
-    /// Operations of the documents in the catalog, by toolset and whether they became tools.
+    /// Operations of the documents in the catalog, by toolset and whether they are available as tools.
     catalog_operations: IntGaugeVec = "catalog_operations" ["toolset", "state"];
-    /// Traces that were lost: the queue was full or the store did not take them.
+    /// Traces that were lost: the queue was full or the store did not accept them.
     traces_dropped: IntCounter = "traces_dropped_total";
-    /// Traces that wait to be written.
+    /// Traces waiting to be written.
     traces_waiting: IntGauge = "traces_waiting";
-    /// Bytes of traces that wait on disk because the store does not take them.
+    /// Bytes of traces waiting on disk because the store does not accept them.
     traces_on_disk_bytes: IntGauge = "traces_on_disk_bytes";
-    /// Does the store work? 1 or 0; a store that is switched off works.
+    /// 1 if the store works, otherwise 0; a disabled store counts as working.
     store_up: IntGauge = "store_up";
-    /// Always 1; the label says which version runs.
+    /// Always 1; the label is the running version.
     build_info: IntGaugeVec = "build_info" ["version"];
 }
 
 impl Metrics {
-    /// All metrics, with a registry of their own.
+    /// Creates all metrics, with their own registry.
     pub fn new() -> Self {
-        // Not input: names and labels stand above, and every test makes an instance.
-        let mut metrics = Self::register().expect("metric names are valid and differ");
+        // Cannot fail at run time: names and labels are constants above, and every test creates an instance.
+        let mut metrics = Self::register().expect("metric names are valid and unique");
         metrics.calls_judged.share(&metrics.tools);
         metrics.tool_executions.share(&metrics.tools);
         metrics.upstream_attempts.share(&metrics.upstreams);
@@ -262,38 +273,38 @@ impl Metrics {
         metrics.key_requests.share(&metrics.groups);
         metrics.key_tokens.share(&metrics.groups);
         metrics.key_cost.share(&metrics.groups);
-        // That of keys without a group.
+        // The group of keys without a group.
         metrics.groups.add([""]);
         metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         metrics.store_up.set(1);
         metrics
     }
 
-    /// Makes tools known: only these get series of their own. A known tool stays known.
+    /// Registers tools, which then have their own series. A registered tool is never removed.
     pub fn known_tools<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         self.tools.add(names);
     }
 
-    /// Makes a client's own tool known that was called, as long as fewer than [`MAX_CLIENT_TOOLS`] are. It has to be one that was offered:
-    /// a model may invent any name.
+    /// Registers a client's own tool that was called, up to [`MAX_CLIENT_TOOLS`]. It must be one that was offered,
+    /// because a model may invent any name.
     pub(super) fn client_tool_called(&self, name: &str) {
         if self.tools.label(name) == OTHER && self.client_tools.learn(name, MAX_CLIENT_TOOLS) {
             self.tools.add([name]);
         }
     }
 
-    /// Makes upstreams known: only these get series of their own.
+    /// Registers upstreams, which then have their own series.
     pub fn known_upstreams<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         self.upstreams.add(names);
     }
 
-    /// Makes groups of keys known: only these get series of their own.
+    /// Registers groups of keys, which then have their own series.
     pub fn known_groups<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         self.groups.add(names);
     }
 
-    /// Replaces what is said about the catalog: toolset, operations loaded, operations skipped. Makes the toolsets known: only these
-    /// get series of their own.
+    /// Replaces the numbers of the catalog: toolset, operations loaded, operations skipped. Registers the toolsets,
+    /// which then have their own series.
     pub fn catalog<'a>(&self, toolsets: impl IntoIterator<Item = (&'a str, usize, usize)>) {
         self.catalog_operations.reset();
         for (toolset, loaded, skipped) in toolsets {
@@ -301,13 +312,13 @@ impl Metrics {
             let toolset = self.toolsets.label(toolset);
             for (state, count) in [(OperationState::Loaded, loaded), (OperationState::Skipped, skipped)] {
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
-                // Those beyond the bound share a series.
+                // Toolsets beyond the limit share a series.
                 self.catalog_operations.with_label_values(&[toolset, state.label()]).add(count);
             }
         }
     }
 
-    /// Sets what goes on at an upstream now. The name is one of the configuration.
+    /// Sets the current load of an upstream. The name is one of the configuration.
     pub fn upstream_load(&self, name: &str, in_flight: usize, queued: usize, circuit: CircuitState) {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.upstream_in_flight.with_label_values(&[name]).set(number(in_flight));
@@ -317,7 +328,7 @@ impl Metrics {
         }
     }
 
-    /// Sets when the certificate that a listener shows expires, in seconds of Unix time.
+    /// Sets the expiry of a listener's certificate, in seconds of Unix time.
     pub fn certificate_expires(&self, listener: Listener, at: i64) {
         self.tls_certificate_expiry.with_label_values(&[listener.label()]).set(at);
     }
@@ -335,7 +346,7 @@ impl Metrics {
         WithoutVectors { gauge: self.tools_without_vectors.clone(), tools }
     }
 
-    /// Every metric in the Prometheus text format, version 0.0.4.
+    /// Returns all metrics in the Prometheus text format, version 0.0.4.
     pub fn render(&self) -> String {
         TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
     }
@@ -347,7 +358,7 @@ impl Default for Metrics {
     }
 }
 
-/// Tools that have no vectors.
+/// Guard that counts tools without vectors.
 #[derive(Debug)]
 pub struct WithoutVectors {
     gauge: IntGauge,
@@ -360,7 +371,7 @@ impl Drop for WithoutVectors {
     }
 }
 
-/// A turn that is running.
+/// Guard that counts a running turn.
 #[derive(Debug)]
 pub struct InFlight(IntGauge);
 
@@ -378,7 +389,7 @@ mod tests {
     #[test]
     fn every_metric_is_rendered_with_its_doc_comment_as_help() {
         let metrics = Metrics::new();
-        // A metric with a label that is no enumeration has no series, and so no help, before its first use.
+        // A metric with a label that is not an enumeration has no series, and hence no help, before its first use.
         metrics.requests.inc(Endpoint::Models, 200);
         metrics.upstream_attempts.inc("main", AttemptOutcome::Success);
         metrics.calls_judged.inc("f", Verdict::Clean);

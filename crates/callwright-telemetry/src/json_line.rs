@@ -1,4 +1,4 @@
-//! A log line as one JSON object, in which every field stands at the top. The fields are those of docs/logs.md.
+//! JSON log format: one object per line, with all fields at the top level. The fields are documented in docs/logs.md.
 
 use std::error::Error;
 use std::fmt;
@@ -11,13 +11,13 @@ use tracing_subscriber::fmt::format::{JsonFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Fields that every line has, in their order.
+/// Fields of every line, in order.
 const TIMESTAMP: &str = "timestamp";
 const LEVEL: &str = "level";
 const TARGET: &str = "target";
 const MESSAGE: &str = "message";
 
-/// Writes a line: time, level, target, message, then the fields of the turn it belongs to and its own.
+/// Writes a line: time, level, target, message, then the fields of its turn and its own.
 #[derive(Debug)]
 pub(super) struct JsonLine;
 
@@ -39,7 +39,7 @@ where
         add(MESSAGE, String::new());
         for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
             let extensions = span.extensions();
-            // What was formatted as an object is one.
+            // Inserts fields that were formatted as a JSON object.
             let fields = extensions.get::<FormattedFields<JsonFields>>().map(|fields| fields.fields.as_str());
             let fields = fields.and_then(|fields| serde_json::from_str::<Map<String, Value>>(fields).ok());
             line.extend(fields.unwrap_or_default());
@@ -54,7 +54,7 @@ struct Fields<'l>(&'l mut Map<String, Value>);
 
 impl Fields<'_> {
     fn add(&mut self, field: &Field, value: Value) {
-        // A field of a library must not pass for ours.
+        // A library's field must not replace one of these.
         if ![TIMESTAMP, LEVEL, TARGET].contains(&field.name()) {
             self.0.insert(field.name().to_owned(), value);
         }

@@ -1,4 +1,4 @@
-//! The values that labels may have. What is not an enumeration is bounded by [`KnownNames`].
+//! Label values. Values that are not enumerations are limited by [`KnownNames`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use callwright_types::{EvidenceKind, FaultCode, PlanResult, PrefixChange, Repair
 
 /// A closed set of label values.
 pub trait Label: Copy + 'static {
-    /// Every value; the place of a value here is its [`Label::index`].
+    /// All values; the position of a value is its [`Label::index`].
     const ALL: &'static [Self];
 
-    /// Place in [`Label::ALL`].
+    /// Returns the position in [`Label::ALL`].
     fn index(self) -> usize;
 
-    /// The value as Prometheus sees it.
+    /// Returns the label value for Prometheus.
     fn label(self) -> &'static str;
 }
 
-/// The label value of everything that is not known.
+/// Label value of everything unknown.
 pub const OTHER: &str = "other";
 
-/// An enumeration and its label values.
+/// Defines an enumeration and its label values.
 macro_rules! labels {
     ($(#[$doc:meta])+ $name:ident { $($(#[$value_doc:meta])+ $value:ident = $label:expr),+ $(,)? }) => {
         $(#[$doc])+
@@ -43,7 +43,7 @@ macro_rules! labels {
         }
 
         impl $name {
-            /// The value of this label; `None` where there is none.
+            /// Returns the value with this label; `None` if there is none.
             pub fn of(label: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.label() == label)
             }
@@ -52,7 +52,7 @@ macro_rules! labels {
 }
 
 labels! {
-    /// Where a request arrived, as a route template.
+    /// Endpoint of a request, as a route template.
     Endpoint {
         /// Chat completions.
         ChatCompletions = "/v1/chat/completions",
@@ -62,31 +62,31 @@ labels! {
         Models = "/v1/models",
         /// Verdicts on turns.
         Feedback = "/v1/feedback",
-        /// Anything else under `/v1/`: passed through, not judged.
+        /// Any other path under `/v1/`: passed through, not evaluated.
         PassThrough = "/v1/*",
-        /// No route.
+        /// No matching route.
         Other = OTHER,
     }
 }
 
 labels! {
-    /// What a cache holds.
+    /// Content of a cache.
     CacheName {
-        /// Clients' lists of tools, parsed.
+        /// Parsed tool lists of clients.
         ToolLists = "tool_lists",
-        /// Lists of tools that are searched.
+        /// Tool lists that are searched.
         SearchedTools = "searched_tools",
         /// Compiled JSON Schemas.
         Schemas = "schemas",
-        /// Tools that sessions were offered.
+        /// Tools offered in sessions.
         OfferedTools = "offered_tools",
-        /// Lessons that messages were shown.
+        /// Lessons shown with messages.
         Lessons = "lessons",
-        /// Outlines that messages were shown.
+        /// Outlines shown with messages.
         Outlines = "outlines",
-        /// Tool messages that were looked at.
+        /// Examined tool messages.
         ToolMessages = "tool_messages",
-        /// Vectors of names.
+        /// Embeddings of names.
         NameVectors = "name_vectors",
         /// Clients' tools that are searched for sources of arguments.
         ArgumentSources = "argument_sources",
@@ -94,43 +94,43 @@ labels! {
 }
 
 labels! {
-    /// Which listener.
+    /// A listener.
     Listener {
-        /// The one that OpenAI clients speak to.
+        /// Listener for OpenAI clients.
         Client = "client",
-        /// The one for health, metrics, administration.
+        /// Listener for health, metrics and administration.
         Operator = "operator",
     }
 }
 
 labels! {
-    /// Whether requests are in progress on a connection.
+    /// State of a connection by its requests.
     ConnectionState {
-        /// None is.
+        /// No request is in progress.
         Idle = "idle",
-        /// At least one is.
+        /// At least one request is in progress.
         Active = "active",
     }
 }
 
 labels! {
-    /// Why a connection was refused.
+    /// Reason for refusing a connection.
     RefusalReason {
-        /// As many connections were open as are allowed.
+        /// The limit of open connections is reached.
         Limit = "limit",
-        /// The process had no file descriptor left.
+        /// The process has no free file descriptor.
         Descriptors = "descriptors",
     }
 }
 
 labels! {
-    /// Why the proxy closed a connection.
+    /// Reason for closing a connection.
     CloseReason {
         /// The header section of a request did not arrive in time.
         HeaderTimeout = "header_timeout",
         /// The body of a request stopped arriving.
         BodyTimeout = "body_timeout",
-        /// No request came for so long.
+        /// No request arrived within the idle timeout.
         Idle = "idle",
         /// The client did not acknowledge an HTTP/2 PING frame.
         PingTimeout = "ping_timeout",
@@ -138,131 +138,131 @@ labels! {
 }
 
 labels! {
-    /// Why a request is refused before it is routed.
+    /// Reason for rejecting a request before routing.
     RequestRefusal {
         /// `Host` is not one that the listener serves.
         Host = "host",
-        /// A web page of another origin made it.
+        /// A web page of another origin sent the request.
         Origin = "origin",
-        /// Its path has no safe normal form, or is a disguise of a guarded one.
+        /// The path has no safe normal form, or is an obfuscated form of a guarded one.
         Path = "path",
-        /// It is to become a WebSocket.
+        /// The request is a WebSocket upgrade.
         Upgrade = "upgrade",
     }
 }
 
 labels! {
-    /// Why a TLS handshake came to nothing.
+    /// Reason for a failed TLS handshake.
     HandshakeFailure {
-        /// The client took too long.
+        /// The handshake timed out.
         Timeout = "timeout",
-        /// The client went away.
+        /// The client disconnected.
         Closed = "closed",
-        /// The client refused what it was shown: it does not trust the certificate, or the name is another.
+        /// The client rejected the server certificate: it does not trust it, or the name differs.
         Refused = "refused",
-        /// The client's own certificate is absent or not good.
+        /// The client certificate is missing or invalid.
         ClientCertificate = "client_certificate",
-        /// What came is no TLS, or none that both sides speak.
+        /// The data is not TLS, or there is no common version.
         Protocol = "protocol",
     }
 }
 
 labels! {
-    /// What became of an OpenTelemetry span.
+    /// Result of exporting an OpenTelemetry span.
     SpanEnd {
-        /// The collector took it.
+        /// The collector accepted it.
         Exported = "exported",
         /// The queue was full.
         Dropped = "dropped",
-        /// The collector did not take it.
+        /// The collector did not accept it.
         Failed = "failed",
     }
 }
 
 labels! {
-    /// A stage of a turn, by which the proxy's own time is told apart.
+    /// A stage of a turn, for which the proxy's own time is measured.
     Stage {
-        /// Request → turn.
+        /// Conversion of the request to a turn.
         Open = "open",
-        /// Which tools are offered.
+        /// Selection of the offered tools.
         Offer = "offer",
-        /// A plan is drawn, or gone on with: our part of it.
+        /// Drawing or continuation of a plan: the proxy's own work.
         Plan = "plan",
-        /// The upstream request is made.
+        /// Composition of the upstream request.
         Compose = "compose",
-        /// The client's tool messages are read, failures in them explained.
+        /// Analysis of the client's tool messages, and explanation of failures in them.
         Observe = "observe",
-        /// Lessons are looked up.
+        /// Look-up of lessons.
         Recall = "recall",
-        /// The proxy's part of earlier answers is put back.
+        /// Restoration of the proxy's part of earlier answers.
         Rejoin = "rejoin",
-        /// The upstream is asked: our part of it.
+        /// Upstream request: the proxy's own work.
         Ask = "ask",
-        /// The answer is repaired and scanned.
+        /// Repair and scan of the answer.
         Judge = "judge",
-        /// Diagnoses become messages.
+        /// Conversion of diagnoses to messages.
         FeedBack = "feed_back",
-        /// Calls are executed: our part of it.
+        /// Execution of calls: the proxy's own work.
         Run = "run",
-        /// Failed outcomes are explained.
+        /// Explanation of failed outcomes.
         Explain = "explain",
-        /// The proxy's part of an answer is kept.
+        /// Storage of the proxy's part of an answer.
         Keep = "keep",
-        /// The answer is written.
+        /// Writing of the response.
         Answer = "answer",
-        /// What may be learned from the turn is gathered, once the client has its answer.
+        /// Collection of what may be learned from the turn, after the client has its response.
         Gather = "gather",
-        /// The trace is handed over.
+        /// Handover of the trace.
         Record = "record",
-        /// The whole turn: all its time that was neither an upstream's nor a tool API's.
+        /// The whole turn: all time spent neither in an upstream nor in a tool API.
         Turn = "turn",
     }
 }
 
 labels! {
-    /// What became of an upstream request.
+    /// Outcome of an upstream request.
     AttemptOutcome {
-        /// An answer with a status below 400.
+        /// A response with a status below 400.
         Success = "success",
-        /// An answer with an error status.
+        /// A response with an error status.
         HttpError = "http_error",
-        /// No connection.
+        /// The connection failed.
         Connect = UpstreamFailureKind::Connect.label(),
-        /// Silence.
+        /// A timeout.
         Timeout = UpstreamFailureKind::Timeout.label(),
         /// The connection broke.
         Reset = UpstreamFailureKind::Reset.label(),
-        /// Not what the protocol promises.
+        /// A protocol violation.
         Malformed = UpstreamFailureKind::Malformed.label(),
-        /// The stream ended too early.
+        /// The stream ended prematurely.
         Truncated = UpstreamFailureKind::Truncated.label(),
-        /// Not sent: too many requests were under way.
+        /// Not sent: too many requests were in flight.
         Busy = UpstreamFailureKind::Busy.label(),
-        /// Not sent: the upstream failed too often lately.
+        /// Not sent: the circuit is open because the upstream failed too often recently.
         CircuitOpen = UpstreamFailureKind::CircuitOpen.label(),
-        /// Something else, such as a client that went away.
+        /// Any other outcome, such as a client that disconnected.
         Other = OTHER,
     }
 }
 
 labels! {
-    /// Why a streamed text that was held as a possible call is held no longer.
+    /// Reason for releasing streamed text that was held as a possible call.
     HoldEnd {
-        /// It turned out to be text.
+        /// The text turned out not to be a call.
         Text = "text",
-        /// The answer ended, and was judged.
+        /// The answer ended and was evaluated.
         Judged = "judged",
-        /// More was to be held than is allowed.
+        /// The size limit of held text was reached.
         Bytes = "bytes",
-        /// It was held as long as is allowed.
+        /// The time limit of held text was reached.
         Time = "time",
-        /// The answer calls in another way.
+        /// The answer contains a native call.
         NativeCall = "native_call",
     }
 }
 
 labels! {
-    /// What is remembered.
+    /// Kind of memory.
     MemoryKind {
         /// A lesson of the notebook.
         Lesson = "lesson",
@@ -272,134 +272,134 @@ labels! {
 }
 
 labels! {
-    /// The jobs beside the turns.
+    /// Background learning jobs.
     LearningJob {
-        /// Lessons and procedures are made of what was verified.
+        /// Creates lessons and procedures from verified outcomes.
         Learn = "learn",
-        /// A model words lessons.
+        /// Rewrites lessons with a model.
         Word = "word",
     }
 }
 
 labels! {
-    /// What came of a run of a learning job.
+    /// Result of a run of a learning job.
     LearningRun {
-        /// Something was learned or counted, and is stored.
+        /// Something was learned or counted, and stored.
         Learned = "learned",
         /// There was nothing to learn.
         Idle = "idle",
-        /// Another replica does the job.
+        /// Another replica runs the job.
         Elsewhere = "elsewhere",
-        /// The store could not be read or written, or the model did not answer; what was to be learned is still there.
+        /// The store could not be read or written, or the model did not answer. The input is kept for a later run.
         Failed = "failed",
     }
 }
 
 labels! {
-    /// What became of a request with a virtual key.
+    /// Result of a request with a virtual key.
     KeyResult {
-        /// It was taken in.
+        /// The request was admitted.
         Admitted = "admitted",
-        /// No key was sent, or none that is known.
+        /// The key is missing or unknown.
         Denied = "denied",
-        /// Too many requests within a minute.
+        /// Too many requests per minute.
         LimitedRequests = "limited_requests",
-        /// Too many tokens within a minute.
+        /// Too many tokens per minute.
         LimitedTokens = "limited_tokens",
-        /// Too many requests at a time.
+        /// Too many concurrent requests.
         LimitedConcurrent = "limited_concurrent",
         /// The budget is used up.
         LimitedBudget = "limited_budget",
         /// The key may not use the model.
         RefusedModel = "refused_model",
-        /// The key has a budget, and the model no price.
+        /// The key has a budget, and the model has no price.
         RefusedPrice = "refused_price",
-        /// The key is limited, and what it asked for is not counted.
+        /// The key is limited, and the requested endpoint is not metered.
         RefusedUnmetered = "refused_unmetered",
-        /// The key may not have the path passed through.
+        /// The key may not use the pass-through path.
         RefusedPath = "refused_path",
-        /// None of these.
+        /// Any other result.
         Other = OTHER,
     }
 }
 
 impl KeyResult {
-    /// That of a limit's label.
+    /// Returns the result for a limit's label.
     pub fn of_limit(label: &str) -> Self {
         Self::of(label).unwrap_or(Self::Other)
     }
 }
 
 labels! {
-    /// Why the upstream was asked.
+    /// Purpose of an upstream request.
     Purpose {
         /// The client's own request.
         First = "first",
         /// The scan found faults.
         StaticFeedback = "static_feedback",
-        /// The model confirms that a text was meant as a call.
+        /// The model is requested to confirm that a text was meant as a call.
         Confirmation = "confirmation",
         /// Executed calls succeeded.
         ToolResults = "tool_results",
         /// Executed calls failed.
         DynamicFeedback = "dynamic_feedback",
-        /// A last word without calls.
+        /// A final answer without calls is requested.
         Closing = "closing",
         /// A plan is drawn.
         Plan = "plan",
-        /// An outline is made of procedures that were learned.
+        /// An outline is made from learned procedures.
         Procedure = "procedure",
-        /// A lesson is worded; no turn is charged.
+        /// A lesson is rewritten; no turn is charged.
         Note = "note",
-        /// None of these.
+        /// Any other purpose.
         Other = OTHER,
     }
 }
 
 labels! {
-    /// What a token was used for.
+    /// Kind of token.
     TokenKind {
-        /// The request.
+        /// Prompt token.
         Prompt = "prompt",
-        /// The answer.
+        /// Completion token.
         Completion = "completion",
     }
 }
 
 labels! {
-    /// The kinds of feedback.
+    /// Kind of feedback.
     FeedbackKind {
-        /// About what a scan found.
+        /// Feedback about the findings of a scan.
         Static = "static",
-        /// About what an API answered.
+        /// Feedback about an API's response.
         Dynamic = "dynamic",
     }
 }
 
 labels! {
-    /// Result for an answer that may be a call or about one.
+    /// Result for an answer that is either a call or a text about one.
     UnsureResult {
-        /// The model confirmed that it meant to call.
+        /// The model confirmed that it meant a call.
         Confirmed = "confirmed",
-        /// The model was requested to confirm, and did not call.
+        /// The model was requested to confirm, and made no call.
         Declined = "declined",
-        /// The model was not requested: policy or a limit leaves the text as it is.
+        /// The model was not requested to confirm: policy or a limit keeps the text.
         Text = "text",
     }
 }
 
 labels! {
-    /// Why an answer was not judged.
+    /// Reason why an answer was not evaluated.
     UnjudgedReason {
-        /// Judging its native calls took longer than `scanner.max_judgement_milliseconds`.
+        /// The evaluation of its native calls exceeded `scanner.max_judgement_milliseconds`.
         CallsTime = "calls_time",
-        /// Looking for calls in its text took longer than that.
+        /// The search for calls in its text exceeded the same limit.
         TextTime = "text_time",
     }
 }
 
 labels! {
-    /// What ended a turn before its answer was right.
+    /// Limit that ended a turn before its answer was right.
     Exhausted {
         /// Rounds of static feedback.
         StaticFeedback = "static_feedback",
@@ -411,17 +411,17 @@ labels! {
         Tokens = "tokens",
         /// Time.
         Seconds = "seconds",
-        /// The upstream failed when it was asked again.
+        /// A repeated upstream request failed.
         Upstream = "upstream",
-        /// The time that judging one answer may take.
+        /// Time limit for evaluating one answer.
         Judgement = "judgement",
-        /// None of these.
+        /// Any other limit.
         Other = OTHER,
     }
 }
 
 labels! {
-    /// What executing a call gave.
+    /// Outcome of executing a call.
     ExecutionOutcome {
         /// A status below 400.
         Success = "success",
@@ -431,64 +431,64 @@ labels! {
         ServerError = "server_error",
         /// Nothing reached the API.
         Unreachable = "unreachable",
-        /// Sent, and no answer came.
+        /// The request was sent, and no response arrived.
         Unknown = "unknown",
         /// Not sent: a rule forbids it.
         Refused = "refused",
-        /// Not sent: a person would have to approve it.
+        /// Not sent: it requires a person's approval.
         Unapproved = "unapproved",
-        /// None of these.
+        /// Any other outcome.
         Other = OTHER,
     }
 }
 
 labels! {
-    /// What became of a call that a person was asked about.
+    /// Decision on a call that requires approval.
     Decision {
-        /// It may be executed.
+        /// The call may be executed.
         Approved = "approved",
-        /// It may not.
+        /// The call must not be executed.
         Denied = "denied",
-        /// Nobody decided in time.
+        /// No decision within the time limit.
         Expired = "expired",
-        /// The turn that waited for it ended before.
+        /// The turn that waited for the decision ended first.
         Withdrawn = "withdrawn",
     }
 }
 
 labels! {
-    /// How far the proxy might go with a turn.
+    /// Degree to which the proxy may intervene in a turn.
     TurnMode {
-        /// Answers were judged, repaired, sent back.
+        /// Answers are evaluated, repaired and returned to the model.
         Guard = "guard",
-        /// Nothing was changed: verdicts say what would have been.
+        /// Nothing is changed: verdicts state what guard mode would do.
         Shadow = "shadow",
-        /// Passed through.
+        /// Answers are passed through.
         Off = "off",
     }
 }
 
 labels! {
-    /// How an operation ended.
+    /// Result of an operation.
     ResultLabel {
-        /// Well.
+        /// The operation succeeded.
         Success = "success",
-        /// Not well; what was in force stays.
+        /// The operation failed; the previous state stays in use.
         Failure = "failure",
     }
 }
 
 labels! {
-    /// What became of an operation of a document.
+    /// State of a document's operation.
     OperationState {
-        /// It is a tool.
+        /// The operation is available as a tool.
         Loaded = "loaded",
-        /// It could not be made one.
+        /// The operation could not be converted to a tool.
         Skipped = "skipped",
     }
 }
 
-/// The label values of a noun of `domain`.
+/// Implements [`Label`] for an enumeration of the domain.
 macro_rules! domain_labels {
     ($name:ident, $label:ident) => {
         impl Label for $name {
@@ -525,30 +525,30 @@ impl Label for bool {
     }
 }
 
-/// Most names of one kind that get series of their own. A label value costs memory here and in Prometheus for as long as
-/// the process lives.
+/// Maximum number of names of one kind with their own series. A label value uses memory here and in Prometheus for the
+/// lifetime of the process.
 pub const MAX_KNOWN_NAMES: usize = 1_000;
 
-/// Models that get series of their own: the first of which an upstream of the configuration gave an answer.
+/// Maximum number of models with their own series: the first with an answer from a configured upstream.
 pub const MAX_MODELS: usize = 100;
 
-/// Notations of calls written as text that get series of their own.
+/// Maximum number of notations of calls in text with their own series.
 pub const MAX_NOTATIONS: usize = 64;
 
-/// Tools of clients that get series of their own: the first that were offered and called. They take no more places than these from
-/// the tools of documents.
+/// Maximum number of clients' tools with their own series: the first that were offered and called. The limit protects
+/// the places of the documents' tools.
 pub const MAX_CLIENT_TOOLS: usize = 200;
 
-/// Bytes of a name that is learned from use.
+/// Maximum length in bytes of a learned name.
 const MAX_LEARNED_BYTES: usize = 128;
 
-/// The names that have series of their own: those that the operator's configuration made known, and the first that were learned from
-/// use; whatever else a client or a model says is [`OTHER`].
+/// The names with their own series: those from the operator's configuration, and the first ones learned from traffic.
+/// Any other name of a client or a model is [`OTHER`].
 #[derive(Debug, Default)]
 pub struct KnownNames(ArcSwap<HashSet<Box<str>>>);
 
 impl KnownNames {
-    /// Makes names known, as long as there are fewer than [`MAX_KNOWN_NAMES`]. A name stays known: its series exist.
+    /// Adds names, up to [`MAX_KNOWN_NAMES`] in total. A name is never removed, because its series exist.
     pub fn add<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let mut known = HashSet::clone(&self.0.load());
         for name in names {
@@ -559,7 +559,7 @@ impl KnownNames {
         self.0.store(Arc::new(known));
     }
 
-    /// Makes a name known that was met in use, where it is printable ASCII and fewer than `most` names are known; returns whether it is
+    /// Learns a name from traffic if it is printable ASCII and fewer than `most` names are known. Returns whether it is
     /// new.
     pub fn learn(&self, name: &str, most: usize) -> bool {
         let known = self.0.load();
@@ -577,7 +577,7 @@ impl KnownNames {
         is_new
     }
 
-    /// The name itself where it is known, else [`OTHER`].
+    /// Returns the name if it is known, otherwise [`OTHER`].
     pub fn label<'a>(&self, name: &'a str) -> &'a str {
         if self.0.load().contains(name) { name } else { OTHER }
     }

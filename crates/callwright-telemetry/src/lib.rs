@@ -1,9 +1,11 @@
-//! Every metric, the set-up of logs, and OpenTelemetry spans of turns.
+//! Metrics, logging and OpenTelemetry spans of turns.
 //!
-//! Owns their names and help texts: the only room that names metrics, and that knows OTLP. Must not know any room that counts.
+//! Owns the names and help texts of metrics, and is the only module that depends on OTLP. Must not depend on modules
+//! that record metrics.
 //!
-//! [`Metrics`] (in `instance.rs`) has a field per metric; what is counted says which series by type, not by string:
-//! `metrics.repairs.inc(RepairKind::ToolRenamed)`. [`Metrics::turn_ended`] counts a finished turn from its trace, and [`Spans::turn_ended`] makes its spans of it.
+//! [`Metrics`] (in `instance.rs`) has a field per metric. Call sites select a series by type, not by string:
+//! `metrics.repairs.inc(RepairKind::ToolRenamed)`. [`Metrics::turn_ended`] counts a finished turn from its trace, and
+//! [`Spans::turn_ended`] creates its spans.
 
 mod by_model;
 mod family;

@@ -1,4 +1,4 @@
-//! The set-up of logs: structured, to standard error.
+//! Set-up of structured logging to standard error.
 
 use std::io::IsTerminal;
 
@@ -12,25 +12,25 @@ use tracing_subscriber::fmt::format::JsonFields;
 use super::json_line::JsonLine;
 use super::{LogFormat, Settings};
 
-/// Logs cannot be set up.
+/// Logging cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The filter is not one.
+    /// The filter is invalid.
     #[error(
-        "`[telemetry] log` is `{text}`: {source}; write a level such as `info`, or directives such as `info,callwright=debug`"
+        "`[telemetry] log` is `{text}`: {source}; use a level such as `info`, or directives such as `info,callwright=debug`"
     )]
     Filter {
-        /// What it is.
+        /// Text of the filter.
         text: String,
-        /// Why it is not a filter.
+        /// Reason why it is invalid.
         source: ParseError,
     },
-    /// Logs were set up before.
-    #[error("logs are set up already: {0}")]
+    /// Logging is already set up.
+    #[error("logging is already set up: {0}")]
     Twice(#[from] SetGlobalDefaultError),
 }
 
-/// Sets up the logs of the process; to be called once.
+/// Sets up the logging of the process; to be called once.
 ///
 /// # Errors
 /// [`LogError`].
@@ -43,7 +43,7 @@ fn subscriber<W>(settings: &Settings, writer: W, colours: bool) -> Result<Box<dy
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    // The settings alone decide, not RUST_LOG: only `config` reads the environment.
+    // Only the settings apply, not RUST_LOG: `config` is the only module that reads the environment.
     let filter = EnvFilter::builder()
         .parse(&settings.log)
         .map_err(|source| LogError::Filter { text: settings.log.clone(), source })?;

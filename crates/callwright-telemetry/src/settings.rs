@@ -1,4 +1,4 @@
-//! Settings of the logs and of the spans (`[telemetry]`).
+//! Settings of logging and spans (`[telemetry]`).
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
-/// How logs are written.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// A line for people.
+    /// Human-readable lines.
     #[default]
     Text,
-    /// A JSON object per line, for collectors.
+    /// One JSON object per line, for collectors.
     Json,
 }
 
-/// Logs, which go to standard error, and OpenTelemetry spans (`[telemetry]`).
+/// Settings of logs, which go to standard error, and of OpenTelemetry spans (`[telemetry]`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// What is logged: `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,callwright::upstream=debug`.
+    /// Log filter: `error`, `warn`, `info`, `debug`, `trace`, or directives such as `info,callwright::upstream=debug`.
     pub log: String,
     /// `text` or `json`.
     pub format: LogFormat,
-    /// URL of a collector that takes spans over OTLP (HTTP with protobuf), with or without `/v1/traces` at its end; empty: none are made.
+    /// URL of a collector that accepts spans over OTLP (HTTP with protobuf), with or without a trailing `/v1/traces`;
+    /// empty disables spans.
     pub otlp_endpoint: String,
-    /// Header fields to send to it: name and value.
+    /// Headers for requests to the collector: name and value.
     pub otlp_headers: BTreeMap<String, Secret>,
-    /// A file of PEM certificates that are trusted besides the system's; relative paths start from the configuration file.
+    /// File of PEM certificates that are trusted in addition to the system's. Relative paths start at the configuration
+    /// file.
     pub otlp_ca_file: String,
-    /// What every span says of this process, in place of or besides `service.name`, which is `callwright`.
+    /// Resource attributes of every span, in addition to or instead of `service.name`, whose default is `callwright`.
     pub otlp_resource: BTreeMap<String, String>,
-    /// Share of the turns that have spans, 0 to 1, where the client's `traceparent` does not decide.
+    /// Share of turns with spans, 0 to 1, if the client's `traceparent` does not determine it.
     pub otlp_sample_ratio: f64,
-    /// Seconds that one request to the collector may take.
+    /// Timeout in seconds of a request to the collector.
     pub otlp_timeout_seconds: u64,
-    /// Spans that may wait to be sent; those of a turn that do not fit are dropped.
+    /// Maximum number of queued spans; those of a turn that do not fit are dropped.
     pub otlp_queue_spans: usize,
-    /// Spans of one request.
+    /// Maximum number of spans per request.
     pub otlp_batch_spans: usize,
-    /// Milliseconds that a span waits at most for others to be sent with.
+    /// Maximum time in milliseconds that a span waits to be sent with others.
     pub otlp_batch_milliseconds: u64,
 }
 

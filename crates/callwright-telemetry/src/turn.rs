@@ -1,4 +1,4 @@
-//! What a finished turn adds to the metrics. All of it is read off the trace, so that metrics and traces agree.
+//! Metrics of a finished turn. All of them are derived from the trace, so that metrics and traces agree.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use callwright_types::trace::{Attempt, Execution};
 use callwright_types::{Diagnosis, Explanation, RepairKind, Trace, Verdict};
 
 impl Metrics {
-    /// Counts a finished turn: its verdict, upstream attempts, tokens, judged calls, diagnoses, repairs, feedback,
-    /// executions, explanations and own time. (Requests, times to the first chunk and single stages are metered where they
-    /// happen.)
+    /// Counts a finished turn: its verdict, upstream attempts, tokens, evaluated calls, diagnoses, repairs, feedback,
+    /// executions, explanations and overhead. Requests, times to the first chunk and single stages are recorded where
+    /// they happen.
     pub fn turn_ended(&self, trace: &Trace) {
         let mode = TurnMode::of(&trace.mode).unwrap_or(TurnMode::Off);
         self.turns.inc(mode, trace.verdict);
@@ -33,7 +33,7 @@ impl Metrics {
                 self.repairs.inc(repair.kind);
             }
         }
-        // Those of earlier turns were counted there.
+        // Observations of earlier turns were counted there.
         for observation in trace.observed.iter().filter(|observation| !observation.again) {
             self.explanations.inc(observation.explanation.as_ref().is_some_and(Explanation::is_hit));
         }
@@ -65,7 +65,7 @@ impl Metrics {
         }
     }
 
-    /// Counts the judged calls of an attempt by tool and by model.
+    /// Counts the evaluated calls of an attempt by tool and by model.
     fn calls(&self, attempt: &Attempt, offered: &[String]) {
         let (upstream, model) = (attempt.upstream.as_str(), attempt.model.as_str());
         for (index, call) in attempt.calls.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Metrics {
     }
 }
 
-/// The tool that a call is for: a misspelt name counts for the tool that it was repaired to.
+/// Returns the tool that a call is for: a misspelt name counts for the tool to which it was repaired.
 fn tool_meant<'a>(attempt: &'a Attempt, index: usize, made: &'a str) -> &'a str {
     let renamed = attempt.repairs.iter().find(|repair| repair.call == index && repair.kind == RepairKind::ToolRenamed);
     renamed.and_then(|repair| repair.to.as_str()).unwrap_or(made)
@@ -140,7 +140,7 @@ fn call_verdict(attempt: &Attempt, index: usize) -> Verdict {
     }
 }
 
-/// Milliseconds of a trace, which may be anything where a trace was read from outside.
+/// Converts milliseconds of a trace, which may have any value if the trace is from outside.
 fn milliseconds(number: f64) -> Duration {
     Duration::try_from_secs_f64(number / 1_000.0).unwrap_or_default()
 }
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// A turn that was sent back once, executed a call that failed, and reached a limit.
+    /// Returns a turn that received feedback once, executed a call that failed, and reached a limit.
     fn trace(mode: &str) -> Trace {
         let attempt = |purpose: &str, calls, diagnoses, repairs| {
             json!({"purpose": purpose, "upstream": "main", "model": "m", "status": 200, "outcome": "success", "verdict": "faulty",
@@ -268,7 +268,7 @@ mod tests {
         );
     }
 
-    /// Says of every place of a trace from which a label is read that it holds something that nobody knows.
+    /// Replaces every label source in a trace by an unknown value.
     fn make_strange(trace: &mut Trace, mut invent: impl FnMut() -> String) {
         let calls = trace.attempts.iter_mut().flat_map(|attempt| &mut attempt.calls);
         calls.for_each(|call| call.name = invent());

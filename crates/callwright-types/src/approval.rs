@@ -1,32 +1,32 @@
-//! A person's word on a call.
+//! Human approval of a call.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Where a call that must be approved stands.
+/// Status of a call that requires approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
-    /// Nobody has decided yet.
+    /// No decision yet.
     Pending,
-    /// It may be executed, once.
+    /// The call may be executed once.
     Approved,
-    /// It may not.
+    /// The call must not be executed.
     Denied,
-    /// Nobody decided in time, or what was approved was not executed in time.
+    /// No decision within the time limit, or the approved call was not executed within its time limit.
     Expired,
-    /// The turn that waited for it ended before anybody decided.
+    /// The turn that waited for the decision ended before one was made.
     Withdrawn,
-    /// It was approved, and is or was executed.
+    /// The call was approved, and its execution has started or finished.
     Used,
 }
 
 impl ApprovalStatus {
-    /// Every status.
+    /// All statuses.
     pub const ALL: [Self; 6] =
         [Self::Pending, Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn, Self::Used];
 
-    /// Value in the store, in traces and in the administration's answers.
+    /// Returns the value used in the store, in traces and in responses of the admin API.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -38,28 +38,28 @@ impl ApprovalStatus {
         }
     }
 
-    /// The status of this label.
+    /// Returns the status with this label.
     pub fn of(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.label() == label)
     }
 }
 
-/// What is told of an approval: to the model, and in the trace of the turn whose call it is about.
+/// The data of an approval that is reported to the model and in the trace of the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalNote {
-    /// Its id in the queue.
+    /// Id of the approval in the queue.
     pub id: String,
-    /// Where it stands.
+    /// Current status.
     pub status: ApprovalStatus,
-    /// Until when the decision is waited for; once there is one, until when it holds.
+    /// Deadline of the decision; after a decision, the end of its validity.
     pub expires_at: Timestamp,
-    /// When it was decided.
+    /// Time of the decision.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decided_at: Option<Timestamp>,
-    /// Who decided, as they say.
+    /// Name of the person who decided, as the person stated it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub decided_by: Option<String>,
-    /// What they said about it.
+    /// The person's comment on the decision.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub comment: Option<String>,
 }

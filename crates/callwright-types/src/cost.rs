@@ -1,16 +1,16 @@
-//! What asking models costs.
+//! Cost of requests to models.
 
 use serde::{Deserialize, Serialize};
 
-/// Requests to a model and their tokens.
+/// Number of requests to a model and of their tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// Requests that were made.
+    /// Number of requests.
     pub requests: u64,
-    /// Tokens of their prompts.
+    /// Prompt tokens.
     pub prompt_tokens: u64,
-    /// Tokens of their answers.
+    /// Completion tokens.
     pub completion_tokens: u64,
 }
 
@@ -22,7 +22,7 @@ impl Cost {
         self.completion_tokens += other.completion_tokens;
     }
 
-    /// Tokens of prompts and answers.
+    /// Returns the sum of prompt and completion tokens.
     pub fn tokens(&self) -> u64 {
         self.prompt_tokens + self.completion_tokens
     }

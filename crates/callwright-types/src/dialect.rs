@@ -1,28 +1,29 @@
-//! Which subset of JSON Schema a model's provider takes.
+//! Subsets of JSON Schema that model providers accept.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The subset of JSON Schema that the tools of the catalog are written in for an upstream.
+/// The subset of JSON Schema in which the catalog's tools are written for an upstream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchemaDialect {
-    /// What OpenAI takes with `strict: true`, where answers are held to the schema while they are written. A tool whose schema
-    /// would lose something is offered without `strict`, as with `openai`.
+    /// The subset that OpenAI accepts with `strict: true` (structured outputs: decoding is constrained to the schema).
+    /// A tool whose schema would lose something is offered without `strict`, as with `openai`.
     OpenaiStrict,
-    /// What OpenAI takes of any function: an object at the top, items for every array, regular expressions that it can read.
+    /// The subset that OpenAI accepts for any function: an object at the top level, `items` for every array, and
+    /// regular expressions that OpenAI can compile.
     #[default]
     Openai,
-    /// Without `$ref`, for providers that refuse it: what is shared or recursive is copied to a bounded depth and size.
+    /// No `$ref`, for providers that reject it. Shared and recursive schemas are inlined to a bounded depth and size.
     Plain,
 }
 
 impl SchemaDialect {
-    /// Every dialect.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::OpenaiStrict, Self::Openai, Self::Plain];
 
-    /// The name in configuration and reports.
+    /// Returns the name used in configuration and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenaiStrict => "openai-strict",

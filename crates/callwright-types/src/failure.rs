@@ -1,31 +1,31 @@
-//! Why a model's provider did not answer, classified once for metrics, retries and the client's answer.
+//! Upstream failures, classified once for metrics, retries and the client's response.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The classes of upstream failure. The names are metric label values.
+/// Classes of upstream failure. The names are metric label values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpstreamFailureKind {
-    /// No connection could be made: refused, DNS, TLS. Nothing was sent.
+    /// The connection failed: refused, DNS, TLS. Nothing was sent.
     Connect,
-    /// No (further) byte within the configured time.
+    /// No (further) byte arrived within the configured time.
     Timeout,
     /// The connection broke after the request was sent.
     Reset,
-    /// The answer is not what the protocol promises: invalid JSON, invalid UTF-8, an over-long line or body.
+    /// The response violates the protocol: invalid JSON, invalid UTF-8, an over-long line or body.
     Malformed,
     /// The stream ended before its choices were finished.
     Truncated,
-    /// Nothing was sent: as many requests as the configuration allows are under way, and the queue is full or the wait was over.
+    /// Nothing was sent: the limit of concurrent requests is reached, and the queue is full or the wait timed out.
     Busy,
-    /// Nothing was sent: the upstream failed too often lately.
+    /// Nothing was sent: the circuit is open because the upstream failed too often recently.
     CircuitOpen,
 }
 
 impl UpstreamFailureKind {
-    /// Metric label and value of the error's `code` field.
+    /// Returns the metric label, which is also the value of the error's `code` field.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Connect => "connect",
@@ -38,7 +38,7 @@ impl UpstreamFailureKind {
         }
     }
 
-    /// The HTTP status that tells the client: 504 for silence, 503 where the proxy itself asked nobody, 502 for everything else.
+    /// Returns the HTTP status for the client: 504 for a timeout, 503 if the proxy sent no request, 502 otherwise.
     pub const fn status(self) -> u16 {
         match self {
             Self::Timeout => 504,
@@ -48,44 +48,44 @@ impl UpstreamFailureKind {
     }
 }
 
-/// An upstream attempt that gave no usable answer. (An HTTP error status *is* an answer: it is passed on.)
+/// An upstream attempt without a usable response. An HTTP error status *is* a response: it is forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("upstream `{upstream}`: {message}")]
 pub struct UpstreamFailure {
-    /// The class.
+    /// Class of the failure.
     pub kind: UpstreamFailureKind,
-    /// The upstream's name in the configuration.
+    /// Name of the upstream in the configuration.
     pub upstream: String,
-    /// What happened, without secrets: it is shown to the client.
+    /// Description without secrets; it is shown to the client.
     pub message: String,
-    /// When it is worth another try, where that is known.
+    /// Time after which a retry may succeed, if known.
     pub retry_after: Option<Duration>,
 }
 
 impl UpstreamFailure {
-    /// The value of the answer's `retry-after` field: whole seconds, at least one (RFC 9110, section 10.2.3).
+    /// Returns the value of the `retry-after` field: whole seconds, at least one (RFC 9110, section 10.2.3).
     pub fn retry_after_seconds(&self) -> Option<u64> {
         let wait = self.retry_after?;
         Some(wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1))
     }
 }
 
-/// Whether an upstream is asked. The names are metric label values.
+/// State of an upstream's circuit breaker. The names are metric label values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CircuitState {
-    /// It is asked.
+    /// Requests are sent.
     Closed,
-    /// It failed too often lately, and is left alone.
+    /// The upstream failed too often recently; no requests are sent.
     Open,
-    /// A few requests find out whether it is well again.
+    /// A few probe requests test whether the upstream has recovered.
     HalfOpen,
 }
 
 impl CircuitState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 3] = [Self::Closed, Self::Open, Self::HalfOpen];
 
-    /// Metric label.
+    /// Returns the metric label.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Closed => "closed",

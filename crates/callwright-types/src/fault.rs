@@ -5,40 +5,40 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of fault. Codes are stable: they are metric labels, template names and values of the API.
+/// A kind of fault. Codes are stable: they are metric labels, template names and API values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultCode {
-    /// The answer meant to call but holds no parsable call.
+    /// The answer was meant as a call but contains no parsable one.
     NoCall,
     /// The tool exists, but retrieval is confident that another one serves the request.
     ToolNotRelevant,
-    /// Same name but for case, separators or namespace.
+    /// The name differs from an offered tool's only in case, separators or namespace.
     ToolNameLiteral,
-    /// No such tool; one offered tool is close in meaning.
+    /// Unknown tool; one offered tool is close in meaning.
     ToolNameSemantic,
-    /// No such tool, nothing close.
+    /// Unknown tool; no offered tool is close in meaning.
     ToolUnknown,
     /// The parameter belongs to another tool.
     ParameterOfOtherTool,
-    /// Same parameter name but for case and separators.
+    /// The name differs from a parameter's only in case and separators.
     ParameterLiteral,
-    /// Unknown, but close in meaning to one parameter.
+    /// Unknown parameter; one parameter of the tool is close in meaning.
     ParameterSemantic,
     /// A required parameter is absent.
     ParameterMissing,
-    /// Unknown, and none of the above.
+    /// Unknown parameter to which none of the above applies.
     ParameterUnknown,
-    /// The value's type is not the schema's.
+    /// The value's type does not match the schema.
     TypeMismatch,
-    /// Enum, range, length, pattern, format, uniqueness.
+    /// A violated constraint: enum, range, length, pattern, format or uniqueness.
     Constraint,
-    /// A value such as `<city>` that the conversation never mentions.
+    /// A placeholder such as `<city>` that does not occur in the conversation.
     Placeholder,
-    /// The plan says that the value comes from another call's output, and it does not.
+    /// The plan requires a value of another call's output, and the argument has a different one.
     WrongSource,
-    /// The same call for the third time, with the same result each time before, and nothing learned in between.
+    /// The same call for the third time, with the same result each time and no new information in between.
     Circle,
-    /// The same call with the same arguments again, with nothing new learned since.
+    /// The same call with the same arguments, without new information since.
     RepeatedCall,
     /// Tools are offered, and the answer has neither content nor a call.
     NoAnswer,
@@ -47,7 +47,7 @@ pub enum FaultCode {
 }
 
 impl FaultCode {
-    /// Every code, in the order of judgement.
+    /// All codes, in the order of evaluation.
     pub const ALL: [FaultCode; 18] = [
         Self::NoCall,
         Self::ToolNotRelevant,
@@ -69,7 +69,7 @@ impl FaultCode {
         Self::CallAnnounced,
     ];
 
-    /// Every code and every name.
+    /// All codes, then all names.
     pub const WORDS: [&str; 36] = {
         let mut words = [""; 36];
         let mut index = 0;
@@ -81,7 +81,7 @@ impl FaultCode {
         words
     };
 
-    /// The short code: metric label and API value.
+    /// Returns the short code, which is the metric label and API value.
     pub const fn code(self) -> &'static str {
         match self {
             Self::NoCall => "E1",
@@ -105,7 +105,7 @@ impl FaultCode {
         }
     }
 
-    /// The readable name: template and policy key.
+    /// Returns the readable name, which is the template and policy key.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoCall => "no_call",
@@ -129,7 +129,7 @@ impl FaultCode {
         }
     }
 
-    /// The level of judgement, 1 to 6: a scan stops at the first level that has a fault.
+    /// Returns the level of evaluation, 1 to 6. A scan stops at the first level with a fault.
     pub const fn level(self) -> u8 {
         match self {
             Self::NoCall => 1,
@@ -147,14 +147,14 @@ impl FaultCode {
 }
 
 impl FaultCode {
-    /// Whether it is a fault of a call, and not of an answer without one.
+    /// Whether the fault concerns a call, and not an answer without one.
     pub const fn is_of_call(self) -> bool {
         !matches!(self, Self::NoAnswer | Self::CallAnnounced)
     }
 }
 
 impl FaultCode {
-    /// The fault in two or three words.
+    /// Returns a description of the fault in two or three words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoCall => "call as text",
@@ -181,7 +181,7 @@ impl fmt::Display for FaultCode {
     }
 }
 
-/// The text is neither a code nor a name of the fault table.
+/// Error for a text that is neither a code nor a name of the fault table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a fault code; codes are E1, E2, E2.1 ... E6, names are no_call, tool_unknown ... no_answer")]
 pub struct UnknownFaultCode(pub String);
@@ -189,7 +189,7 @@ pub struct UnknownFaultCode(pub String);
 impl FromStr for FaultCode {
     type Err = UnknownFaultCode;
 
-    /// Reads the short code (`E2.1`) or the name (`tool_not_relevant`).
+    /// Parses the short code (`E2.1`) or the name (`tool_not_relevant`).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL
             .into_iter()

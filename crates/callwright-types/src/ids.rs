@@ -1,29 +1,29 @@
-//! Identifiers that we mint.
+//! Generated identifiers.
 
 use std::iter::repeat_with;
 
 use jiff::Timestamp;
 
-/// Length of a call id: some chat templates accept exactly nine alphanumerics (DESIGN section 7).
+/// Length of a call id. Some chat templates accept exactly nine alphanumerics (DESIGN section 7).
 const CALL_ID_LENGTH: usize = 9;
 
-/// A new id for a call: nine alphanumerics, random, so unique within any conversation.
+/// Returns a new random call id: nine alphanumerics, unique within any conversation.
 pub fn call_id() -> String {
     repeat_with(fastrand::alphanumeric).take(CALL_ID_LENGTH).collect()
 }
 
-/// Letters of a call's id that tell its plan.
+/// Length of the prefix of a call id that identifies its plan.
 pub const PLAN_HANDLE_LENGTH: usize = 6;
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A new handle for a plan: what the ids of its calls begin with, so that the plan is found again by any of them.
+/// Returns a new handle for a plan. The ids of the plan's calls begin with it, so any of them leads to the plan.
 pub fn plan_handle() -> String {
     repeat_with(fastrand::alphanumeric).take(PLAN_HANDLE_LENGTH).collect()
 }
 
-/// The id of a plan's call of this number, from 0: its handle and the number; nine alphanumerics as of any call. Numbers that three letters
-/// cannot tell (238,328 and more) begin again.
+/// Returns the id of a plan's call: the handle and the number (from 0), nine alphanumerics in total. Numbers wrap
+/// around at 238,328, which three characters cannot represent.
 pub fn planned_call_id(handle: &str, number: u32) -> String {
     let mut id = handle.to_owned();
     let mut rest = number as usize;
@@ -34,53 +34,56 @@ pub fn planned_call_id(handle: &str, number: u32) -> String {
     id
 }
 
-/// The handle that a call's id begins with, where it may be that of a plan.
+/// Returns the prefix of a call id that may be a plan handle; `None` if the id has a different form.
 pub fn handle_of(id: &str) -> Option<&str> {
     let fits = id.len() == CALL_ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if fits { id.get(..PLAN_HANDLE_LENGTH) } else { None }
 }
 
-/// Random bits of a trace id: those that the milliseconds leave (RFC 9562, section 5.7, has the same layout).
+/// Random bits of a trace id: those not used by the timestamp in milliseconds. RFC 9562, section 5.7, has the same
+/// layout.
 const TRACE_ID_RANDOM_BITS: u32 = 80;
 
-/// A new trace id for a turn that arrived `at` this time: 32 lower-case hexadecimal digits, as W3C Trace Context has them;
-/// never all zero. It begins with the milliseconds since 1970, so that a store appends to its index by id: with ids in no
-/// order every trace would touch a page of its own.
+/// Returns a new trace id for a turn that arrived at time `at`: 32 lower-case hexadecimal digits as in W3C Trace
+/// Context, never all zero.
+///
+/// It begins with the milliseconds since 1970, so that a store appends to the end of its index. With unordered ids
+/// every trace would touch a separate page.
 pub fn trace_id(at: Timestamp) -> String {
     let milliseconds = u128::from(at.as_millisecond().unsigned_abs());
     let random = fastrand::u128(1..1 << TRACE_ID_RANDOM_BITS);
     format!("{:032x}", milliseconds << TRACE_ID_RANDOM_BITS | random)
 }
 
-/// A new id for an approval that is asked for `at` this time. In the order of time, as trace ids are.
+/// Returns a new id for an approval requested at time `at`. Ids sort by time, like trace ids.
 pub fn approval_id(at: Timestamp) -> String {
     format!("apr_{}", trace_id(at))
 }
 
-/// A new id for a lesson that is learned `at` this time. In the order of time, as trace ids are.
+/// Returns a new id for a lesson learned at time `at`. Ids sort by time, like trace ids.
 pub fn lesson_id(at: Timestamp) -> String {
     format!("les_{}", trace_id(at))
 }
 
-/// A new id for a procedure that is learned `at` this time. In the order of time, as trace ids are.
+/// Returns a new id for a procedure learned at time `at`. Ids sort by time, like trace ids.
 pub fn procedure_id(at: Timestamp) -> String {
     format!("pro_{}", trace_id(at))
 }
 
-/// A new id for a virtual key that is made `at` this time. In the order of time, as trace ids are.
+/// Returns a new id for a virtual key created at time `at`. Ids sort by time, like trace ids.
 pub fn key_id(at: Timestamp) -> String {
     format!("{KEY_ID}{}", trace_id(at))
 }
 
-/// What the ids of virtual keys begin with.
+/// Prefix of virtual key ids.
 pub const KEY_ID: &str = "key_";
 
-/// A new id for a process that shares a store with others: 16 hexadecimal digits, random.
+/// Returns a new id for a process that shares a store with others: 16 random hexadecimal digits.
 pub fn replica_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
 
-/// A new completion id for an answer that no upstream gave us one for.
+/// Returns a new completion id for an answer to which no upstream assigned one.
 pub fn completion_id() -> String {
     format!("chatcmpl-{}", repeat_with(fastrand::alphanumeric).take(29).collect::<String>())
 }

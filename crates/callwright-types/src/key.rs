@@ -1,113 +1,113 @@
-//! Virtual keys: what clients are known by where the proxy gives out keys of its own.
+//! Virtual keys: client credentials that the proxy issues.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A key that the proxy gave out. Its secret is nowhere: only hashes of it are kept.
+/// A key issued by the proxy. Only hashes of its secret are stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VirtualKey {
-    /// `key_` and digits; it stays when the secret is rotated.
+    /// `key_` and hexadecimal digits; unchanged when the secret is rotated.
     pub id: String,
-    /// What people, policies and traces call it; no two keys that are not revoked have the same.
+    /// Name used in policies and traces; unique among keys that are not revoked.
     pub name: String,
-    /// The group that it belongs to; empty: none.
+    /// Group of the key; empty for none.
     #[serde(default)]
     pub group: String,
-    /// The policy that holds for its turns; empty: as for turns without a key.
+    /// Policy of the key's turns; empty for the policy of turns without a key.
     #[serde(default)]
     pub policy: String,
-    /// Names of the policies that its requests may ask for; none: those that are `selectable`.
+    /// Names of the policies that its requests may select; `None` for those that are `selectable`.
     #[serde(default)]
     pub selectable: Option<Vec<String>>,
-    /// Globs on the names of models and aliases that it may use; none given: all.
+    /// Globs on the names of permitted models and aliases; empty for all.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Paths below `/v1` that it may have passed through; none: those of the configuration.
+    /// Paths below `/v1` that may be passed through; `None` for those of the configuration.
     #[serde(default)]
     pub pass_through: Option<Vec<String>>,
-    /// How much it may use.
+    /// Usage limits.
     #[serde(default)]
     pub limits: KeyLimits,
-    /// Its secrets, the latest last; those before it hold until a rotation's grace time is over.
+    /// Secrets, newest last. Older ones remain valid until the grace period of a rotation ends.
     pub secrets: Vec<KeySecret>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// From when on it is of no use any more.
+    /// Time of expiry.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked, where it was.
+    /// Time of revocation, if revoked.
     #[serde(default)]
     pub revoked_at: Option<Timestamp>,
-    /// When it changed last.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// What is kept of a secret.
+/// The stored data of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeySecret {
-    /// The part of the secret's text that is not secret, by which it is found.
+    /// The non-secret part of the secret's text, used for the lookup.
     pub handle: String,
-    /// SHA-256 of its whole text, as hexadecimal digits. The text has 256 random bits, so nobody finds it by trying, and a hash that is slow
-    /// on purpose, as passwords need, would only slow down requests.
+    /// SHA-256 of the whole text, as hexadecimal digits. The text has 256 random bits and cannot be guessed, so a slow
+    /// password hash would only delay requests.
     pub hash: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Until when it holds; none: as long as its key.
+    /// End of validity; `None` for as long as the key is valid.
     #[serde(default)]
     pub valid_until: Option<Timestamp>,
 }
 
-/// How much a key or a group may use. 0 everywhere: any amount.
+/// Usage limits of a key or a group. 0 means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeyLimits {
-    /// Requests within any minute.
+    /// Maximum number of requests per minute.
     pub requests_per_minute: u64,
-    /// Tokens within any minute, of requests and answers, over all attempts of the turns.
+    /// Maximum number of tokens per minute: prompts and completions over all attempts of the turns.
     pub tokens_per_minute: u64,
-    /// Requests under way at a time.
+    /// Maximum number of concurrent requests.
     pub concurrent_requests: u64,
-    /// Money.
+    /// Spending limit.
     pub budget: Budget,
 }
 
 impl KeyLimits {
-    /// What is wrong with them, as the key and what is to be done.
+    /// Returns a description of the first invalid limit: the key and the permitted values.
     pub fn fault(&self) -> Option<String> {
         let amount = self.budget.amount;
         (!(amount.is_finite() && amount >= 0.0))
-            .then(|| format!("`budget.amount` is {amount}; it must be 0, for no budget, or more"))
+            .then(|| format!("`budget.amount` is {amount}; it must be 0 (no budget) or more"))
     }
 
-    /// Does any of them depend on what the upstreams count?
+    /// Whether any limit depends on token counts reported by upstreams.
     pub fn is_metered(&self) -> bool {
         self.tokens_per_minute > 0 || self.budget.amount > 0.0
     }
 }
 
-/// Money that may be spent in a period.
+/// Maximum spending per period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// How much, in the currency of the price table; 0: no budget.
+    /// Amount in the currency of the price table; 0 for no budget.
     pub amount: f64,
-    /// After what time it begins anew.
+    /// Period after which the budget resets.
     pub period: BudgetPeriod,
 }
 
-/// The time that a budget is for; it begins and ends at midnight UTC.
+/// Period of a budget; it begins and ends at midnight UTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetPeriod {
-    /// A day.
+    /// One day.
     Day,
-    /// A month of the calendar.
+    /// One calendar month.
     #[default]
     Month,
 }
 
 impl BudgetPeriod {
-    /// As it is written.
+    /// Returns the value used in configuration.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -116,14 +116,14 @@ impl BudgetPeriod {
     }
 }
 
-/// Whose turn it was, in its trace.
+/// The virtual key of a turn, as recorded in its trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyNote {
-    /// The key's id.
+    /// Id of the key.
     pub id: String,
-    /// Its name then.
+    /// Name of the key at the time of the turn.
     pub name: String,
-    /// Its group then; empty: none.
+    /// Group of the key at the time of the turn; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
 }

@@ -1,7 +1,7 @@
-//! Shared nouns of the proxy: what a tool, a call, a diagnosis, an outcome or a trace *is*.
+//! Shared data types of the proxy: tools, calls, diagnoses, outcomes, traces.
 //!
-//! Owns plain data and pure functions on it. Must not know any other room, do I/O, read the clock or the environment
-//! (two exceptions that every noun needs: [`ids`] draws random identifiers, and timestamps are handed in).
+//! Owns plain data and pure functions on it. Must not depend on other modules of the proxy, do I/O, or read the clock
+//! or the environment. Two exceptions: [`ids`] draws random identifiers, and timestamps are passed in.
 
 pub mod approval;
 pub mod call;

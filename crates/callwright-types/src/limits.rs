@@ -1,34 +1,36 @@
-//! How much one turn may spend.
+//! Limits of one turn.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of one turn. Every number is a policy key under `limits`; the defaults are the papers' where they give one.
+/// Limits of one turn. Every number is a policy key under `limits`. The defaults are those of the papers where these
+/// give one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Rounds of static feedback (AutoFeedback: 3): answers sent back because a scan found a fault.
+    /// Rounds of static feedback (AutoFeedback: 3): answers returned to the model because a scan found a fault.
     pub static_feedback: u32,
-    /// Rounds of dynamic feedback (AutoFeedback: 2): failed outcomes explained and handed back.
+    /// Rounds of dynamic feedback (AutoFeedback: 2): failed outcomes returned to the model with an explanation.
     pub dynamic_feedback: u32,
-    /// Upstream requests of a turn in all, the first one included.
+    /// Upstream requests of a turn in total, including the first one.
     pub upstream_requests: u32,
-    /// Tokens of a turn over all its attempts, as the upstream counts them; 0 means no limit.
+    /// Tokens of a turn over all its attempts, as counted by the upstream; 0 means no limit.
     pub tokens: u64,
-    /// Wall-clock seconds of a turn, after which nothing new begins.
+    /// Wall-clock seconds of a turn after which no new step starts.
     pub seconds: u64,
-    /// Wall-clock seconds of a turn, after which an upstream's answer that is still under way is cut off.
+    /// Wall-clock seconds of a turn after which an upstream response in progress is aborted.
     pub total_seconds: u64,
-    /// Calls of one answer that the proxy executes at the same time.
+    /// Calls of one answer that the proxy executes concurrently.
     pub parallel_calls: u32,
-    /// Calls that the proxy executes in a turn in all.
+    /// Calls that the proxy executes in one turn in total.
     pub executed_calls: u32,
-    /// Calls of a plan on the way from a goal to the first one; a call this deep is not fed by others.
+    /// Maximum depth of a plan, counted from a goal. The arguments of a call at this depth are not supplied by other
+    /// calls.
     pub plan_depth: u32,
-    /// Calls of a plan.
+    /// Maximum number of calls in a plan.
     pub plan_calls: u32,
-    /// Requests to the model that draws plans, over one turn. They are not among `upstream_requests`.
+    /// Requests to the planning model per turn. They do not count towards `upstream_requests`.
     pub plan_requests: u32,
-    /// Tokens of these requests and their answers, over one turn; an estimate where the provider does not count.
+    /// Tokens of these requests and their responses per turn; an estimate if the provider does not report them.
     pub plan_tokens: u64,
 }
 

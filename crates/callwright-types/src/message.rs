@@ -1,8 +1,8 @@
-//! One message of a conversation.
+//! Messages of a conversation.
 
 use super::Call;
 
-/// Who a message is from.
+/// Role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// A user.
@@ -11,21 +11,21 @@ pub enum Speaker {
     Model,
     /// A tool: the result of a call.
     Tool,
-    /// Who set the conversation up: system and developer messages, and roles that we do not know.
+    /// Any other role: system, developer, and unknown roles.
     Other,
 }
 
-/// One message of a conversation, whatever the wire format was.
+/// One message of a conversation, independent of the wire format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who it is from.
+    /// Role of the author.
     pub speaker: Speaker,
-    /// Its text; empty where there is none.
+    /// Text; empty if there is none.
     pub text: String,
-    /// The calls that it makes.
+    /// Calls made in the message.
     pub calls: Vec<Call>,
-    /// The id of the call that it answers.
+    /// Id of the call whose result the message is.
     pub answers: Option<String>,
-    /// The name of the participant or, in a tool's message of the legacy kind, of the tool.
+    /// Name of the participant, or of the tool in a legacy function message.
     pub name: Option<String>,
 }

@@ -1,67 +1,67 @@
-//! Which tools a turn was offered, and why.
+//! The tools offered in a turn, and the reasons.
 
 use serde::{Deserialize, Serialize};
 
-/// How the offer of a turn came about, where tools were chosen.
+/// Result of tool selection in a turn, if tools were selected.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OfferNote {
-    /// Tools that there were to choose from.
+    /// Number of tools to select from.
     pub candidates: usize,
-    /// Those that were chosen, in the order sent; those that came while the turn ran last.
+    /// Selected tools, in the order sent. Those added during the turn are last.
     pub tools: Vec<OfferedTool>,
-    /// Why the tools do not begin with those that the session was sent before, where they do not.
+    /// Reason why the tools do not begin with those sent earlier in the session, if so.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub prefix_change: Option<PrefixChange>,
-    /// Was there no vector of what the user said, so that words alone decided?
+    /// Whether there was no vector of the user's text, so that only words decided.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub words_alone: bool,
 }
 
-/// A tool that was offered.
+/// An offered tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfferedTool {
-    /// The name that the model is to use.
+    /// Name that the model must use.
     pub name: String,
-    /// Why it was offered.
+    /// Reason of the offer.
     pub reason: OfferReason,
-    /// How well it serves what the user said, as a share of the best one's score; none where it was not found by that.
+    /// Relevance to the user's text, as a share of the best score; `None` if the tool was not found by relevance.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub share: Option<f32>,
-    /// The learned pattern that is most like what the user said.
+    /// The learned pattern that is most similar to the user's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pattern: Option<String>,
 }
 
-/// Why a tool is offered. Of several reasons the first one here is told.
+/// Reason why a tool is offered. If several apply, the first in this order is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OfferReason {
-    /// `tool_choice` names it.
+    /// `tool_choice` names the tool.
     Required,
-    /// Policy lists it as `always`.
+    /// Policy lists the tool under `always`.
     Always,
-    /// It was called before in the conversation.
+    /// The tool was called earlier in the conversation.
     Called,
-    /// The conversation names it.
+    /// The conversation names the tool.
     Named,
-    /// The model called it although it was not offered.
+    /// The model called the tool although it was not offered.
     Asked,
-    /// The model searched for it.
+    /// The model searched for the tool.
     Searched,
-    /// There are so few tools that all of them are offered.
+    /// There are so few tools that all are offered.
     Whole,
-    /// It was offered before in the session.
+    /// The tool was offered earlier in the session.
     Sticky,
-    /// It serves what the user said.
+    /// The tool is relevant to the user's text.
     Ranked,
-    /// It supplies a key that a tool requires which serves what the user said, and that nobody gave.
+    /// The tool supplies a required argument of a relevant tool that the conversation does not contain.
     Prerequisite,
-    /// There would be fewer than policy's minimum otherwise.
+    /// The tool fills the offer up to policy's minimum.
     Filled,
 }
 
 impl OfferReason {
-    /// Value in traces.
+    /// Returns the value used in traces.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -79,25 +79,25 @@ impl OfferReason {
     }
 }
 
-/// Why the tools sent do not begin with those that were sent before: a provider's prompt cache has to begin anew there.
+/// Reason why the tools sent do not begin with those sent earlier. The provider's prompt cache misses from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixChange {
-    /// The client's own tools are others.
+    /// The client's own tools changed.
     ClientTools,
-    /// The upstream takes no more tools: some made room for others.
+    /// The upstream's maximum number of tools is reached; some were removed to make room.
     Limit,
-    /// A document or a representation was read anew: a tool is gone, or its text is another.
+    /// A document or a representation was reloaded: a tool was removed, or its text changed.
     Reload,
-    /// Policy has it so: a tool may not be offered any more, or what was offered before does not stay.
+    /// Policy: a tool may no longer be offered, or earlier offers are not kept.
     Policy,
 }
 
 impl PrefixChange {
-    /// Every reason.
+    /// All reasons.
     pub const ALL: [Self; 4] = [Self::ClientTools, Self::Limit, Self::Reload, Self::Policy];
 
-    /// Metric label.
+    /// Returns the metric label.
     pub const fn label(self) -> &'static str {
         match self {
             Self::ClientTools => "client_tools",

@@ -1,56 +1,57 @@
-//! What executing a call gave.
+//! Outcomes of executed calls.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::ApprovalNote;
 
-/// What executing a call gave. A refusal or a transport failure is an outcome too: execution never errors.
+/// Outcome of executing a call. A refusal or a transport failure is an outcome too: execution never returns an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The API answered, with whatever status.
+    /// The API responded, with any status.
     Answered(ApiAnswer),
-    /// Nothing reached the API: it could not be connected to. Safe to try again.
+    /// Nothing reached the API because the connection failed. A retry is safe.
     Unreachable {
-        /// Why, without secrets.
+        /// Reason, without secrets.
         reason: String,
     },
-    /// The request was sent (or may have been) and no answer came: whether it took effect is not known.
+    /// The request was sent (or may have been) and no response arrived. It is not known whether the request took
+    /// effect.
     Unknown {
-        /// Why, without secrets.
+        /// Reason, without secrets.
         reason: String,
     },
-    /// We did not send it: a rule of policy or safety forbids it.
+    /// The request was not sent: a rule of policy or safety forbids it.
     Refused {
-        /// Which rule, and what would allow it.
+        /// The rule, and what would allow the call.
         reason: String,
     },
-    /// We did not send it: a credential that it needs cannot be had.
+    /// The request was not sent: a required credential is not available.
     Unauthorised {
-        /// What the model is told, without secrets.
+        /// Text for the model, without secrets.
         reason: String,
     },
-    /// We did not send it: policy wants a person to approve it, and nobody has, or what was approved is used up.
+    /// The request was not sent: policy requires approval, and there is none or it has been used.
     Unapproved(ApprovalNote),
 }
 
-/// What is wrong with the credential of a toolset, where a call failed because of it.
+/// Fault of a toolset's credential that made a call fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialFault {
-    /// None is given.
+    /// No credential is configured.
     Missing,
-    /// It is given, and cannot be had: a file that cannot be read, a token that is not granted.
+    /// The credential is configured but cannot be obtained: an unreadable file, a token that is not granted.
     Unavailable,
-    /// The API refused it.
+    /// The API rejected the credential.
     Refused,
 }
 
 impl CredentialFault {
-    /// Every fault.
+    /// All faults.
     pub const ALL: [Self; 3] = [Self::Missing, Self::Unavailable, Self::Refused];
 
-    /// Metric label and value in traces.
+    /// Returns the metric label, which is also the value in traces.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -60,61 +61,61 @@ impl CredentialFault {
     }
 }
 
-/// An API's answer, bounded in size.
+/// An API's response, limited in size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiAnswer {
     /// HTTP status code.
     pub status: u16,
-    /// The header fields that matter to a reader (`content-type`, `retry-after`, `location`, ...), lower-case names.
+    /// Header fields relevant to a reader (`content-type`, `retry-after`, `location`, ...), with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The body, at most as long as the executor's limit.
+    /// Body, up to the executor's limit.
     pub body: Bytes,
-    /// Is the body incomplete: cut by the limit of size or time, or by a connection that broke?
+    /// Whether the body is incomplete: cut by the size or time limit, or by a broken connection.
     pub truncated: bool,
-    /// What the API has beyond this page.
+    /// Further pages of the response.
     pub paging: Paging,
 }
 
-/// What belongs to an answer beyond its first page.
+/// The pages of a response after the first one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Paging {
-    /// The bodies of further pages that were fetched, in order.
+    /// Bodies of further pages that were fetched, in order.
     pub later: Vec<Bytes>,
-    /// The page after those, which was not fetched; `None` where there is none.
+    /// The next page, which was not fetched; `None` if there is none.
     pub next: Option<NextPage>,
 }
 
-/// A page that an API has announced.
+/// A page announced by an API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NextPage {
-    /// The arguments with which the same call asks for it, by name; empty where the tool has none for it.
+    /// Arguments by name with which the same call requests the page; empty if the tool has no parameter for that.
     pub arguments: Vec<(String, String)>,
 }
 
 impl ApiAnswer {
-    /// An answer of nothing but a status and a whole body.
+    /// Creates a response with a status and a complete body.
     pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
         Self { status, headers: Vec::new(), body: body.into(), truncated: false, paging: Paging::default() }
     }
 
-    /// A header field's value, by its lower-case name.
+    /// Returns the value of a header field by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Does the API ask to be called later (RFC 6585 section 4, RFC 9110 section 10.2.3)?
+    /// Whether the API requests a later retry (RFC 6585 section 4, RFC 9110 section 10.2.3).
     pub fn asks_for_later(&self) -> bool {
         matches!(self.status, 429 | 503) && self.header("retry-after").is_some()
     }
 
-    /// The body as text; invalid UTF-8 is replaced.
+    /// Returns the body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 }
 
 impl Outcome {
-    /// Metric label value.
+    /// Returns the metric label value.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Answered(answer) if answer.status < 400 => "success",
@@ -127,7 +128,7 @@ impl Outcome {
         }
     }
 
-    /// The HTTP status, where an API answered.
+    /// Returns the HTTP status, if an API responded.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Answered(answer) => Some(answer.status),

@@ -1,39 +1,39 @@
-//! What a trace tells of a plan.
+//! Plan data of a trace.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Cost, Plan, Repair};
 
-/// What became of a plan in one turn.
+/// Progress of a plan in one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanNote {
-    /// What came of it in this turn.
+    /// Result of the plan in this turn.
     pub result: PlanResult,
-    /// Why the turn was planned: for `auto`, what nobody gave and which tool finds it out.
+    /// Reason for planning the turn. For `auto`: the missing value and the tool that provides it.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub reason: String,
-    /// The id of the procedure that it was filled in from, where it was.
+    /// Id of the procedure used as a template, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub procedure: Option<String>,
-    /// The plan as it was at the end of the turn; none where none could be drawn.
+    /// The plan at the end of the turn; `None` if none could be drawn.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<Plan>,
-    /// The labels of its calls that were answered so far.
+    /// Labels of the calls with a result so far.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub made: Vec<String>,
-    /// What it said in the model's place in this turn, in order.
+    /// Answers that the plan gave in the model's place in this turn, in order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub steps: Vec<PlanStep>,
-    /// How values were chosen from lists in this turn.
+    /// Values chosen from lists in this turn.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub choices: Vec<PlanChoice>,
-    /// Where the client did something else than the plan in this turn.
+    /// Deviations of the client from the plan in this turn.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub deviations: Vec<PlanDeviation>,
-    /// What was wrong with answers about the plan, and why it was given up; only where policy records bodies.
+    /// Faults of the planning model's answers, and the reason why the plan was given up; only if policy records bodies.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
-    /// What drawing it has cost in this turn.
+    /// Cost of planning in this turn.
     #[serde(default)]
     pub cost: Cost,
 }
@@ -41,39 +41,39 @@ pub struct PlanNote {
 /// An answer that a plan gave in the model's place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanStep {
-    /// The calls that it made; arguments only where policy records bodies.
+    /// The calls made; with arguments only if policy records bodies.
     pub calls: Vec<Call>,
-    /// What was changed in them so that they fit their schemas.
+    /// Repairs that made the calls conform to their schemas.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub repairs: Vec<Repair>,
 }
 
-/// What came of a plan in one turn.
+/// Result of a plan in one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanResult {
-    /// All its calls were answered.
+    /// All calls have a result.
     Complete,
-    /// Calls of it are with the client.
+    /// Calls were returned to the client for execution.
     Handed,
-    /// The user was asked for what nobody knows.
+    /// A missing value was requested from the user.
     Asked,
-    /// The model went on without it: a call of it failed for good, or what it needs was nowhere.
+    /// The model continued without the plan: a call failed permanently, or a required value could not be found.
     GivenUp,
-    /// The client or the user went another way.
+    /// The client or the user deviated from the plan.
     Dropped,
-    /// None was drawn: no tool serves the request, or the answers about it could not be used.
+    /// No plan was drawn: no tool serves the request, or the planning model's answers were unusable.
     Undrawn,
-    /// A limit of policy ended it.
+    /// A limit of policy ended the plan.
     Limit,
 }
 
 impl PlanResult {
-    /// Every result.
+    /// All results.
     pub const ALL: [Self; 7] =
         [Self::Complete, Self::Handed, Self::Asked, Self::GivenUp, Self::Dropped, Self::Undrawn, Self::Limit];
 
-    /// Metric label and value in traces.
+    /// Returns the metric label, which is also the value in traces.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -87,63 +87,63 @@ impl PlanResult {
     }
 }
 
-/// How a value was chosen from a list.
+/// The choice of a value from a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanChoice {
-    /// The label of the call that takes the value.
+    /// Label of the call that takes the value.
     pub call: String,
-    /// The label of the call whose answer has the list.
+    /// Label of the call whose response has the list.
     pub from: String,
-    /// Items that there were.
+    /// Number of items in the list.
     pub items: usize,
-    /// The position of the one that was taken, from 0.
+    /// Index of the chosen item, from 0.
     pub taken: usize,
-    /// Who chose it.
+    /// Decider of the choice.
     pub by: ChosenBy,
 }
 
-/// Who chose an item of a list.
+/// Decider of a choice from a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChosenBy {
-    /// Nobody: there is only one value.
+    /// No decision was required: there is only one value.
     Only,
-    /// The conversation: it names one item and none of the others.
+    /// The conversation: it names exactly one of the items.
     Said,
-    /// The model that draws plans.
+    /// The planning model.
     Model,
 }
 
-/// What a client does other than the plan.
+/// A deviation of the client from the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDeviation {
-    /// What it is.
+    /// Kind of deviation.
     pub kind: DeviationKind,
-    /// The label of the call concerned; empty where it is the whole plan.
+    /// Label of the affected call; empty for the whole plan.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub call: String,
 }
 
-/// The ways in which a client can leave a plan.
+/// Kinds of deviation from a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviationKind {
-    /// A call was not made: it and what depends on it are left out.
+    /// A call was not made; it and its dependents are removed.
     Skipped,
-    /// A call was made again: its latest result counts.
+    /// A call was repeated; its latest result is used.
     Repeated,
-    /// A call was made with other arguments: what it answered counts.
+    /// A call was made with different arguments; its result is used.
     Changed,
-    /// The user no longer wants what the plan is for.
+    /// The user dropped a goal of the plan.
     GoalDropped,
-    /// The user wants something besides.
+    /// The user added a goal.
     GoalAdded,
-    /// The client answered by itself: the plan has ended.
+    /// The client answered without the model; the plan has ended.
     AnsweredItself,
 }
 
 impl DeviationKind {
-    /// Value in traces.
+    /// Returns the value used in traces.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Skipped => "skipped",

@@ -1,61 +1,61 @@
-//! What a document promises of the bodies of an operation's successful answers, and an answer that does not keep it.
+//! Response contracts: the body that a document promises for successful responses, and violations of it.
 
 use std::ops::RangeInclusive;
 
-/// What a document promises of the body of successful answers.
+/// The documented body of successful responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
-    /// The statuses of the answers: one, or the hundred of `2XX`.
+    /// Status codes: one, or the hundred of `2XX`.
     pub statuses: RangeInclusive<u16>,
-    /// Is JSON the only thing that such an answer may be?
+    /// Whether JSON is the only documented media type.
     pub only_json: bool,
-    /// What the body must be as JSON; `None` where the schema leaves that open.
+    /// Requirements on the JSON body; `None` if the schema has none.
     pub value: Option<PromisedValue>,
-    /// What the document says about the answer; may be empty.
+    /// Description of the response in the document; may be empty.
     pub description: String,
 }
 
-/// What a JSON value must be.
+/// Requirements on a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromisedValue {
-    /// May it be null instead?
+    /// Whether null is permitted.
     pub nullable: bool,
-    /// What it is otherwise.
+    /// Requirements on any other value.
     pub shape: PromisedShape,
 }
 
-/// What an object or array must have.
+/// Requirements on an object or array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromisedShape {
     /// An object.
     Object {
-        /// Members that it must have.
+        /// Required members.
         required: Vec<String>,
-        /// Members that it must have at least, whatever their names (`minProperties`).
+        /// Minimum number of members of any name (`minProperties`).
         least: u64,
-        /// The required member that only wraps the result, and what that must be.
+        /// The required member that merely wraps the result, and the requirements on its value.
         wrapped: Option<(String, Box<PromisedValue>)>,
     },
     /// An array.
     Array {
-        /// Items that it must have at least (`minItems`).
+        /// Minimum number of items (`minItems`).
         least: u64,
     },
 }
 
-/// In what an answer does not keep what the document promises.
+/// A violation of the documented contract by a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortfall {
-    /// The rule that recognised it.
+    /// The rule that detected it.
     pub rule: &'static str,
-    /// What came.
+    /// Kind of body received.
     pub came: &'static str,
-    /// What was promised, for a reader.
+    /// Human-readable form of the documented contract.
     pub promised: String,
 }
 
 impl Promise {
-    /// What the document promises, for a reader: "a JSON object with the members `id`, `name`: The room."
+    /// Returns a human-readable form of the contract: "a JSON object with the members `id`, `name`: The room."
     pub fn told(&self) -> String {
         let what = self.value.as_ref().map_or_else(|| "JSON".to_owned(), PromisedValue::told);
         match self.description.is_empty() {
@@ -66,7 +66,7 @@ impl Promise {
 }
 
 impl PromisedValue {
-    /// Does it say more than what kind of value it is?
+    /// Whether the value must have members or items.
     pub fn demands_content(&self) -> bool {
         match &self.shape {
             PromisedShape::Object { required, least, .. } => !required.is_empty() || *least > 0,

@@ -1,4 +1,4 @@
-//! A change to a call that loses nothing and needs no model.
+//! Repairs: changes to a call that lose nothing and require no model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,30 +12,30 @@ use callwright_common::json::Pointer;
 pub enum RepairKind {
     /// A call was found in text (E1).
     Rescued,
-    /// The arguments' text was not JSON, and exactly one object can be meant (E1).
+    /// The arguments' text was not valid JSON, and exactly one object can have been meant (E1).
     ArgumentsMended,
-    /// The tool was renamed to the one offered tool of the same literal name (E2.2).
+    /// The tool was renamed to the only offered tool whose name differs in case, separators or namespace (E2.2).
     ToolRenamed,
-    /// A parameter was renamed to the one of the same literal name (E3.2).
+    /// A parameter was renamed to the only one whose name differs in case and separators (E3.2).
     ParameterRenamed,
-    /// A required parameter got the schema's default (E3.4).
+    /// A required parameter was set to the schema's default (E3.4).
     DefaultFilled,
-    /// An unknown parameter was dropped because policy says so (E3).
+    /// An unknown parameter was removed as required by policy (E3).
     ParameterDropped,
-    /// A value changed its type without losing anything (E4.1).
+    /// A value's type was converted without loss (E4.1).
     TypeCoerced,
-    /// A `null` for an optional parameter became absent (E4.1).
+    /// A `null` for an optional parameter was removed (E4.1).
     NullDropped,
     /// An enum value differed only in case or separators (E4.2).
     EnumNormalised,
-    /// An empty string for an optional parameter that lists its values became absent (E4.2).
+    /// An empty string for an optional parameter with enumerated values was removed (E4.2).
     EmptyDropped,
-    /// A value was written in another form than its schema's `format`, and says the same (E4.2).
+    /// A value in a different notation was converted to its schema's `format` without loss (E4.2).
     FormatNormalised,
 }
 
 impl RepairKind {
-    /// Every kind, for metrics that want all series from the start.
+    /// All kinds, so that metrics can create all series at startup.
     pub const ALL: [RepairKind; 11] = [
         Self::Rescued,
         Self::ArgumentsMended,
@@ -50,7 +50,7 @@ impl RepairKind {
         Self::FormatNormalised,
     ];
 
-    /// Metric label and API value.
+    /// Returns the metric label and API value.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Rescued => "rescued",
@@ -67,7 +67,7 @@ impl RepairKind {
         }
     }
 
-    /// The fault that it mends.
+    /// Returns the code of the repaired fault.
     pub const fn fault(self) -> FaultCode {
         match self {
             Self::Rescued | Self::ArgumentsMended => FaultCode::NoCall,
@@ -81,17 +81,17 @@ impl RepairKind {
     }
 }
 
-/// One repair: what was changed where, from what to what.
+/// One repair: the changed location, and the value before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repair {
-    /// The kind.
+    /// Kind of repair.
     pub kind: RepairKind,
     /// Index of the call among the calls of the answer.
     pub call: usize,
-    /// Place inside the call's arguments (RFC 6901) after the repair; empty for the call as a whole.
+    /// JSON Pointer into the call's arguments (RFC 6901) after the repair; empty for the call as a whole.
     pub path: Pointer,
-    /// The name or value before (`null` where there was none).
+    /// Name or value before the repair (`null` if there was none).
     pub from: Value,
-    /// The name or value after (`null` where there is none any more).
+    /// Name or value after the repair (`null` if it was removed).
     pub to: Value,
 }

@@ -1,4 +1,4 @@
-//! What has been learned about when a tool is wanted.
+//! Representations: learned descriptions of the requests that a tool serves.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,62 +6,62 @@ use serde_json::Value;
 
 use super::Evidence;
 
-/// The learned text of a tool: what requests for it are like. Kept apart from the tool's own description.
+/// The learned text of a tool: typical requests for it. Stored apart from the tool's own description.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Representation {
-    /// The tool's name: within its toolset, or as clients send it.
+    /// Name of the tool: within its toolset, or as sent by clients.
     pub tool: String,
-    /// In the order in which they are shown to a model.
+    /// Patterns, in the order in which they are shown to a model.
     pub patterns: Vec<Pattern>,
 }
 
-/// One way in which a tool is asked for ("Large Language Models Can Learn Representation in Natural Language", section 4.2).
+/// One kind of request for a tool ("Large Language Models Can Learn Representation in Natural Language", section 4.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     /// A general sentence.
     pub description: String,
-    /// Two or three short phrases, as people use them.
+    /// Two or three short phrases in the words of users.
     pub cases: Vec<String>,
-    /// How much a likeness to this pattern says for the tool, above 0: 1 is as much as any other, 0.5 is half of that.
+    /// Weight of a similarity to this pattern, above 0; 1 is neutral, 0.5 is half.
     pub weight: f32,
 }
 
 impl Pattern {
-    /// Description and cases as one text.
+    /// Returns description and cases as one text.
     pub fn text(&self) -> String {
         let parts = std::iter::once(self.description.as_str()).chain(self.cases.iter().map(String::as_str));
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What all replicas know of a tool: it stands over what a file says of the tool.
+/// A representation shared by all replicas. It takes precedence over a representation file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SharedRepresentation {
-    /// The id of what is shared of this tool: `rep_` and hexadecimal digits.
+    /// Id: `rep_` and hexadecimal digits.
     pub id: String,
-    /// The toolset; `None` for tools that clients send.
+    /// Toolset; `None` for tools sent by clients.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub toolset: Option<String>,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// Its patterns, as a representation file has them; an empty list takes away what a file says.
+    /// Patterns in the form of a representation file; an empty list removes those of a file.
     pub patterns: Value,
-    /// How the tools of the toolset are ranked, where that was learned together with the patterns.
+    /// Ranking parameters of the toolset, if they were learned together with the patterns.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranking: Option<SharedRanking>,
-    /// The verified outcomes that it was learned from; none where people wrote it.
+    /// The verified outcomes that it was learned from; empty if people wrote it.
     #[serde(default)]
     pub evidence: Vec<Evidence>,
-    /// When it changed last.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// How what is said in words and in meaning makes a rank.
+/// Parameters that combine lexical and semantic scores into a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SharedRanking {
-    /// How much the best likeness counts beside the others.
+    /// Weight of the highest similarity relative to the others.
     pub sharpness: f32,
-    /// How much words count beside meaning.
+    /// Weight of the lexical score relative to the semantic one.
     pub words: f32,
 }
 

@@ -1,4 +1,4 @@
-//! What a policy may rule: shared by `policy`, which reads the rules from files, and the rooms that obey them.
+//! Rules of a policy: shared by `policy`, which parses them from files, and the modules that apply them.
 
 mod execute;
 mod explain;
@@ -22,21 +22,21 @@ pub use procedures::ProceduresMode;
 pub use recall::RecallRules;
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
-/// How far the proxy may go with a turn.
+/// Degree to which the proxy may intervene in a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Pass through, judge nothing.
+    /// Forwards everything without evaluation.
     Off,
-    /// Judge, count and record what would be done; change no answer.
+    /// Evaluates, counts and records what guard mode would do; changes no answer.
     Shadow,
-    /// Judge, repair, send back, execute.
+    /// Evaluates, repairs, sends feedback and executes calls.
     #[default]
     Guard,
 }
 
 impl Mode {
-    /// Value in traces, and in policy files.
+    /// Returns the value used in traces and policy files.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -46,24 +46,24 @@ impl Mode {
     }
 }
 
-/// Which faults of a call a scan reports.
+/// Faults of a call that a scan reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// Every fault of the first level that has one (DESIGN section 5).
+    /// All faults of the first level that has any (DESIGN section 5).
     #[default]
     First,
-    /// Every fault of every level that can still be judged.
+    /// All faults of every level that can still be evaluated.
     All,
 }
 
-/// What is done about a parameter that the tool does not have (E3).
+/// Handling of a parameter that the tool does not have (E3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownParameters {
-    /// Left in the call; no fault.
+    /// Kept in the call; no fault.
     Allow,
-    /// Removed from the call: a repair.
+    /// Removed from the call by a repair.
     Drop,
     /// A fault, unless the schema explicitly allows additional properties.
     #[default]
@@ -74,31 +74,34 @@ pub enum UnknownParameters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
-    /// Faults of the first faulty level, or of all.
+    /// Extent of the report: the first faulty level or all levels.
     pub report: Report,
-    /// What is done about each fault.
+    /// Action for each fault.
     pub faults: FaultActions,
-    /// What is done about a parameter that the tool does not have.
+    /// Handling of a parameter that the tool does not have.
     pub unknown_parameters: UnknownParameters,
-    /// Least string similarity, 0 to 1, at which an unknown name is taken to mean a known one (E2.3, E3.3).
+    /// Minimum string similarity, 0 to 1, at which an unknown name is matched to a known one (E2.3, E3.3).
     ///
-    /// On names of real tools and parameters, misspelt and reworded, and as many that mean none of those offered, 0.65
-    /// suggests the right one for more than 99 % of those that mean one, and nearly nothing else (tools 96 %, parameters
-    /// 99 % of suggestions right); of the names that models really got wrong it suggests more than twice as many as 0.7,
-    /// all of them right: words put before a name (`params_location`) leave it a similarity of two thirds. From 0.8 on
-    /// misspelt short names are missed. A suggestion is only told, never made (BENCHMARKS.md, "Names").
+    /// Measured on names of real tools and parameters, misspelt and reworded, and on as many names that match none of
+    /// those offered. 0.65 suggests the right name for more than 99 % of those that have one. 96 % of the suggestions
+    /// of tools and 99 % of those of parameters are right. Of the names that models really got wrong, it suggests more
+    /// than twice as many as 0.7, all of them right: a prefix (`params_location`) leaves a name with a similarity of
+    /// two thirds. From 0.8 on, misspelt short names are missed. A suggestion is only reported, never applied
+    /// (BENCHMARKS.md, "Names").
     pub similarity: f64,
-    /// Least similarity in meaning, 0 to 1, at which an unknown name is taken to mean a known one whose spelling is not similar (E2.3, E3.3;
-    /// AutoFeedback section 3.2.2). It is the cosine of the vectors of the names' words, from the configured embedder (`[embedding]`).
+    /// Minimum similarity in meaning, 0 to 1, at which an unknown name is matched to a known one whose spelling is not
+    /// similar (E2.3, E3.3; AutoFeedback section 3.2.2). It is the cosine similarity of the names' embeddings, from the
+    /// configured embedder (`[embedding]`).
     ///
-    /// The default is measured with the built-in table on names reworded by synonyms, whose spelling suggests nothing: below it, more than one
-    /// suggestion of a tool in ten is wrong. A suggestion is only reported, never made (BENCHMARKS.md, "Names").
+    /// The default is measured with the built-in table on names reworded by synonyms, which have no similar spelling.
+    /// Below it, more than one suggestion of a tool in ten is wrong. A suggestion is only reported, never applied
+    /// (BENCHMARKS.md, "Names").
     pub semantic_similarity: f64,
-    /// When another tool is taken to serve the request better (E2.1).
+    /// Conditions under which another tool is considered more relevant to the request (E2.1).
     pub relevance: RelevanceRules,
-    /// Rounds of calls, counted back from the one judged, in which an earlier call is looked for (E5).
+    /// Number of rounds of calls, counted back from the evaluated one, that are searched for an earlier call (E5).
     pub repeat_window: u32,
-    /// What is taken for going round in circles (E5.1).
+    /// Detection of repeated cycles of calls (E5.1).
     pub circle: CircleRules,
 }
 
@@ -117,13 +120,13 @@ impl Default for ScanRules {
     }
 }
 
-/// What is taken for going round in circles (E5.1): the same calls with the same results, lap by lap.
+/// Detection of repeated cycles of calls (E5.1): the same calls with the same results in each cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CircleRules {
-    /// How often the same call has to be made, the one judged included, where all before gave the same.
+    /// Number of identical calls, including the evaluated one, whose earlier results were all the same.
     pub calls: u32,
-    /// Rounds of calls that a lap may have.
+    /// Maximum number of rounds in a cycle.
     pub period: u32,
 }
 
@@ -133,19 +136,20 @@ impl Default for CircleRules {
     }
 }
 
-/// When another tool is taken to serve the request better than the one called (E2.1).
+/// Conditions under which another tool is considered more relevant to the request than the one called (E2.1).
 ///
-/// Where the tools and the request have vectors, scores are closeness in meaning and `closeness` is the evidence; else they are matches of words,
-/// and `coverage` is. Over five sets of requests with twenty tools offered, the defaults raise an alarm for 0.3 % of right calls and 29 % of
-/// wrong ones by meaning, and for 0.1 % and 6 % by words (BENCHMARKS.md, "Relevance"). Precision comes first: an alarm can cost a right call.
+/// If the tools and the request have embeddings, scores are semantic similarity and `closeness` is the evidence.
+/// Otherwise they are lexical scores, and `coverage` is the evidence. Over five sets of requests with twenty tools
+/// offered, the defaults report 0.3 % of right calls and 29 % of wrong ones by meaning, and 0.1 % and 6 % by words
+/// (BENCHMARKS.md, "Relevance"). Precision has priority: a false report can cost a right call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelevanceRules {
-    /// Largest score of the called tool, as a share of the best one's, 0 to 1.
+    /// Maximum score of the called tool, as a share of the best score, 0 to 1.
     pub share: f64,
-    /// By words: least share of the request, 0 to 1, that the best tool's text recognises.
+    /// Lexical: minimum share of the request, 0 to 1, that matches the best tool's text.
     pub coverage: f64,
-    /// By meaning: least closeness, 0 to 1, of the best tool to the request.
+    /// Semantic: minimum similarity, 0 to 1, of the best tool to the request.
     pub closeness: f64,
 }
 
@@ -155,17 +159,18 @@ impl Default for RelevanceRules {
     }
 }
 
-/// Rules of repair: which changes may be made without asking the model.
+/// Rules of repair: permitted changes without a request to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepairRules {
-    /// When text becomes calls (E1).
+    /// Conditions under which text becomes calls (E1).
     pub rescue: RescueRules,
-    /// Rename tools and parameters that differ in case, separators, namespace or debris of a chat template only (E2.2, E3.2).
+    /// Whether to rename tools and parameters that differ only in case, separators, namespace or chat template debris
+    /// (E2.2, E3.2).
     pub names: bool,
-    /// Coerce values whose type is wrong where the change loses nothing (E4.1, E4.2 for enums).
+    /// Whether to coerce values of a wrong type if nothing is lost (E4.1, E4.2 for enums).
     pub values: bool,
-    /// Fill required parameters from the schema's default (E3.4).
+    /// Whether to fill required parameters from the schema's default (E3.4).
     pub defaults: bool,
 }
 
@@ -175,11 +180,11 @@ impl Default for RepairRules {
     }
 }
 
-/// What the client gets when the limits are reached and the answer is still faulty.
+/// The client's answer if the limits are reached and the model's answer is still faulty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnExhausted {
-    /// The answer as the model gave it, marked `faulty`.
+    /// The answer of the model, marked `faulty`.
     #[default]
     Pass,
     /// The answer without its faulty calls.
@@ -188,19 +193,19 @@ pub enum OnExhausted {
     Error,
 }
 
-/// What traces store.
+/// Content of stored traces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecordRules {
-    /// Store bodies: requests, answers, arguments, API answers. Off by default.
+    /// Whether to store bodies: requests, answers, arguments, API responses. Off by default.
     pub bodies: bool,
 }
 
-/// Which token counts the client's `usage` shows.
+/// Token counts in the client's `usage`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageReport {
-    /// What the answer that the client got cost: clients steer context compaction by it.
+    /// Tokens of the answer that the client received. Clients base context compaction on this count.
     #[default]
     Final,
     /// The sum over all attempts.

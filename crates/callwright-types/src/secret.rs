@@ -1,10 +1,10 @@
-//! Values that must never be shown.
+//! Secrets: values that must never be shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A key, token or password. It prints and serialises as `***`; [`Secret::expose`] is the only way to its value.
+/// A key, token or password. It prints and serialises as `***`; only [`Secret::expose`] returns its value.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -15,12 +15,12 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value, for the one place that sends it.
+    /// Returns the value for sending it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Is no value set?
+    /// Whether no value is set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,14 +1,15 @@
-//! Similarity of two names in meaning.
+//! Semantic similarity of two names.
 
 use std::fmt;
 
-/// Similarity of names in meaning. An implementation never blocks: a name whose meaning is not known yet has no similarity.
+/// Semantic similarity of names. Implementations never block: a name without an available embedding has no similarity.
 pub trait Similarity: fmt::Debug + Send + Sync {
-    /// Similarity of an unknown `name` to the name of a tool or parameter, 0 (nothing in common) to 1 (the same); `None` where it is not
-    /// known.
+    /// Returns the similarity of an unknown `name` to the name of a tool or parameter, from 0 (unrelated) to 1
+    /// (identical); `None` if it is not available.
     fn similarity(&self, name: &str, candidate: &str) -> Option<f64>;
 
-    /// The similarity of `name` to each of `candidates`, in their order. What depends on `name` alone is computed once.
+    /// Returns the similarity of `name` to each of `candidates`, in order. Work that depends only on `name` is done
+    /// once.
     fn similarities(&self, name: &str, candidates: &[&str]) -> Vec<Option<f64>> {
         candidates.iter().map(|candidate| self.similarity(name, candidate)).collect()
     }

@@ -11,80 +11,81 @@ use super::{
     ApprovalNote, Call, Diagnosis, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote, Repair, Usage, Verdict,
 };
 
-/// Everything that happened in one turn. Bodies are there only where policy says so.
+/// Record of one turn. Bodies are present only if policy requires it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Trace {
-    /// Our id of the turn: the answer's `x-callwright-trace` header.
+    /// Id of the turn: the response's `x-callwright-trace` header.
     pub id: String,
-    /// The session, where the turn belongs to one.
+    /// Session of the turn, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// Whose turn it is: the id of the virtual key; else the hash of the client's own key, one for all clients without any.
+    /// Client: the id of the virtual key, otherwise the hash of the client's own key, which is the same for all clients
+    /// without a key.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub tenant: String,
-    /// The virtual key that it was asked with.
+    /// Virtual key of the request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub key: Option<KeyNote>,
-    /// When the request arrived.
+    /// Time of arrival of the request.
     pub started_at: Timestamp,
     /// Route template, such as `/v1/chat/completions`.
     pub endpoint: String,
-    /// The model name as the client sent it (an alias or an upstream's own name).
+    /// Model name as sent by the client (an alias or an upstream's own name).
     pub model: String,
-    /// Name of the upstream that was asked.
+    /// Name of the upstream that received the request.
     pub upstream: String,
     /// Name of the policy in force.
     pub policy: String,
     /// `guard`, `shadow` or `off`.
     pub mode: String,
-    /// Did the client ask for a stream?
+    /// Whether the client requested a stream.
     pub stream: bool,
-    /// Status of the answer to the client.
+    /// Status of the response to the client.
     pub status: u16,
-    /// Verdict on the answer; in shadow mode what it would have been.
+    /// Verdict on the answer; in shadow mode the one that guard mode would give.
     pub verdict: Verdict,
-    /// Names of the tools that the model was offered.
+    /// Names of the tools offered to the model.
     pub tools_offered: Arc<[String]>,
-    /// How they were chosen, where there was a choice.
+    /// Selection of the tools, if there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offer: Option<OfferNote>,
-    /// The plan that was drawn or followed, where there was one.
+    /// The plan that was drawn or followed, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub plan: Option<PlanNote>,
-    /// What the turn was shown of memory, and what may be learned from it; none where policy switches memory off.
+    /// Recalled memory and drafts of the turn; `None` if policy disables memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory: Option<MemoryNote>,
-    /// Earlier answers of the conversation into which the proxy's part was put back.
+    /// Number of earlier answers of the conversation into which the proxy's part was restored.
     #[serde(skip_serializing_if = "is_none", default)]
     pub rejoined: u32,
-    /// The failures that the client's tool messages report, in order.
+    /// Failures reported by the client's tool messages, in order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub observed: Vec<Observation>,
-    /// Older failures that the client's tool messages report, and that are neither listed nor explained any more.
+    /// Number of older failures reported by the client's tool messages that are neither listed nor explained any more.
     #[serde(skip_serializing_if = "is_none", default)]
     pub observed_left_out: u32,
-    /// The upstream requests, in order.
+    /// Upstream requests, in order.
     pub attempts: Vec<Attempt>,
-    /// The calls that the proxy executed, in order.
+    /// Calls executed by the proxy, in order.
     pub executions: Vec<Execution>,
-    /// The record of the feedback loop (AutoFeedback algorithm 1): what a person needs to take over.
+    /// Record of the feedback loop (AutoFeedback algorithm 1): the information a person needs to take over.
     pub record: Vec<Round>,
-    /// Which limit ended the turn, where one did.
+    /// The limit that ended the turn, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exhausted: Option<String>,
-    /// The error that the client got, where it got one.
+    /// The error sent to the client, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
     /// Tokens over all attempts.
     pub usage: Usage,
-    /// Whole time, from arrival to the last byte, in milliseconds.
+    /// Total time from arrival to the last byte, in milliseconds.
     pub duration_ms: f64,
-    /// Of that, the time that was neither the upstream's nor a tool API's.
+    /// Overhead: the part of that time spent neither in the upstream nor in a tool API, in milliseconds.
     pub overhead_ms: f64,
-    /// The request body, where policy records bodies.
+    /// Request body, if policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<Value>,
-    /// The answer's body (for a stream: the assembled message), where policy records bodies.
+    /// Response body (for a stream: the assembled message), if policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answer: Option<Value>,
 }
@@ -94,34 +95,34 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// A failure that a tool message of the client's reports.
+/// A failure reported by a client's tool message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The call that the message answers; arguments only where policy records bodies.
+    /// The call whose result the message is; with arguments only if policy records bodies.
     pub call: Call,
     /// The rule that recognised the failure.
     pub rule: String,
-    /// Was it there in an earlier turn of the conversation? Its explanation is in that turn's trace then.
+    /// Whether an earlier turn of the conversation had it. Its explanation is in that turn's trace.
     #[serde(skip_serializing_if = "is_false", default)]
     pub again: bool,
-    /// What the documentation says about it.
+    /// Explanation from the documentation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<Explanation>,
-    /// What was done about it.
+    /// Handling of the failure.
     pub done: Enrichment,
 }
 
-/// What was done about a failure that a tool message reports.
+/// Handling of a failure reported by a tool message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enrichment {
-    /// The explanation was added behind the message's text.
+    /// The explanation was appended to the message's text.
     Added,
-    /// It was noted; policy says that the message stays as it is.
+    /// The failure was recorded; policy requires the message to stay unchanged.
     Noted,
-    /// Nothing: the documentation has nothing to say about it.
+    /// The documentation has no explanation.
     Unexplained,
-    /// Nothing: the time for that was used up.
+    /// The time limit for explanations was reached.
     LeftOut,
 }
 
@@ -130,17 +131,17 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// One upstream request inside a turn.
+/// One upstream request of a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Why it was made: `first`, `static_feedback`, `tool_results`, `dynamic_feedback`, `closing`.
+    /// Purpose: `first`, `static_feedback`, `tool_results`, `dynamic_feedback`, `closing`.
     pub purpose: String,
-    /// Upstream that was asked.
+    /// Upstream that received the request.
     pub upstream: String,
-    /// The model's name there; empty where it was not noted.
+    /// Name of the model there; empty if it was not recorded.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub model: String,
-    /// HTTP status, where there was one.
+    /// HTTP status, if there was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
     /// `success`, `http_error`, or the label of an upstream failure.
@@ -151,32 +152,32 @@ pub struct Attempt {
     /// Verdict on this attempt's answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<Verdict>,
-    /// The calls as the model made them; arguments only where policy records bodies.
+    /// The calls as the model made them; with arguments only if policy records bodies.
     pub calls: Vec<Call>,
-    /// What the scan found.
+    /// Faults found by the scan.
     pub diagnoses: Vec<Diagnosis>,
-    /// What the scan found and policy says is only noted.
+    /// Faults found by the scan that policy only records.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub advice: Vec<Diagnosis>,
-    /// What was repaired.
+    /// Repairs made.
     pub repairs: Vec<Repair>,
     /// Tokens of this attempt.
     pub usage: Usage,
-    /// What the attempt is charged for where the upstream told no tokens, by the length of the texts; only where tokens are charged.
+    /// Estimated tokens, by the length of the texts, if the upstream reported none; only if tokens are charged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub estimate: Option<Usage>,
-    /// From the request's arrival to the sending, in milliseconds.
+    /// Time from the request's arrival to sending, in milliseconds.
     #[serde(default)]
     pub started_ms: f64,
-    /// From sending to the first chunk of a streamed answer, in milliseconds.
+    /// Time from sending to the first chunk of a streamed response, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_chunk_ms: Option<f64>,
-    /// From sending to the answer's last byte, in milliseconds.
+    /// Time from sending to the last byte of the response, in milliseconds.
     pub duration_ms: f64,
 }
 
 impl Attempt {
-    /// An attempt whose answer is not judged yet.
+    /// Creates an attempt whose answer has not been evaluated.
     pub fn unjudged(purpose: &str, upstream: &str, outcome: &str, usage: Usage, duration_ms: f64) -> Self {
         Self {
             purpose: purpose.to_owned(),
@@ -202,7 +203,7 @@ impl Attempt {
 /// One execution of a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Execution {
-    /// The call that was executed, after repairs; arguments only where policy records bodies.
+    /// The executed call, after repairs; with arguments only if policy records bodies.
     pub call: Call,
     /// Toolset of the operation.
     pub toolset: String,
@@ -210,46 +211,46 @@ pub struct Execution {
     pub operation: String,
     /// Label of the outcome.
     pub outcome: String,
-    /// HTTP status, where the API answered.
+    /// HTTP status, if the API responded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
-    /// The API's answer or why there is none, where policy records bodies.
+    /// The API's response, or the reason why there is none; only if policy records bodies.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub body: Option<String>,
-    /// The approval that policy asked for, where it did.
+    /// The approval that policy required, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub approval: Option<ApprovalNote>,
-    /// What the documentation says about a failed outcome.
+    /// Explanation of a failed outcome from the documentation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub explanation: Option<Explanation>,
-    /// What is wrong with the toolset's credential, where the call failed because of that: for its operator to mend.
+    /// Fault of the toolset's credential that made the call fail, for its operator to fix.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub credential: Option<CredentialFault>,
-    /// From the request's arrival to the beginning, in milliseconds; the wait for an approval is before it.
+    /// Time from the request's arrival to the start, in milliseconds, after any wait for approval.
     #[serde(default)]
     pub started_ms: f64,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: f64,
 }
 
-/// One round of the feedback loop (AutoFeedback section 3.3.2): what was tried, what came of it, what was tried next.
+/// One round of the feedback loop (AutoFeedback section 3.3.2): the action, the observation and the next action.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Round {
     /// `static` or `dynamic`.
     pub kind: String,
     /// The call as it was made.
     pub action: String,
-    /// What was found or answered, as the model was told.
+    /// The finding or result, as reported to the model.
     pub observation: String,
-    /// What the model said about it with its next answer, where it said anything.
+    /// The model's text about it in its next answer, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub thought: Option<String>,
-    /// The model's next call, where it made one.
+    /// The model's next call, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub new_action: Option<String>,
 }
 
-/// A trace in which nothing happened, for tests.
+/// Returns an empty trace for tests.
 #[cfg(feature = "testing")]
 pub fn sample() -> Trace {
     Trace {

@@ -1,4 +1,4 @@
-//! Tokens, as the upstream counts them.
+//! Token usage, as counted by the upstream.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens of the answer.
     pub completion_tokens: u64,
-    /// Both.
+    /// Sum of both.
     pub total_tokens: u64,
-    /// Of the request's tokens, those that the provider had in a cache.
+    /// Prompt tokens that the provider read from a cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
 }

@@ -1,31 +1,32 @@
-//! How a turn's answer was judged.
+//! Verdicts on a turn's answer.
 
 use serde::{Deserialize, Serialize};
 
-/// The verdict on an answer (DESIGN section 7). The names are metric labels and header values.
+/// Verdict on an answer (DESIGN section 7). The names are metric labels and header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// No call.
     Text,
-    /// Calls, all right as they came.
+    /// All calls were right as received.
     Clean,
-    /// Calls that we changed without the model.
+    /// Calls were repaired without the model.
     Repaired,
-    /// Calls that were right after feedback.
+    /// Calls were right after feedback.
     Corrected,
-    /// Calls with faults that were passed on, or whose limits were reached.
+    /// Calls with faults were passed on, or a limit was reached.
     Faulty,
-    /// Not judged: mode `off`, an endpoint that is passed through, or an answer that takes longer to judge than is allowed.
+    /// Not evaluated: mode `off`, an endpoint that is passed through, or an answer that exceeds the time limit of
+    /// evaluation.
     Unguarded,
 }
 
 impl Verdict {
-    /// Every verdict, for metrics that want all series from the start.
+    /// All verdicts, so that metrics can create all series at startup.
     pub const ALL: [Verdict; 6] =
         [Self::Text, Self::Clean, Self::Repaired, Self::Corrected, Self::Faulty, Self::Unguarded];
 
-    /// Metric label and header value.
+    /// Returns the metric label and header value.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Text => "text",

@@ -1,4 +1,4 @@
-//! An upstream's answer: its head at once, its body as it comes.
+//! Upstream responses: the head is available at once, the body as it arrives.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -22,29 +22,29 @@ use super::gunzip::{Gunzip, Gunzipped};
 use super::{Settings, headers};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
-/// The answer to one request. Dropping it cancels what is still to come.
+/// The response to one request. Dropping it cancels the rest of the body.
 #[derive(Debug)]
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
-    /// The headers for the client: without those that concern this connection alone, and, after [`super::Upstream::chat`], without
-    /// the stale `content-length` and `content-encoding`.
+    /// The headers for the client, without hop-by-hop headers. After [`super::Upstream::chat`], also without the stale
+    /// `content-length` and `content-encoding`.
     pub headers: HeaderMap,
-    /// Did the fields say that the body is a stream of events? They may have been taken since.
+    /// Whether the headers declare a stream of events. Stored separately because the headers may have been taken.
     is_event_stream: bool,
     body: Incoming,
-    /// Undoes the encoding of a judged answer, where it has one.
+    /// Decoder of the content encoding of an evaluated response, if it has one.
     gunzip: Option<Gunzip>,
     failures: Failures,
-    /// The operator's keys, which no client is to see.
+    /// The operator's keys, which clients must not see.
     echo: Echo,
-    /// The end of what came, which may be the beginning of a key.
+    /// The end of the received bytes, which may be the beginning of a key.
     held: BytesMut,
-    /// Holds the request's place among those under way.
+    /// The request's slot among the concurrent ones.
     passage: Passage,
     idle_timeout: Duration,
     max_bytes: usize,
-    /// A judged answer may be no longer than `max_bytes`; one that is passed through has no end to be waited for.
+    /// Whether the response is evaluated and limited to `max_bytes`. A passed-through response has no size limit.
     bounded: bool,
     received: usize,
 }
@@ -82,20 +82,20 @@ impl Answer {
         }
     }
 
-    /// Is the body a stream of server-sent events?
+    /// Whether the body is a stream of server-sent events.
     pub fn is_event_stream(&self) -> bool {
         self.is_event_stream
     }
 
-    /// The provider's `x-request-id`.
+    /// Returns the provider's `x-request-id`.
     pub fn request_id(&self) -> Option<&str> {
         self.headers.get("x-request-id")?.to_str().ok()
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     ///
     /// # Errors
-    /// When it breaks off, falls silent or is longer than the limit.
+    /// If the body breaks off, stalls or exceeds the size limit.
     pub async fn whole(mut self) -> Result<Bytes, UpstreamFailure> {
         self.bounded = true;
         let body = self.rest().await?;
@@ -113,10 +113,10 @@ impl Answer {
         Ok(body.freeze())
     }
 
-    /// The whole body, which is JSON.
+    /// Returns the whole body after checking that it is JSON.
     ///
     /// # Errors
-    /// As for [`Answer::whole`], and when it is not.
+    /// As for [`Answer::whole`], and if the body is not JSON.
     pub async fn whole_json(self) -> Result<Bytes, UpstreamFailure> {
         let failures = self.failures.clone();
         let body = self.whole().await?;
@@ -128,8 +128,8 @@ impl Answer {
         }
     }
 
-    /// The next piece of the body; `None` at its end. Keys are written over; in a stream of events each event is passed on at once, so there
-    /// one that is torn apart is not seen.
+    /// Returns the next chunk of the body; `None` at its end. Keys are masked. In an event stream each chunk is passed
+    /// on at once, so a key that is split between chunks is not detected.
     pub async fn next(&mut self) -> Option<Result<Bytes, UpstreamFailure>> {
         if self.echo.is_empty() || self.is_event_stream() {
             return Some(self.next_decoded().await?.map(|piece| self.echo.mask(piece)));
@@ -194,7 +194,7 @@ impl Answer {
         }
     }
 
-    /// The body as a stream, for passing it on. It ends after the first failure.
+    /// Converts the body to a stream for forwarding. It ends after the first failure.
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, UpstreamFailure>> + Send {
         unfold(Some(self), |answer| async {
             let mut answer = answer?;
@@ -204,15 +204,15 @@ impl Answer {
         })
     }
 
-    /// A failure, if the body is encoded in a way that cannot be undone here.
+    /// Returns a failure if the body has an unsupported content encoding.
     pub(super) fn undecodable(&self) -> Option<UpstreamFailure> {
         let encoding = self.headers.get(CONTENT_ENCODING).filter(|encoding| *encoding != "identity")?;
-        let message = format!("the answer's content encoding is {encoding:?} although identity was asked for");
+        let message = format!("the answer has the content encoding {encoding:?} although identity was requested");
         Some(self.failures.failure(UpstreamFailureKind::Malformed, message))
     }
 
     fn silence(&self) -> UpstreamFailure {
-        let message = format!("silent for {} s in the middle of the answer", self.idle_timeout.as_secs());
+        let message = format!("no data for {} s in the middle of the answer", self.idle_timeout.as_secs());
         self.failures.failure(UpstreamFailureKind::Timeout, message)
     }
 
@@ -222,8 +222,8 @@ impl Answer {
     }
 }
 
-/// What `future` gives, or `None` after `limit`. The clock is only read where there is something to be waited for: most pieces of
-/// an answer are there when they are asked for.
+/// Returns the output of `future`, or `None` after `limit`. The timer is only created if the future is pending: most
+/// chunks are available at once.
 async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut patience = pin!(None);
@@ -242,7 +242,7 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     .await
 }
 
-/// RFC 9110, section 8.4.1.3.
+/// Whether the content coding is gzip (RFC 9110, section 8.4.1.3).
 fn is_gzip(encoding: &[u8]) -> bool {
     encoding.eq_ignore_ascii_case(b"gzip") || encoding.eq_ignore_ascii_case(b"x-gzip")
 }
@@ -279,7 +279,7 @@ mod tests {
         upstream.forward(Method::GET, "/files/x", &HeaderMap::new(), "".into()).await.unwrap()
     }
 
-    /// Sends a head that promises more than the body, then goes on with `step`.
+    /// Sends a head that promises more than the body, then continues with `step`.
     async fn breaking(step: Step) -> TestServer {
         let head =
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";

@@ -1,4 +1,4 @@
-//! The body of a request to an upstream.
+//! Bodies of upstream requests.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The body of a request: held whole, or passed on as it comes. The default is none at all.
+/// The body of a request: buffered or streamed. The default is empty.
 #[derive(Debug, Default)]
 pub struct RequestBody(Kind);
 
@@ -29,7 +29,7 @@ impl Default for Kind {
 }
 
 impl RequestBody {
-    /// A body of unknown length; an error of the stream breaks the request off.
+    /// Creates a body of unknown length; an error of the stream aborts the request.
     pub fn wrap_stream<S, D, E>(stream: S) -> Self
     where
         S: Stream<Item = Result<D, E>> + Send + 'static,
@@ -40,7 +40,7 @@ impl RequestBody {
         Self(Kind::Stream(StreamBody::new(frames).boxed_unsync()))
     }
 
-    /// The same body once more; a stream can be sent only once.
+    /// Clones the body; `None` for a stream, which can be sent only once.
     pub(super) fn try_clone(&self) -> Option<Self> {
         match &self.0 {
             Kind::Whole(bytes) => Some(Self(Kind::Whole(bytes.clone()))),

@@ -1,41 +1,42 @@
-//! A circuit breaker: an upstream that keeps failing is left alone for a while, then tried with a few requests.
+//! Circuit breaker: stops requests to an upstream that keeps failing, then probes it with a few requests.
 //!
-//! A pure state machine: the time is handed in. Requests and failures are counted over a window that moves on in steps; a circuit opens
-//! where there are enough failures, and they are a large enough share.
+//! A pure state machine: the time is a parameter. Requests and failures are counted in a sliding window. The circuit
+//! opens when both the number and the share of failures reach their limits.
 
 use std::time::{Duration, Instant};
 
 use callwright_types::CircuitState;
 
-/// Steps in which the window moves on.
+/// Number of steps of the sliding window.
 const STEPS: u32 = 10;
 
-/// When a circuit opens, and how it closes again.
+/// Conditions for opening and closing a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CircuitRules {
-    /// Failures in the window below which it stays closed; 0: it never opens.
+    /// Minimum number of failures in the window to open the circuit; 0: it never opens.
     pub(super) failures: u32,
-    /// Percent of the window's requests that have to have failed.
+    /// Minimum percentage of failed requests in the window to open the circuit.
     pub(super) percent: u32,
-    /// Time over which is counted.
+    /// Length of the window.
     pub(super) window: Duration,
-    /// Time for which it is open.
+    /// Time for which the circuit is open.
     pub(super) open: Duration,
-    /// Requests at a time that find out whether the upstream is well; as many have to succeed.
+    /// Maximum number of concurrent probe requests when half-open; as many must succeed to close the circuit.
     pub(super) probes: u32,
 }
 
-/// A request that was let through. What became of it is told with it: a circuit that changed meanwhile is not moved by what began before.
+/// An admitted request. Its result is reported with the ticket: results of requests admitted before the last state
+/// change are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket {
     era: u64,
 }
 
-/// A circuit stands between the proxy and one upstream.
+/// The circuit breaker of one upstream.
 #[derive(Debug)]
 pub(super) struct Circuit {
     rules: CircuitRules,
-    /// Counts changes of state.
+    /// Number of state changes.
     era: u64,
     state: State,
 }
@@ -48,12 +49,12 @@ enum State {
 }
 
 impl Circuit {
-    /// A closed circuit.
+    /// Creates a closed circuit.
     pub(super) fn new(rules: CircuitRules, now: Instant) -> Self {
         Self { rules, era: 0, state: State::Closed(Window::new(rules.window, now)) }
     }
 
-    /// Its state.
+    /// Returns the state at time `now`.
     pub(super) fn state(&self, now: Instant) -> CircuitState {
         match &self.state {
             State::Closed(_) => CircuitState::Closed,
@@ -62,19 +63,25 @@ impl Circuit {
         }
     }
 
-    /// Would a request be let through? If not, the time after which it may be.
+    /// Checks whether a request would be admitted.
+    ///
+    /// # Errors
+    /// The time after which a request may be admitted.
     pub(super) fn check(&self, now: Instant) -> Result<(), Duration> {
         match &self.state {
             State::Closed(_) => Ok(()),
             State::Open { until } if now < *until => Err(until.saturating_duration_since(now)),
             State::Open { .. } => Ok(()),
             State::HalfOpen { under_way, succeeded } if under_way + succeeded < self.rules.probes.max(1) => Ok(()),
-            // The probes that are under way will tell; nobody knows when.
+            // Half-open: wait for the in-flight probes, which end at an unknown time.
             State::HalfOpen { .. } => Err(Duration::ZERO),
         }
     }
 
-    /// Lets a request through, or says after which time one may be.
+    /// Admits a request.
+    ///
+    /// # Errors
+    /// The time after which a request may be admitted.
     pub(super) fn admit(&mut self, now: Instant) -> Result<Ticket, Duration> {
         self.check(now)?;
         if matches!(self.state, State::Open { .. }) {
@@ -86,7 +93,7 @@ impl Circuit {
         Ok(Ticket { era: self.era })
     }
 
-    /// The request was answered.
+    /// Reports a successful request.
     pub(super) fn succeeded(&mut self, ticket: Ticket, now: Instant) {
         if ticket.era != self.era {
             return;
@@ -108,7 +115,7 @@ impl Circuit {
         }
     }
 
-    /// The request failed.
+    /// Reports a failed request.
     pub(super) fn failed(&mut self, ticket: Ticket, now: Instant) {
         if let (true, State::Closed(window)) = (ticket.era == self.era, &mut self.state) {
             window.at(now).requests += 1;
@@ -116,12 +123,12 @@ impl Circuit {
         self.count_failure(ticket, now);
     }
 
-    /// The request had been answered, and its answer broke off.
+    /// Reports that the response of a successful request broke off.
     pub(super) fn broke(&mut self, ticket: Ticket, now: Instant) {
         self.count_failure(ticket, now);
     }
 
-    /// Nobody knows what would have become of the request: its client went away.
+    /// Reports an aborted request without a result, because its client disconnected.
     pub(super) fn abandoned(&mut self, ticket: Ticket) {
         if let (true, State::HalfOpen { under_way, .. }) = (ticket.era == self.era, &mut self.state) {
             *under_way = under_way.saturating_sub(1);
@@ -154,31 +161,31 @@ impl Circuit {
     }
 }
 
-/// What was counted in one step.
+/// Counts of one step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     requests: u64,
     failures: u64,
 }
 
-/// The counts of the last steps.
+/// Counts of the last steps.
 #[derive(Debug)]
 struct Window {
     step: Duration,
-    /// When the newest step began.
+    /// Start of the newest step.
     began: Instant,
-    /// The newest first.
+    /// Counts, newest first.
     counts: [Counts; STEPS as usize],
 }
 
 impl Window {
     fn new(length: Duration, now: Instant) -> Self {
-        // A step of no time would never be reached.
+        // Avoids a step of zero length.
         let step = (length / STEPS).max(Duration::from_millis(1));
         Self { step, began: now, counts: [Counts::default(); STEPS as usize] }
     }
 
-    /// The counts of the step that `now` is in.
+    /// Returns the counts of the step that contains `now`.
     fn at(&mut self, now: Instant) -> &mut Counts {
         let passed = now.saturating_duration_since(self.began).as_nanos() / self.step.as_nanos();
         let passed = u32::try_from(passed).unwrap_or(u32::MAX);

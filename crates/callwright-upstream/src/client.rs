@@ -1,4 +1,4 @@
-//! One upstream: the requests that are made to it.
+//! Requests to one upstream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,28 +25,28 @@ use super::tool_calls::{Deliveries, ModelDelivery, ObservedCalls};
 use super::{Again, Answer, BuildError, Settings, ToolCalls};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
-/// A provider's endpoint with its pooled connections.
+/// A provider's endpoint with its connection pool.
 #[derive(Debug)]
 pub struct Upstream {
     failures: Failures,
     settings: Settings,
-    /// `base_url` without a slash at its end.
+    /// `base_url` without a trailing slash.
     base: String,
     base_url: Url,
     chat_uri: Uri,
     rules: HeaderRules,
     echo: Echo,
     deliveries: Deliveries,
-    /// Whether it has told a client the tokens of a stream.
+    /// Whether the upstream has reported the token usage of a client's stream.
     tells_stream_usage: AtomicBool,
-    /// Whether it has refused to be asked for the tokens of streams.
+    /// Whether the upstream has rejected a request for the token usage of a stream.
     refuses_stream_usage: AtomicBool,
     connection: Connection,
     gate: Arc<Gate>,
 }
 
 impl Upstream {
-    /// Builds the client and checks the settings.
+    /// Builds the client and validates the settings.
     pub(super) fn build(name: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let url = check_base_url(name, &base)?;
@@ -73,27 +73,27 @@ impl Upstream {
         })
     }
 
-    /// The name in the configuration.
+    /// Returns the name in the configuration.
     pub fn name(&self) -> &str {
         self.failures.name()
     }
 
-    /// Its settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Bytes that a judged answer may have: [`Settings::max_answer_bytes`].
+    /// Maximum size in bytes of an evaluated response: [`Settings::max_answer_bytes`].
     pub fn max_answer_bytes(&self) -> usize {
         self.settings.max_answer_bytes
     }
 
-    /// Bytes that an event of a judged stream may have: [`Settings::max_event_bytes`].
+    /// Maximum size in bytes of an event in an evaluated stream: [`Settings::max_event_bytes`].
     pub fn max_event_bytes(&self) -> usize {
         self.settings.max_event_bytes
     }
 
-    /// Whether this model's calls are expected as `tool_calls`, so that a text is rather a text.
+    /// Whether this model delivers its calls as `tool_calls`. If so, its text is less likely to be a call.
     pub fn delivers_calls(&self, model: &str) -> bool {
         match self.settings.tool_calls {
             ToolCalls::Native => true,
@@ -102,12 +102,12 @@ impl Upstream {
         }
     }
 
-    /// Notes how the calls of an answer of this model came.
+    /// Records how the calls of an answer of this model were delivered.
     pub fn note_delivery(&self, model: &str, delivery: ObservedCalls) {
         self.deliveries.note(model, delivery);
     }
 
-    /// How its models' calls come, by model. The shares are learned even where the setting decides.
+    /// Returns the delivery of calls by model. The shares are learned even if the setting takes precedence.
     pub fn deliveries(&self) -> Vec<ModelDelivery> {
         let mut models = self.deliveries.models();
         for model in &mut models {
@@ -116,7 +116,7 @@ impl Upstream {
         models
     }
 
-    /// Whether it is asked for the tokens of streams.
+    /// Whether token usage is requested for streams.
     pub fn asks_stream_usage(&self) -> bool {
         let is_known = match self.settings.stream_usage {
             StreamUsage::On => true,
@@ -126,27 +126,27 @@ impl Upstream {
         is_known && !self.refuses_stream_usage.load(Ordering::Relaxed)
     }
 
-    /// Notes that it told a client the tokens of a stream that asked for them.
+    /// Records that the upstream reported the token usage of a stream for which the client requested it.
     pub fn told_stream_usage(&self) {
         self.tells_stream_usage.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that it refuses to be asked for them.
+    /// Records that the upstream rejects requests for the token usage of streams.
     pub fn refused_stream_usage(&self) {
         if !self.refuses_stream_usage.swap(true, Ordering::Relaxed) {
             tracing::info!(
                 upstream = self.name(),
-                "the upstream refuses `stream_options`: it is not asked for the tokens of streams any more; set stream_usage = \"off\" for it"
+                "the upstream rejects `stream_options`; token usage of streams is no longer requested: set stream_usage = \"off\" for it"
             );
         }
     }
 
-    /// What goes on at it now.
+    /// Returns the current load.
     pub fn load(&self) -> Load {
         self.gate.load()
     }
 
-    /// The tries that a request of this client has.
+    /// Returns the retry budget for a request of this client.
     pub fn retries(&self, client: &HeaderMap) -> Retries {
         match retry::is_repeated(client) && !self.settings.repeat_clients_retries {
             true => Retries::none(),
@@ -154,27 +154,27 @@ impl Upstream {
         }
     }
 
-    /// What it said, without the keys that it was sent.
+    /// Masks the operator's keys in a body from the upstream.
     pub fn without_keys(&self, said: Bytes) -> Bytes {
         self.echo.mask(said)
     }
 
-    /// Does an answer with this status and these fields ask for its request to be made again?
+    /// Returns the requested retry if a response with this status and these headers requests one.
     pub fn again(&self, status: StatusCode, headers: &HeaderMap) -> Option<Again> {
         retry::again(&self.settings.retry_statuses, status, headers)
     }
 
-    /// Posts a body to `chat/completions` and waits for the head of the answer; tries again where no connection could be made. Identity
-    /// encoding is asked for.
+    /// Posts a body to `chat/completions` and waits for the head of the response. Retries if the connection fails.
+    /// Requests identity encoding.
     ///
     /// # Errors
-    /// When no answer comes. An HTTP error status is an answer.
+    /// If there is no response. An HTTP error status is a response.
     pub async fn chat(&self, body: Bytes, client_headers: &HeaderMap) -> Result<Answer, UpstreamFailure> {
         let (response, passage) = self.send(self.chat_request(body, client_headers)).await?;
         self.judged(response, passage)
     }
 
-    /// The same without another try: whoever asks decides on that, and records it.
+    /// Posts like [`Self::chat`], without retries: the caller decides on these and records them.
     ///
     /// # Errors
     /// As for [`Self::chat`].
@@ -205,8 +205,8 @@ impl Upstream {
         }
     }
 
-    /// Refuses a change of protocol and a redirect. Whoever follows a redirect takes the credentials along: the proxy does not, and a client must
-    /// not be sent away with a key of the proxy's.
+    /// Rejects a protocol upgrade and a redirect. Following a redirect would send credentials to another address: the
+    /// proxy does not follow it, and a client must not be redirected with a key of the proxy.
     fn check_status(&self, status: StatusCode) -> Result<(), UpstreamFailure> {
         let is_redirect = status.is_redirection() && status != StatusCode::NOT_MODIFIED;
         if status.is_informational() || is_redirect { Err(self.no_answer(status)) } else { Ok(()) }
@@ -215,18 +215,18 @@ impl Upstream {
     fn no_answer(&self, status: StatusCode) -> UpstreamFailure {
         let what = if status.is_informational() { "changed the protocol" } else { "redirected the request" };
         let message = format!(
-            "it {what} (status {}) in place of an answer; set `upstreams.{}.base_url` to the address that answers itself",
+            "it {what} (status {}) instead of responding; set `upstreams.{}.base_url` to the final address",
             status.as_u16(),
             self.name()
         );
         self.failures.failure(UpstreamFailureKind::Malformed, message)
     }
 
-    /// Passes a request through untouched. `path_and_query` is what stands below `/v1`, with its leading slash.
+    /// Forwards a request unchanged. `path_and_query` is the part below `/v1`, with its leading slash.
     ///
     /// # Errors
-    /// When no answer comes, or one that changes the protocol or redirects, or the path leads out of the base URL. An HTTP error status is an
-    /// answer.
+    /// If there is no response, the response upgrades the protocol or redirects, or the path leaves the base URL. An
+    /// HTTP error status is a response.
     pub async fn forward(
         &self,
         method: Method,
@@ -244,7 +244,7 @@ impl Upstream {
         Ok(Answer::new(response, passage, (&self.failures, &self.echo), &self.settings, false))
     }
 
-    /// `..` must not lead to what the operator did not configure.
+    /// Prevents `..` segments from leaving the configured base URL.
     fn uri_below(&self, path_and_query: &str) -> Result<Uri, UpstreamFailure> {
         let url = Url::parse(&format!("{}{path_and_query}", self.base)).ok();
         let base_path = self.base_url.path().trim_end_matches('/');
@@ -254,21 +254,21 @@ impl Upstream {
         };
         let url = url.filter(is_below).ok_or_else(|| {
             self.failures
-                .failure(UpstreamFailureKind::Malformed, "the request's path leads out of the upstream's base URL")
+                .failure(UpstreamFailureKind::Malformed, "the request's path is outside the upstream's base URL")
         })?;
         url.as_str().parse().map_err(|error| {
             self.failures.failure(UpstreamFailureKind::Malformed, format!("the request could not be made: {error}"))
         })
     }
 
-    /// What an HTTP proxy on the way wants to see.
+    /// Adds the credentials of an HTTP proxy.
     fn authorize(&self, request: &mut Request<RequestBody>) {
         if let Some(authorization) = &self.connection.proxy_authorization {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization.clone());
         }
     }
 
-    /// Sends, and tries again where no connection could be made: nothing was sent then.
+    /// Sends a request and retries if the connection fails, because nothing was sent in that case.
     async fn send(&self, mut request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
         self.authorize(&mut request);
         let mut retries = Retries::new(&self.settings);
@@ -312,8 +312,8 @@ impl Upstream {
 }
 
 impl Upstream {
-    /// Sends a request; once more where the connection was an old one that the upstream was just closing. A question to a model changes
-    /// nothing there; of other requests only idempotent ones are sent twice (RFC 9110, section 9.2.2).
+    /// Sends a request, and again if the upstream was just closing an idle connection. Chat requests have no side
+    /// effects there; of other requests, only idempotent ones are repeated (RFC 9110, section 9.2.2).
     async fn request(&self, request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
         let is_repeatable = request.method().is_idempotent() || *request.uri() == self.chat_uri;
         let again = if is_repeatable { try_clone(&request) } else { None };
@@ -341,7 +341,7 @@ fn try_clone(request: &Request<RequestBody>) -> Option<Request<RequestBody>> {
     Some(again)
 }
 
-/// A stream of unknown length on a `GET` would go out chunked, which some servers refuse.
+/// A stream of unknown length on a `GET` would be sent chunked, which some servers reject.
 fn has_body(method: &Method, client_headers: &HeaderMap) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
         || client_headers.contains_key(CONTENT_LENGTH)
@@ -363,7 +363,8 @@ fn check_base_url(name: &str, base: &str) -> Result<Url, BuildError> {
     Ok(url)
 }
 
-/// An upstream that is left alone for longer than a day is better taken out of the configuration.
+/// Maximum seconds for circuit settings. An upstream that is unused for more than a day should be removed from the
+/// configuration.
 const MAX_CIRCUIT_NUMBER: u64 = 86_400;
 
 fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
@@ -380,7 +381,7 @@ fn check_times(name: &str, settings: &Settings) -> Result<(), BuildError> {
 
 fn check_retries(name: &str, settings: &Settings) -> Result<(), BuildError> {
     match settings.retry_statuses.iter().find(|status| !(400..600).contains(*status)) {
-        Some(status) => Err(setting(name, "retry_statuses", &format!("{status} is no error status; write 400 to 599"))),
+        Some(status) => Err(setting(name, "retry_statuses", &format!("{status} is not an error status; use 400-599"))),
         None => Ok(()),
     }
 }
@@ -393,7 +394,7 @@ fn check_circuit(name: &str, settings: &Settings) -> Result<(), BuildError> {
         return Err(setting(
             name,
             "circuit_failure_percent",
-            "must be 1 to 100; `circuit_failures = 0` switches it off",
+            "must be 1 to 100; `circuit_failures = 0` disables the circuit",
         ));
     }
     let times = [

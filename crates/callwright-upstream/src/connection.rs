@@ -1,4 +1,4 @@
-//! The pooled HTTP client of one upstream: the way to it, TLS, trusted certificates.
+//! The pooled HTTP client of one upstream: route, TLS and trusted certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,29 +20,29 @@ use super::body::RequestBody;
 use super::connector::{Connector, Route};
 use super::{BuildError, Settings};
 
-/// Time after which a silent connection is probed, and pause between two probes: a peer that vanished without a word is
-/// noticed before the next request meets it.
+/// Idle time before the first TCP keep-alive probe, and interval between probes. A vanished peer is detected before the
+/// next request uses the connection.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(15);
-/// Probes without an answer that end a connection.
+/// Number of unanswered probes that end a connection.
 const TCP_KEEPALIVE_PROBES: u32 = 3;
-/// Time that sent bytes may stay unacknowledged.
+/// Maximum time for which sent data may stay unacknowledged.
 #[cfg(target_os = "linux")]
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The application protocols offered in a TLS handshake (RFC 7301), the preferred one first.
+/// Application protocols offered in a TLS handshake (ALPN, RFC 7301), in order of preference.
 const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// The client of one upstream.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Its pool of connections.
+    /// The HTTP client with its connection pool.
     pub(super) client: legacy::Client<Connector, RequestBody>,
-    /// What an HTTP proxy on the way wants to see in every request.
+    /// Authorization for an HTTP proxy, sent with every request.
     pub(super) proxy_authorization: Option<HeaderValue>,
 }
 
 impl Connection {
-    /// Builds the client. The way to `base` is decided here, once: the environment says whether a proxy stands on it.
+    /// Builds the client. The route to `base` is determined once, from the proxy settings of the environment.
     pub(super) fn build(upstream: &str, settings: &Settings, base: &Uri) -> Result<Self, BuildError> {
         let proxy = Matcher::from_env().intercept(base);
         Self::build_via(proxy, upstream, settings, base)
@@ -57,7 +57,7 @@ impl Connection {
         let authorities = authorities(upstream, settings)?;
         let is_https = |uri: &Uri| uri.scheme_str() == Some("https");
         let needs_tls = is_https(base) || proxy.as_ref().is_some_and(|proxy| is_https(proxy.uri()));
-        // A container without certificates can still reach an upstream that needs none.
+        // A container without certificates can still connect to an upstream without TLS.
         let tls = match tls(authorities, needs_tls) {
             Ok(tls) => tls,
             Err(error) => {
@@ -70,7 +70,7 @@ impl Connection {
             None => Route::Direct(https(tcp(timeout), tls, &ALPN)),
             Some(proxy) => {
                 check_scheme(upstream, &proxy)?;
-                // The proxy itself is spoken to in HTTP/1.1.
+                // The connection to the proxy itself uses HTTP/1.1.
                 let to_proxy = https(tcp(timeout), tls.clone(), &[]);
                 if is_https(base) {
                     let tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
@@ -111,7 +111,7 @@ fn tcp(timeout: Duration) -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    // Shared by the addresses that a name has; the whole of connecting has the same limit.
+    // This limit is shared by the addresses of a host name; connecting as a whole has the same limit.
     tcp.set_connect_timeout(Some(timeout));
     tcp.set_keepalive(Some(TCP_KEEPALIVE));
     tcp.set_keepalive_interval(Some(TCP_KEEPALIVE));
@@ -126,9 +126,10 @@ fn https<T>(transport: T, mut tls: ClientConfig, protocols: &[&[u8]]) -> HttpsCo
     HttpsConnector::from((transport, tls))
 }
 
-/// What is trusted: the system's certificates and these; nothing at all where TLS is not needed.
+/// Builds the TLS configuration, which trusts the system's certificates and `authorities`, or nothing if TLS is not
+/// needed.
 fn tls(authorities: Vec<CertificateDer<'static>>, needed: bool) -> Result<ClientConfig, rustls::Error> {
-    // A program that installed a provider of its own keeps it.
+    // A crypto provider installed by the program takes precedence.
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;

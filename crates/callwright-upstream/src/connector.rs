@@ -1,4 +1,4 @@
-//! Makes connections: straight to the upstream, or through a proxy.
+//! Connections to an upstream: direct, or through a proxy.
 
 use std::error::Error;
 use std::io::{self, IoSlice};
@@ -18,18 +18,19 @@ use tower::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The way to an upstream.
+/// Route to an upstream.
 #[derive(Debug)]
 pub(super) enum Route {
-    /// Straight.
+    /// Direct connection.
     Direct(HttpsConnector<HttpConnector>),
-    /// To the HTTP proxy at this address, which is asked for whole URLs (RFC 9112, section 3.2.2).
+    /// Connection to the HTTP proxy at this address, which receives absolute-form request targets (RFC 9112, section
+    /// 3.2.2).
     Proxy(HttpsConnector<HttpConnector>, Uri),
     /// Through a `CONNECT` tunnel (RFC 9110, section 9.3.6).
     Tunnel(HttpsConnector<Tunnel<HttpsConnector<HttpConnector>>>),
 }
 
-/// Makes connections to one upstream. Clones are cheap: the client makes one for each request.
+/// Connects to one upstream. Clones are cheap: the client makes one for each request.
 #[derive(Debug, Clone)]
 pub(super) struct Connector {
     route: Arc<Route>,
@@ -37,7 +38,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// A connector that takes no longer than `timeout`, TLS and proxies included.
+    /// Creates a connector with a time limit that includes TLS and proxies.
     pub(super) fn new(route: Route, timeout: Duration) -> Self {
         Self { route: Arc::new(route), timeout }
     }
@@ -66,7 +67,7 @@ impl Service<Uri> for Connector {
             match tokio::time::timeout(timeout, Self::connect(&route, to)).await {
                 Ok(connected) => connected,
                 Err(_) => {
-                    let message = format!("not made within {} s", timeout.as_secs());
+                    let message = format!("not established within {} s", timeout.as_secs());
                     Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
                 }
             }
@@ -74,29 +75,29 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Whether a connection has served a request before. A server may close such a connection at the very moment when the next request is sent
-/// on it.
+/// Whether a connection has served a request. A server may close such a connection at the moment when the next request
+/// is sent on it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Served(Arc<AtomicBool>);
 
 impl Served {
-    /// Notes that an answer came over the connection.
+    /// Records that a response arrived over the connection.
     pub(super) fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an answer came over it.
+    /// Whether a response has arrived over the connection.
     pub(super) fn is_noted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What bytes go over.
+/// A byte transport.
 trait Stream: rt::Read + rt::Write + Connection + Send + Unpin {}
 
 impl<T: rt::Read + rt::Write + Connection + Send + Unpin> Stream for T {}
 
-/// A connection, however it was made.
+/// A connection over any route.
 pub(super) struct Transport {
     stream: Box<dyn Stream>,
     to_proxy: bool,

@@ -1,4 +1,4 @@
-//! An upstream that repeats the operator's key, as some do in errors: clients must not see it.
+//! Masking of the operator's keys in responses. Some upstreams repeat a key in errors, and clients must not see it.
 
 use std::sync::Arc;
 
@@ -8,37 +8,38 @@ use memchr::memmem::Finder;
 
 use callwright_types::Secret;
 
-/// A key of fewer bytes is a placeholder (`none`, `ollama`), and would be found in any text.
+/// Minimum length in bytes of a masked key. A shorter one is a placeholder (`none`, `ollama`) that may occur in any
+/// text.
 const SHORTEST_KEY: usize = 16;
 
-/// What is written over each byte of a key: a body keeps the length that its header fields tell.
+/// Byte that replaces each byte of a key, so that the body keeps its declared length.
 const MASK: u8 = b'*';
 
-/// The keys that the configuration has for one upstream.
+/// Configured keys of one upstream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Echo {
     keys: Arc<[Secret]>,
 }
 
 impl Echo {
-    /// Those among the header fields that are sent to it.
+    /// Collects the keys from the configured headers.
     pub(super) fn of(configured: &HeaderMap) -> Self {
         let values = configured.values().filter(|value| value.is_sensitive()).filter_map(|value| value.to_str().ok());
         let keys = values.map(|value| value.strip_prefix("Bearer ").unwrap_or(value));
         Self { keys: keys.filter(|key| key.len() >= SHORTEST_KEY).map(Secret::new).collect() }
     }
 
-    /// Is there nothing to look for?
+    /// Whether there are no keys.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Bytes of the longest key.
+    /// Returns the length in bytes of the longest key.
     pub(super) fn longest(&self) -> usize {
         self.keys.iter().map(|key| key.expose().len()).max().unwrap_or_default()
     }
 
-    /// The bytes, the keys in them written over.
+    /// Returns the bytes with masked keys.
     pub(super) fn mask(&self, bytes: Bytes) -> Bytes {
         let mut masked: Option<BytesMut> = None;
         for key in self.keys.iter().map(|key| key.expose().as_bytes()) {
@@ -53,7 +54,7 @@ impl Echo {
         masked.map_or(bytes, BytesMut::freeze)
     }
 
-    /// Drops the fields that hold a key.
+    /// Removes headers that contain a key.
     pub(super) fn strip(&self, headers: &mut HeaderMap) {
         let holds =
             |value: &[u8]| self.keys.iter().any(|key| memchr::memmem::find(value, key.expose().as_bytes()).is_some());

@@ -1,4 +1,4 @@
-//! What a broken exchange was, from the errors that the HTTP client gives.
+//! Classification of the HTTP client's errors.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use hyper_util::client::legacy;
 use super::connector::Served;
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
-/// Makes failures of one upstream.
+/// Creates failures of one upstream.
 #[derive(Debug, Clone)]
 pub(super) struct Failures {
     upstream: std::sync::Arc<str>,
@@ -28,17 +28,17 @@ impl Failures {
         UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into(), retry_after: None }
     }
 
-    /// Nothing was sent; it may be worth a try after `wait`.
+    /// Creates a failure of a request that was not sent; a retry may succeed after `wait`.
     pub(super) fn not_sent(&self, kind: UpstreamFailureKind, message: &str, wait: Duration) -> UpstreamFailure {
         UpstreamFailure { retry_after: Some(wait), ..self.failure(kind, message) }
     }
 
-    /// No head of an answer came.
+    /// Classifies an error before the head of a response.
     pub(super) fn of_request(&self, error: &legacy::Error) -> UpstreamFailure {
         let cause = root_cause(error);
         if error.is_connect() {
             let timed_out = in_chain::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
-            let what = if timed_out { "the connection timed out" } else { "no connection could be made" };
+            let what = if timed_out { "the connection timed out" } else { "the connection failed" };
             return self.failure(UpstreamFailureKind::Connect, format!("{what}: {cause}"));
         }
         if in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_parse) {
@@ -47,13 +47,13 @@ impl Failures {
         self.failure(UpstreamFailureKind::Reset, format!("the connection broke before the answer began: {cause}"))
     }
 
-    /// The body of an answer broke off.
+    /// Classifies an error in the body of a response.
     pub(super) fn of_body(&self, error: &hyper::Error) -> UpstreamFailure {
         let message = format!("the connection broke in the middle of the answer: {}", root_cause(error));
         self.failure(UpstreamFailureKind::Reset, message)
     }
 
-    /// The body of an answer is not what its encoding says.
+    /// Creates a failure for a body that cannot be decoded.
     pub(super) fn of_encoding(&self, error: &io::Error) -> UpstreamFailure {
         self.failure(UpstreamFailureKind::Malformed, format!("the answer's body cannot be decoded: {error}"))
     }
@@ -67,19 +67,20 @@ fn in_chain<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<
     chain(error).find_map(|error| error.downcast_ref())
 }
 
-/// Too many open files, of the process (`EMFILE`) and of the system (`ENFILE`): the same numbers on Linux, macOS and the BSDs.
+/// Error numbers for too many open files, of the process (`EMFILE`) and of the system (`ENFILE`): identical on Linux,
+/// macOS and the BSDs.
 const TOO_MANY_FILES: [i32; 2] = [24, 23];
 
-/// Is the upstream to blame? Not where the request's own body broke off, because its client left, and not where the proxy itself has no more
-/// files to open.
+/// Whether the upstream caused the error. It did not if the request's own body broke off because its client
+/// disconnected, or if the proxy has reached its limit of open files.
 pub(super) fn is_the_upstreams(error: &legacy::Error) -> bool {
     let by_client = in_chain::<hyper::Error>(error).is_some_and(hyper::Error::is_user);
     let by_us = in_chain::<io::Error>(error).and_then(io::Error::raw_os_error);
     !by_client && !by_us.is_some_and(|number| TOO_MANY_FILES.contains(&number))
 }
 
-/// Whether a connection that had served a request before was closed before the first byte of this answer came: servers close idle connections,
-/// and one may do so at the moment when the request is on its way (RFC 9112, section 9.3.1).
+/// Whether a reused connection was closed before the first byte of the response. Servers close idle connections,
+/// possibly while a request is being sent (RFC 9112, section 9.3.1).
 pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
     let mut extras = http::Extensions::new();
     if let Some(connection) = error.connect_info() {
@@ -95,7 +96,7 @@ pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
     was_served && (is_closed || is_reset)
 }
 
-/// The innermost error: the outer ones only say that there is one.
+/// Returns the innermost error; the outer ones have no further information.
 fn root_cause(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map_or_else(String::new, ToString::to_string)
 }

@@ -1,4 +1,4 @@
-//! The gate before an upstream: whether it is asked at all, and by how many requests at a time.
+//! Admission of requests to an upstream: circuit breaker and concurrency limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,22 +13,22 @@ use super::circuit::{Circuit, CircuitRules, Ticket};
 use super::failure::Failures;
 use callwright_types::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 
-/// What goes on at an upstream now.
+/// Current load of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Requests under way, from their sending to the last byte of their answers.
+    /// Number of in-flight requests, from sending to the last byte of the response.
     pub in_flight: usize,
-    /// Requests that wait for one of these to end.
+    /// Number of requests that wait for a slot.
     pub queued: usize,
-    /// Is it asked?
+    /// State of the circuit.
     pub circuit: CircuitState,
 }
 
-/// Everything that is sent to one upstream passes it.
+/// Admits all requests to one upstream.
 #[derive(Debug)]
 pub(super) struct Gate {
     circuit: Mutex<Circuit>,
-    /// None where any number of requests may be under way.
+    /// `None` for unlimited concurrency.
     slots: Option<Arc<Semaphore>>,
     max_queued: usize,
     patience: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate by an upstream's settings.
+    /// Creates a gate from an upstream's settings.
     pub(super) fn new(settings: &Settings) -> Self {
         let rules = CircuitRules {
             failures: settings.circuit_failures,
@@ -57,7 +57,7 @@ impl Gate {
         }
     }
 
-    /// What goes on behind it.
+    /// Returns the current load.
     pub(super) fn load(&self) -> Load {
         Load {
             in_flight: self.in_flight.load(Ordering::Relaxed),
@@ -66,12 +66,12 @@ impl Gate {
         }
     }
 
-    /// Lets a request pass, where need be after a wait.
+    /// Admits a request, after a wait if necessary.
     ///
     /// # Errors
-    /// When the circuit is open, the queue is full or the wait was too long. Nothing was sent then.
+    /// If the circuit is open, the queue is full or the wait times out. Nothing was sent in these cases.
     pub(super) async fn enter(self: &Arc<Self>, failures: &Failures) -> Result<Passage, UpstreamFailure> {
-        // Nobody queues for an upstream that is not asked.
+        // Requests do not queue while the circuit is open.
         self.with_circuit(|circuit| circuit.check(Instant::now())).map_err(|wait| left_alone(failures, wait))?;
         let slot = match &self.slots {
             None => None,
@@ -90,14 +90,14 @@ impl Gate {
         let busy = |message: &str| failures.not_sent(UpstreamFailureKind::Busy, message, self.patience);
         let Some(_waiting) = Waiting::begin(&self.queued, self.max_queued) else {
             return Err(busy(
-                "as many requests as are allowed are under way, and the queue is full (max_concurrent, max_queued)",
+                "the limit of concurrent requests is reached, and the queue is full (max_concurrent, max_queued)",
             ));
         };
         match timeout(self.patience, Arc::clone(slots).acquire_owned()).await {
             Ok(Ok(slot)) => Ok(slot),
-            // The semaphore is never closed, so it is the time that was over.
+            // The semaphore is never closed, so both cases are a timeout.
             Ok(Err(_)) | Err(_) => {
-                Err(busy("no request that is under way ended in time (max_concurrent, queue_milliseconds)"))
+                Err(busy("no concurrent request ended within the queue time (max_concurrent, queue_milliseconds)"))
             }
         }
     }
@@ -108,15 +108,15 @@ impl Gate {
 }
 
 fn left_alone(failures: &Failures, wait: Duration) -> UpstreamFailure {
-    let message = "it failed too often lately and is not asked for now (circuit_failures, circuit_open_seconds)";
+    let message = "the circuit is open because it failed too often (circuit_failures, circuit_open_seconds)";
     failures.not_sent(UpstreamFailureKind::CircuitOpen, message, wait)
 }
 
-/// Counts a request as waiting until it is dropped.
+/// Counts a request as queued until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
-    /// `None` where `most` are waiting.
+    /// Counts a request; `None` if `most` are queued.
     fn begin(queued: &'a AtomicUsize, most: usize) -> Option<Self> {
         let more = |waiting| (waiting < most).then_some(waiting + 1);
         queued.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(queued))
@@ -129,7 +129,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A request on its way through the gate, until its answer has ended or is dropped.
+/// An admitted request, until its response has ended or is dropped.
 #[derive(Debug)]
 pub(super) struct Passage {
     gate: Arc<Gate>,
@@ -138,7 +138,7 @@ pub(super) struct Passage {
     _slot: Option<OwnedSemaphorePermit>,
 }
 
-/// What the circuit was told of a request.
+/// The result of a request that was reported to the circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -147,7 +147,8 @@ enum Told {
 }
 
 impl Passage {
-    /// The head of an answer came. A server error is a failure, but for one that says what the server cannot do at all.
+    /// Reports the status of a response. A server error counts as a failure, except 501, which means an unsupported
+    /// feature.
     pub(super) fn answered(&mut self, status: StatusCode) {
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
             self.failed();
@@ -157,7 +158,7 @@ impl Passage {
         }
     }
 
-    /// The upstream failed, before its answer or in the middle of it.
+    /// Reports a failure of the upstream, before or within its response.
     pub(super) fn failed(&mut self) {
         let told = std::mem::replace(&mut self.told, Told::Failed);
         self.gate.with_circuit(|circuit| match told {

@@ -1,40 +1,40 @@
-//! Undoes gzip, piece by piece, for servers that encode although identity was asked for.
+//! Incremental gzip decoding, for servers that encode although identity was requested.
 
 use std::io::{self, Write};
 
 use bytes::Bytes;
 use flate2::write::MultiGzDecoder;
 
-/// Encoded bytes that are decoded between two looks at the bound: gzip grows a thousandfold at most, so this bounds what is
-/// held beyond it.
+/// Number of encoded bytes decoded between checks of the size limit. Gzip expands at most a thousandfold, so this
+/// bounds the memory used beyond the limit.
 const STEP_BYTES: usize = 4 * 1024;
 
-/// A gzip stream under way.
+/// A gzip decoder in progress.
 #[derive(Debug)]
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
     is_empty: bool,
 }
 
-/// What decoding gave.
+/// Result of decoding.
 #[derive(Debug)]
 pub(super) enum Gunzipped {
-    /// The next bytes, perhaps none.
+    /// Decoded bytes, possibly none.
     Bytes(Bytes),
-    /// More bytes than were allowed.
+    /// The size limit is exceeded.
     TooLong,
 }
 
 impl Gunzip {
-    /// A decoder at its beginning.
+    /// Creates a decoder.
     pub(super) fn new() -> Self {
         Self { decoder: MultiGzDecoder::new(Vec::new()), is_empty: true }
     }
 
-    /// Decodes the next piece, of which at most `most` bytes may come.
+    /// Decodes the next chunk to at most `most` bytes.
     ///
     /// # Errors
-    /// When the bytes are not gzip (RFC 1952).
+    /// If the bytes are not gzip (RFC 1952).
     pub(super) fn push(&mut self, piece: &[u8], most: usize) -> io::Result<Gunzipped> {
         self.is_empty &= piece.is_empty();
         for step in piece.chunks(STEP_BYTES) {
@@ -47,10 +47,10 @@ impl Gunzip {
         Ok(Gunzipped::Bytes(std::mem::take(self.decoder.get_mut()).into()))
     }
 
-    /// Checks that the stream is complete. One of no bytes at all is: it says nothing.
+    /// Checks that the stream is complete. An empty stream is.
     ///
     /// # Errors
-    /// When it is not.
+    /// If the stream is truncated.
     pub(super) fn end(&mut self) -> io::Result<()> {
         if self.is_empty { Ok(()) } else { self.decoder.try_finish() }
     }

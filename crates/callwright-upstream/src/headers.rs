@@ -1,4 +1,4 @@
-//! Which headers go to the upstream, and which come back.
+//! Headers that are forwarded to the upstream and back.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -6,7 +6,7 @@ use super::echo::Echo;
 use super::{BuildError, Settings};
 use callwright_types::Secret;
 
-/// Headers that concern one connection alone (RFC 9110, section 7.6.1, and those that proxies in practice strip with them).
+/// Hop-by-hop headers (RFC 9110, section 7.6.1, and others that proxies remove in practice).
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -19,29 +19,29 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Headers by which a provider knows its customer: the client's are for the default upstream alone, and for none that has a
-/// key of its own.
+/// Headers that identify a provider's customer. The client's are only sent to the default upstream, and only if it has
+/// no key of its own.
 const CREDENTIALS: [&str; 7] =
     ["authorization", "api-key", "x-api-key", "x-goog-api-key", "openai-organization", "openai-project", "cookie"];
 
-/// Does a provider know its customer by the header of this name?
+/// Whether the header with this name identifies a provider's customer.
 pub(super) fn is_credential(name: &str) -> bool {
     CREDENTIALS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Headers that are between the client and this proxy.
+/// Prefix of headers between the client and this proxy.
 const OWN_PREFIX: &str = "x-callwright-";
 
-/// The headers of requests to one upstream.
+/// Rules for the headers of requests to one upstream.
 #[derive(Debug)]
 pub(super) struct HeaderRules {
-    /// What the configuration says: replaces what the client sends.
+    /// Configured headers, which replace those of the client.
     configured: HeaderMap,
     forward_credentials: bool,
 }
 
 impl HeaderRules {
-    /// Reads the rules from the configuration.
+    /// Builds the rules from the configuration.
     pub(super) fn build(upstream: &str, settings: &Settings, is_default: bool) -> Result<Self, BuildError> {
         let mut configured = HeaderMap::new();
         let mut set = |key: &'static str, name: &str, value: &Secret, bearer: bool| -> Result<(), BuildError> {
@@ -53,9 +53,7 @@ impl HeaderRules {
                 name.parse().map_err(|_| invalid(format!("`{name}` is not a header name (RFC 9110, section 5.1)")))?;
             let text = if bearer { format!("Bearer {}", value.expose()) } else { value.expose().to_owned() };
             let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                invalid(format!(
-                    "the value of `{name}` has characters that no header may have; is there a line end in it?"
-                ))
+                invalid(format!("the value of `{name}` has characters not allowed in a header; check for a line break"))
             })?;
             value.set_sensitive(true);
             configured.insert(name, value);
@@ -71,12 +69,12 @@ impl HeaderRules {
         Ok(Self { configured, forward_credentials: is_default && settings.api_key.is_empty() })
     }
 
-    /// The keys among what the configuration says.
+    /// Returns the masking of the configured keys.
     pub(super) fn echo(&self) -> Echo {
         Echo::of(&self.configured)
     }
 
-    /// The headers of a request that the proxy makes itself: a JSON body, an answer that it can read.
+    /// Returns the headers of a request that the proxy makes: with a JSON body, and a response in identity encoding.
     pub(super) fn of_chat(&self, client: &HeaderMap) -> HeaderMap {
         let mut headers = self.of_forward(client);
         headers.remove(header::CONTENT_LENGTH);
@@ -86,7 +84,7 @@ impl HeaderRules {
         headers
     }
 
-    /// The headers of a request that is passed through.
+    /// Returns the headers of a request that is passed through.
     pub(super) fn of_forward(&self, client: &HeaderMap) -> HeaderMap {
         let room = client.len() + self.configured.len() + ADDED_HEADERS;
         let mut headers = without_hop_by_hop(client, room, |name| {
@@ -101,22 +99,22 @@ impl HeaderRules {
     }
 }
 
-/// Headers that a request gets besides the client's and the configured: what its body is, how it is to be answered, the host
-/// and the length that the client writes.
+/// Number of headers that a request receives in addition to the client's and the configured ones: content type,
+/// accepted encoding, and the host and length that the HTTP client writes.
 const ADDED_HEADERS: usize = 4;
 
-/// The headers of an answer, for the client.
+/// Returns the headers of a response for the client.
 pub(super) fn of_answer(upstream: &HeaderMap, body_is_untouched: bool) -> HeaderMap {
     without_hop_by_hop(upstream, upstream.len() + OWN_HEADERS, |name| {
         body_is_untouched || *name != header::CONTENT_LENGTH
     })
 }
 
-/// Headers of the proxy's own that an answer may get.
+/// Number of the proxy's own headers that a response may receive.
 const OWN_HEADERS: usize = 4;
 
-/// The headers that `goes_on` lets through, without those of the connection, those that `Connection` names, and the proxy's own.
-/// `room` is how many there may come to be: a map that grows is filled anew.
+/// Returns the headers that `goes_on` accepts, without hop-by-hop headers, those named by `Connection`, and the proxy's
+/// own. `room` is the expected final number, because a map that grows is rehashed.
 fn without_hop_by_hop(headers: &HeaderMap, room: usize, goes_on: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named: Vec<&str> = headers
         .get_all(header::CONNECTION)

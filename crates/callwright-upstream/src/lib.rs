@@ -1,9 +1,9 @@
-//! The clients for models' providers.
+//! Clients for model providers.
 //!
-//! Owns connections, credentials towards providers, timeouts, retries, the limit of requests at a time and the circuit breaker. Must not
-//! judge or change answers.
+//! Owns connections, credentials for providers, timeouts, retries, the concurrency limit and the circuit breaker. Must
+//! not evaluate or change answers.
 //!
-//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment are honoured for every upstream.
+//! The environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` apply to every upstream.
 
 mod answer;
 mod body;

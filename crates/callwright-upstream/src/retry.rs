@@ -1,4 +1,4 @@
-//! When a request is made again, and how long is waited before.
+//! Retries of requests, and the delay before each.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,39 +7,39 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::Settings;
 
-/// Longest wait before the first repetition, doubled each time, where the provider names none.
+/// Maximum delay before the first retry, doubled for each further one, if the provider specifies none.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The same where no connection could be made: long enough for a restarting server's listener to be back, short enough to go unnoticed in an
-/// answer that takes seconds.
+/// Maximum delay before the first retry after a failed connection. It is long enough for a restarting server to listen
+/// again, and short enough to go unnoticed in a response that takes seconds.
 const FIRST_CONNECT_WAIT: Duration = Duration::from_millis(100);
-/// `retry-after` in milliseconds, as some providers say it besides.
+/// Header with `retry-after` in milliseconds, which some providers send in addition.
 const RETRY_AFTER_MS: &str = "retry-after-ms";
-/// The provider's own word on whether the request is worth repeating (`true`) or not (`false`).
+/// Header in which the provider states whether a retry is useful (`true`) or not (`false`).
 pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// How often an OpenAI client has made the same request before.
+/// Header with the number of retries that an OpenAI client has made.
 const CLIENT_RETRY_COUNT: &str = "x-stainless-retry-count";
 
-/// An answer that asks for the request to be made again.
+/// A retry requested by a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Again {
-    /// The wait that the provider asks for.
+    /// Delay requested by the provider.
     pub after: Option<Duration>,
 }
 
-/// Counts the tries of one request and says how long to wait before the next.
+/// Retry budget of one request, which also determines the delays.
 #[derive(Debug)]
 pub struct Retries {
     connects_left: u32,
     answers_left: u32,
     made: u32,
-    /// Whether any wait was begun.
+    /// Whether any delay was started.
     begun: bool,
     max_wait: Duration,
 }
 
 impl Retries {
-    /// As many as the settings allow.
+    /// Creates the budget that the settings allow.
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             connects_left: settings.connect_retries,
@@ -50,29 +50,29 @@ impl Retries {
         }
     }
 
-    /// None: the client makes its request again itself.
+    /// Creates an empty budget, for a client that retries by itself.
     pub(super) fn none() -> Self {
         Self { connects_left: 0, answers_left: 0, made: 0, begun: false, max_wait: Duration::ZERO }
     }
 
-    /// Whether the request was made again. Its client need not repeat that then.
+    /// Whether the request was retried. If so, its client need not retry.
     pub fn were_made(&self) -> bool {
         self.begun
     }
 
-    /// The wait before the next try after no connection could be made; `None`: there is none.
+    /// Returns the delay before the next attempt after a failed connection; `None` if there is no further attempt.
     pub fn after_connect(&mut self, within: Duration) -> Option<Duration> {
         self.connects_left = self.connects_left.checked_sub(1)?;
         let wait = self.jittered(FIRST_CONNECT_WAIT);
         self.begin(wait, within)
     }
 
-    /// The wait before the next try after an answer that asks for one; `None`: there is none. A wait that the provider asks for is kept to the
-    /// millisecond or, where it is longer than allowed or than `within`, not begun.
+    /// Returns the delay before the next attempt after a response that requests one; `None` if there is none. A delay
+    /// requested by the provider is not shortened. If it exceeds the limit or `within`, there is no further attempt.
     pub fn after_answer(&mut self, again: Again, within: Duration) -> Option<Duration> {
         self.answers_left = self.answers_left.checked_sub(1)?;
         let wait = match again.after {
-            // All who were sent away are to come back at the same time: spread a little behind it.
+            // Adds jitter, because all rejected clients receive the same delay.
             Some(asked) if asked <= self.max_wait => asked.saturating_add(self.jittered(FIRST_CONNECT_WAIT)),
             Some(_) => return None,
             None => self.jittered(FIRST_WAIT),
@@ -86,7 +86,7 @@ impl Retries {
         begins.then_some(wait)
     }
 
-    /// Full jitter: anything up to the first wait, doubled with each try made.
+    /// Returns a delay with full jitter: random, up to `first` doubled with each attempt.
     fn jittered(&mut self, first: Duration) -> Duration {
         let longest = first.saturating_mul(1_u32.checked_shl(self.made).unwrap_or(u32::MAX)).min(self.max_wait);
         self.made = self.made.saturating_add(1);
@@ -94,23 +94,23 @@ impl Retries {
     }
 }
 
-/// Whether a client makes a request that it made before.
+/// Whether a client repeats an earlier request.
 pub(super) fn is_repeated(client: &HeaderMap) -> bool {
     number(client, CLIENT_RETRY_COUNT).is_some_and(|count| count > 0.0)
 }
 
-/// Says in an answer that its request was repeated as often as is of use: OpenAI's clients obey it.
+/// Marks a response as not worth a retry, because the proxy has retried enough. OpenAI's clients respect this.
 pub fn forbid_retry(answer: &mut HeaderMap) {
     answer.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
 }
 
-/// Whether an answer says that its request is not worth repeating.
+/// Whether a response forbids a retry.
 pub fn is_retry_forbidden(answer: &HeaderMap) -> bool {
     answer.get(&SHOULD_RETRY).is_some_and(|word| word.as_bytes().trim_ascii() == b"false")
 }
 
-/// Does an answer with this status and these fields ask for the request to be made again? A status that `statuses` lists does, unless the
-/// provider says otherwise; 408 and 409 do only where it says so, because something may have been done.
+/// Returns the retry that a response requests. A status in `statuses` requests one unless the provider forbids it. 408
+/// and 409 require the provider's explicit permission, because the request may have had an effect.
 pub(super) fn again(statuses: &[u16], status: StatusCode, headers: &HeaderMap) -> Option<Again> {
     let word = headers.get(&SHOULD_RETRY).map(|word| word.as_bytes().trim_ascii());
     let is_listed = statuses.contains(&status.as_u16());
@@ -123,7 +123,8 @@ pub(super) fn again(statuses: &[u16], status: StatusCode, headers: &HeaderMap) -
     asks.then(|| Again { after: retry_after(headers, SystemTime::now()) })
 }
 
-/// The wait that an answer asks for: milliseconds, seconds, or until a date in one of the forms of HTTP (RFC 9110, section 10.2.3).
+/// Returns the delay that a response requests: in milliseconds, in seconds, or as an HTTP date (RFC 9110, section
+/// 10.2.3).
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     if let Some(milliseconds) = number(headers, RETRY_AFTER_MS) {
         return Duration::try_from_secs_f64(milliseconds / 1_000.0).ok();
@@ -135,7 +136,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Some providers say fractions of a second.
+/// Parses a number; some providers send fractions of a second.
 fn number(headers: &HeaderMap, name: &str) -> Option<f64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }

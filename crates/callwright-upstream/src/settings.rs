@@ -12,86 +12,90 @@ use callwright_types::{SchemaDialect, Secret};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where the provider's API begins, `/v1` included where it has one.
+    /// Base URL of the provider's API, including `/v1` if it has one.
     pub base_url: String,
-    /// The provider's key. Empty: the client's own credentials are forwarded, by the default upstream alone.
+    /// The provider's key. If empty, the default upstream receives the client's own credentials.
     pub api_key: Secret,
-    /// The header that carries `api_key`: `authorization` sends `Bearer KEY`; any other, such as Azure's `api-key`, the bare key.
+    /// Header that carries `api_key`: `authorization` sends `Bearer KEY`; any other, such as Azure's `api-key`, sends
+    /// the bare key.
     pub api_key_header: String,
-    /// `OpenAI-Organization` to send; empty: see `api_key`.
+    /// Value of `OpenAI-Organization`; if empty, see `api_key`.
     pub organization: String,
-    /// `OpenAI-Project` to send; empty: see `api_key`.
+    /// Value of `OpenAI-Project`; if empty, see `api_key`.
     pub project: String,
-    /// Further headers to send with every request; they replace the client's. Their values are taken for secrets.
+    /// Additional headers for every request, which replace the client's. Their values are treated as secrets.
     pub headers: BTreeMap<String, Secret>,
-    /// A file of PEM certificates that are trusted besides the system's. Relative paths start at the working directory.
+    /// File of PEM certificates that are trusted in addition to the system's. Relative paths start at the working
+    /// directory.
     pub ca_file: String,
-    /// Seconds to make a connection, TLS included.
+    /// Timeout in seconds for connecting, including TLS.
     pub connect_timeout_seconds: u64,
-    /// Seconds from the sent request to the head of the answer: a model that does not stream thinks all that time.
+    /// Timeout in seconds from the sent request to the head of the response. A model that does not stream generates its
+    /// whole answer in this time.
     pub first_byte_timeout_seconds: u64,
-    /// Seconds between two pieces of the answer's body.
+    /// Timeout in seconds between two chunks of the response body.
     pub idle_timeout_seconds: u64,
-    /// How often a connection that could not be made is tried again: nothing was sent then.
+    /// Maximum number of retries after a failed connection, in which case nothing was sent.
     pub connect_retries: u32,
-    /// How often a request is made again that was answered with one of `retry_statuses`.
+    /// Maximum number of retries after a response with one of `retry_statuses`.
     pub retries: u32,
-    /// Statuses that ask for the request to be made again; 408 and 409 only where the provider says so (`x-should-retry: true`).
+    /// Status codes that cause a retry; 408 and 409 only if the provider permits it (`x-should-retry: true`).
     pub retry_statuses: Vec<u16>,
-    /// Seconds to wait at most before a request is made again; a provider that asks for more is not asked again.
+    /// Maximum delay in seconds before a retry; there is no retry if a provider requests a longer one.
     pub retry_max_wait_seconds: u64,
-    /// Repeat requests that a client repeats itself, too (`x-stainless-retry-count` above 0).
+    /// Whether to retry requests that a client itself retries (`x-stainless-retry-count` above 0).
     pub repeat_clients_retries: bool,
-    /// Requests under way at a time, each until the last byte of its answer; 0: any number.
+    /// Maximum number of concurrent requests, each until the last byte of its response; 0 for unlimited.
     pub max_concurrent: usize,
-    /// Requests that may wait for one of these to end.
+    /// Maximum number of requests that wait for a slot.
     pub max_queued: usize,
-    /// Milliseconds that they wait at most.
+    /// Maximum wait for a slot in milliseconds.
     pub queue_milliseconds: u64,
-    /// Failures within `circuit_window_seconds` from which on the upstream is left alone; 0: never.
+    /// Number of failures within `circuit_window_seconds` that opens the circuit; 0 for never.
     pub circuit_failures: u32,
-    /// Percent of the requests in that time that must have failed as well.
+    /// Percentage of the requests in that window that must also have failed.
     pub circuit_failure_percent: u32,
-    /// Seconds over which is counted.
+    /// Length in seconds of the window in which failures are counted.
     pub circuit_window_seconds: u64,
-    /// Seconds for which the upstream is left alone.
+    /// Seconds for which the circuit stays open.
     pub circuit_open_seconds: u64,
-    /// Requests at a time that are then let through to find out whether it is well; as many have to succeed.
+    /// Maximum number of concurrent probe requests after that; as many must succeed to close the circuit.
     pub circuit_probes: u32,
-    /// How it delivers calls: as `tool_calls`, as text, or learned for each model.
+    /// Delivery of calls by the upstream: as `tool_calls`, as text, or learned for each model.
     pub tool_calls: ToolCalls,
-    /// Whether it is asked for the tokens of a stream where the client does not ask (`stream_options.include_usage`).
+    /// Whether to request the token usage of a stream if the client does not (`stream_options.include_usage`).
     pub stream_usage: StreamUsage,
-    /// The subset of JSON Schema that the catalog's tools are written in. Tools that a client sends are never changed.
+    /// Subset of JSON Schema for the catalog's tools. Tools sent by a client are never changed.
     pub schema_dialect: SchemaDialect,
-    /// Tools that the provider takes in one request; 0: any number. Of more, those that suit the conversation best are offered.
+    /// Maximum number of tools per request that the provider accepts; 0 for unlimited. If there are more, those most
+    /// relevant to the conversation are offered.
     pub max_tools: usize,
-    /// Bytes of a judged answer, decoded; a longer one is an error.
+    /// Maximum size in bytes of an evaluated response, decoded; a larger one is an error.
     pub max_answer_bytes: usize,
-    /// Bytes of one server-sent event; a longer one is an error.
+    /// Maximum size in bytes of one server-sent event; a larger one is an error.
     pub max_event_bytes: usize,
-    /// Seconds that an unused connection is kept. Less than the provider's own limit, so that no request meets a closing connection:
-    /// common servers close theirs after 5 s (Node.js, uvicorn), some after 2 s.
+    /// Seconds for which an unused connection is kept. It must be less than the provider's own limit, so that no
+    /// request uses a closing connection: common servers close theirs after 5 s (Node.js, uvicorn), some after 2 s.
     pub pool_idle_timeout_seconds: u64,
-    /// Unused connections kept.
+    /// Maximum number of unused connections.
     pub pool_max_idle: usize,
 }
 
-/// Whether an upstream is asked for the tokens of streams.
+/// Condition for requesting the token usage of streams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamUsage {
-    /// Once it has told them to a client that asked, and until it refuses.
+    /// After the upstream has reported it to a client that requested it, and until it rejects the request.
     #[default]
     Auto,
-    /// Until it refuses.
+    /// Until the upstream rejects the request.
     On,
     /// Never.
     Off,
 }
 
 impl Settings {
-    /// Has it a credential of its own, so that it needs none of its clients'?
+    /// Whether it has a credential of its own and does not need the clients'.
     pub fn has_credential(&self) -> bool {
         let is_credential = |(name, value): (&String, &Secret)| is_credential(name) && !value.is_empty();
         !self.api_key.is_empty() || self.headers.iter().any(is_credential)

@@ -1,4 +1,4 @@
-//! Small servers for the tests of this room: each connection is answered with scripted bytes.
+//! Small servers for the tests of this crate: each connection receives scripted bytes.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
 
 use std::net::SocketAddr;
@@ -8,14 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server does on a connection once it has read a whole request.
+/// Action of the server on a connection after it has read a whole request.
 #[derive(Clone)]
 pub enum Step {
     /// Writes these bytes.
     Write(Vec<u8>),
     /// Reads another request.
     Await,
-    /// Waits for the client to go away.
+    /// Waits until the client disconnects.
     Silence,
     /// Breaks the connection with a reset.
     Reset,
@@ -24,12 +24,12 @@ pub enum Step {
 #[derive(Default)]
 struct Seen {
     connections: usize,
-    /// Connections that the client closed before all steps were done.
+    /// Number of connections that the client closed before all steps were done.
     left: usize,
     requests: Vec<String>,
 }
 
-/// A server on a port of its own; it ends when it is dropped.
+/// A server on its own port; it stops when it is dropped.
 pub struct TestServer {
     pub address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -37,7 +37,7 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts a server that does these steps on every connection, then closes it.
+    /// Starts a server that performs these steps on every connection, then closes it.
     pub async fn start(steps: Vec<Step>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::on(listener, steps)
@@ -56,18 +56,18 @@ impl TestServer {
         Self { address, seen, task }
     }
 
-    /// Answers every connection with this head and body.
+    /// Starts a server that answers every connection with this head and body.
     pub async fn answering(head: &str, body: &[u8]) -> Self {
         let head = format!("HTTP/1.1 {head}\r\n\r\n");
         Self::start(vec![Step::Write([head.as_bytes(), body].concat())]).await
     }
 
-    /// The requests read so far, heads and bodies as text.
+    /// Returns the requests read so far, heads and bodies as text.
     pub fn requests(&self) -> Vec<String> {
         self.seen.lock().unwrap().requests.clone()
     }
 
-    /// Connections accepted so far.
+    /// Returns the number of connections accepted so far.
     pub fn connections(&self) -> usize {
         self.seen.lock().unwrap().connections
     }

@@ -1,4 +1,4 @@
-//! Asking a model for one text, for purposes of our own.
+//! Text completions of a model for the proxy's own purposes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,15 +15,15 @@ use super::retry::retry_after;
 use callwright_openai::{Completion, Role, error_message, text_request};
 use callwright_types::{UpstreamFailureKind, Usage};
 
-/// Wait before the second try where the provider names none; doubled each time.
+/// Delay before the second attempt if the provider specifies none; doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// Characters of a provider's or a model's own words that a message quotes.
+/// Maximum number of characters of a provider's or a model's text that a message quotes.
 const QUOTED_CHARS: usize = 160;
 
-/// Whoever answers questions with a text: a model of an upstream, or one whose requests are counted, bounded or scripted.
+/// A source of text completions: a model of an upstream, or a counted, limited or scripted one.
 pub trait TextSource: std::fmt::Debug + Send + Sync {
-    /// Asks once, as [`TextModel::ask`] does.
+    /// Requests a completion, like [`TextModel::ask`].
     fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange>;
 }
 
@@ -39,74 +39,74 @@ pub struct TextModel {
     upstream: Arc<Upstream>,
     name: String,
     patience: Patience,
-    /// Header fields of the client for which it is asked.
+    /// Headers of the client on whose behalf requests are made.
     headers: HeaderMap,
     manners: Arc<Manners>,
-    /// What will go wrong with every request: a key that is refused, a model that is not there.
+    /// An error that every request will have, such as a rejected key or an unknown model.
     hopeless: OnceLock<String>,
 }
 
-/// What was learned of how a model wants to be asked.
+/// Learned limitations of a model.
 #[derive(Debug, Default)]
 struct Manners {
-    /// Reasoning models refuse any temperature but their own; then none is sent any more.
+    /// Whether the model rejects a temperature, as reasoning models do. If so, none is sent.
     has_own_temperature: AtomicBool,
-    /// Not every provider has structured outputs; then the form of answers is not sent any more.
+    /// Whether the provider does not support structured outputs. If so, no schema is sent.
     has_no_forms: AtomicBool,
 }
 
-/// What is done where a provider is busy (status 408, 409, 429, 5xx) or the exchange breaks.
+/// Retries if a provider is busy (status 408, 409, 429, 5xx) or the exchange breaks off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Times that a request is made, at least 1.
+    /// Maximum number of attempts, at least 1.
     pub tries: u32,
-    /// Longest wait before the next try, whatever the provider asks for.
+    /// Maximum delay before the next attempt, whatever the provider requests.
     pub max_wait: Duration,
 }
 
-/// How a text is to be.
+/// Parameters of a completion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Manner<'a> {
-    /// How freely the model may choose its words.
+    /// Sampling temperature.
     pub temperature: f64,
-    /// JSON Schema that the text is to fit. It is sent to providers that take it; what comes has to be checked all the same.
+    /// JSON Schema of the text. It is sent to providers that support it; the result must be validated in any case.
     pub form: Option<&'a Value>,
-    /// Requests that it may take at most, whatever patience there is; at least one is made.
+    /// Maximum number of requests, regardless of the retry policy; at least one is made.
     pub requests: Option<u64>,
 }
 
-/// What asking gave, and what it took.
+/// Result and cost of a completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// The answer, or why there is none, and what mends it.
+    /// The answer, or an error message with its cause and fix.
     pub answered: Result<Answered, String>,
-    /// Requests that were made.
+    /// Number of requests made.
     pub requests: u64,
-    /// What the provider counts; `None` where it does not.
+    /// Token usage reported by the provider; `None` if it reports none.
     pub usage: Option<Usage>,
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answered {
-    /// This text.
+    /// A complete text.
     Text(String),
-    /// The beginning of a text: its tokens ran out.
+    /// A truncated text: the token limit was reached.
     CutOff,
-    /// Nothing, for this reason.
+    /// A refusal with its reason.
     Refused(String),
 }
 
-/// What comes after a try.
+/// Result of one attempt.
 enum Tried {
     Done(Result<Answered, String>, Option<Usage>),
-    /// Again, after this time where the provider names one.
+    /// Retry, after this delay if the provider specifies one.
     Again(Option<Duration>, String),
-    /// At once: something is not sent any more that the provider does not take.
+    /// Retry at once, without an unsupported parameter.
     Plainer,
 }
 
-/// What of a request a provider may refuse.
+/// Parameters of a request that a provider may reject.
 #[derive(Clone, Copy)]
 struct Sent<'a> {
     temperature: Option<f64>,
@@ -114,7 +114,7 @@ struct Sent<'a> {
 }
 
 impl TextModel {
-    /// A model of this name.
+    /// Creates a model with this name.
     pub fn new(upstream: Arc<Upstream>, name: &str, patience: Patience) -> Self {
         Self {
             upstream,
@@ -126,8 +126,8 @@ impl TextModel {
         }
     }
 
-    /// The same model, asked for a client with these header fields: where the upstream has no key of its own, the client's is sent. What is
-    /// learned of how the model wants to be asked is shared.
+    /// Returns the same model with a client's headers: if the upstream has no key of its own, the client's is sent.
+    /// Learned limitations are shared.
     #[must_use]
     pub fn for_client(&self, headers: HeaderMap) -> Self {
         Self {
@@ -140,12 +140,13 @@ impl TextModel {
         }
     }
 
-    /// Its name.
+    /// Returns the model's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Asks once; again only where no answer came, the provider is busy, or it does not take how the answer is to be.
+    /// Requests a completion. Retries only without a response, if the provider is busy, or without a rejected
+    /// parameter.
     pub async fn ask(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Exchange {
         let mut requests = 0;
         if let Some(reason) = self.hopeless.get() {
@@ -161,7 +162,7 @@ impl TextModel {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
                 Tried::Again(..) | Tried::Plainer if manner.requests.is_some_and(|most| requests >= most) => {
-                    let reason = format!("no answer within the {requests} requests that were left for it");
+                    let reason = format!("no answer within the remaining {requests} requests");
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
                 Tried::Plainer => {}
@@ -204,7 +205,7 @@ impl TextModel {
         };
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                // Providers quote the key in these.
+                // Providers quote the key in these messages, so the message is omitted.
                 self.give_up(format!(
                     "upstream `{upstream}` answered with status {}; check its `api_key`",
                     status.as_u16()
@@ -215,14 +216,14 @@ impl TextModel {
                 Tried::Plainer
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
-                Tried::Again(wait, reason("; try again later, or ask for less at once"))
+                Tried::Again(wait, reason("; try again later, or send fewer requests at a time"))
             }
             _ if status.is_server_error() => Tried::Again(wait, reason("; try again later")),
             _ => Tried::Done(Err(reason("")), None),
         }
     }
 
-    /// Is it something that was sent beside the messages which the provider does not take? Then it is not sent any more.
+    /// Whether the provider rejected an optional parameter. If so, the parameter is no longer sent.
     fn is_plainer_now(&self, said: &str, sent: Sent<'_>) -> bool {
         let said = said.to_lowercase();
         if sent.temperature.is_some() && said.contains("temperature") {
@@ -265,7 +266,7 @@ impl TextModel {
     }
 }
 
-/// The beginning of somebody else's words, on one line.
+/// Returns the beginning of a foreign text on one line.
 fn quoted(said: &str) -> String {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     said.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()

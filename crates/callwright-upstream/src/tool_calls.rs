@@ -1,7 +1,7 @@
-//! How an upstream delivers the calls that its models make: as `tool_calls`, or in the text of the answer.
+//! Delivery of calls by an upstream: as `tool_calls`, or in the text of the answer.
 //!
-//! Under `tool_calls = "auto"` the proxy learns it per model, from a share that decays: no single answer decides, and none decides
-//! for the life of the process.
+//! Under `tool_calls = "auto"` the proxy learns the delivery for each model, as a decaying share. No single answer
+//! decides it, and it can change during the life of the process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,64 +10,64 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
 
-/// How an upstream delivers the calls that its models make.
+/// Delivery of calls by an upstream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCalls {
-    /// Learned for each model from its last answers.
+    /// Learned for each model from its recent answers.
     #[default]
     Auto,
     /// As `tool_calls`.
     Native,
-    /// As text: it knows nothing of the calls that its models make.
+    /// As text: the upstream does not recognise the calls of its models.
     Text,
 }
 
-/// How the calls of one answer came.
+/// Observed delivery of the calls of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObservedCalls {
     /// As `tool_calls`.
     Native,
-    /// In the text, where they were found or only meant.
+    /// In the text, whether they could be parsed or not.
     Text,
-    /// Tools were offered and none was called: the answer shows nothing, and what was learned ages slowly.
+    /// No call although tools were offered. The answer is no evidence, and the learned share decays slowly.
     None,
 }
 
-/// What was learned about one model of an upstream.
+/// Learned delivery of one model of an upstream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelDelivery {
     /// The model's name at the upstream.
     pub model: String,
-    /// Decayed share of answers with native calls among the answers with calls, 0 to 1; 0 where nothing is known.
+    /// Decayed share of answers with native calls among the answers with calls, 0 to 1; 0 if none are known.
     pub native_share: f64,
-    /// Decayed number of answers with calls that the share rests on.
+    /// Decayed number of answers with calls that support the share.
     pub answers: f64,
-    /// Whether the model's calls are expected as `tool_calls`; text then needs more evidence to be taken for a call.
+    /// Whether calls are expected as `tool_calls`; text then needs stronger evidence to be taken for a call.
     pub delivers_calls: bool,
 }
 
-/// Models that one upstream is remembered for; a router in front of many may list thousands, few of which one proxy asks for.
+/// Maximum number of models remembered per upstream. A router may list thousands, of which one proxy uses few.
 const MAX_MODELS: usize = 1_000;
 
-/// Answers with calls after which an answer counts half. Small enough that a server whose tool-call parser is switched off is
-/// noticed within an hour of use, large enough that a few stray answers change nothing.
+/// Half-life of an answer's weight, in answers with calls. It is small enough to notice within an hour of use that a
+/// server's tool-call parser is off, and large enough to ignore a few exceptions.
 const HALF_LIFE_OF_CALLS: f64 = 32.0;
 
-/// Answers without calls after which an answer counts half. They show nothing about delivery, but where text is hardly taken for
-/// calls any more, a share that only calls could lower would stay for ever.
+/// Half-life of an answer's weight, in answers without calls. These are no evidence of the delivery. Without this
+/// decay, a share could never fall when text is rarely taken for calls.
 const HALF_LIFE_OF_TEXTS: f64 = 256.0;
 
-/// Weight of knowing nothing, in answers with text calls: one native call is not enough.
+/// Prior weight, in answers with text calls: one native call is not enough.
 const DOUBT: f64 = 1.0;
 
-/// Least share, [`DOUBT`] included, from which calls are expected as `tool_calls`: three native answers in succession.
+/// Minimum share, [`DOUBT`] included, at which calls are expected as `tool_calls`: three native answers in succession.
 const NATIVE_FROM: f64 = 0.7;
 
-/// Share, [`DOUBT`] included, below which they no longer are. Lower than [`NATIVE_FROM`], so that a model in between does not flap.
+/// Share, [`DOUBT`] included, below which they are no longer expected. It is lower than [`NATIVE_FROM`] for hysteresis.
 const TEXT_BELOW: f64 = 0.5;
 
-/// What was learned about the models of one upstream. Reading takes no lock but the model's own.
+/// Learned delivery of the models of one upstream. Reads take no lock except the model's own.
 #[derive(Debug, Default)]
 pub(super) struct Deliveries(ArcSwap<HashMap<Box<str>, Arc<Learned>>>);
 
@@ -85,7 +85,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// The counts after an answer.
+    /// Returns the counts after an answer.
     fn after(self, delivery: ObservedCalls) -> Self {
         let half_life = if delivery == ObservedCalls::None { HALF_LIFE_OF_TEXTS } else { HALF_LIFE_OF_CALLS };
         let decay = 0.5_f64.powf(1.0 / half_life);
@@ -95,7 +95,7 @@ impl Counts {
         }
     }
 
-    /// Whether calls are expected as `tool_calls`; between the thresholds it stays as it was.
+    /// Whether calls are expected as `tool_calls`; between the thresholds the previous value is kept.
     fn delivers_calls(self, before: bool) -> bool {
         let share = self.native / (self.native + self.text + DOUBT);
         if before { share >= TEXT_BELOW } else { share >= NATIVE_FROM }
@@ -121,7 +121,8 @@ impl Deliveries {
         self.0.load().get(model).is_some_and(|learned| learned.delivers_calls.load(Ordering::Relaxed))
     }
 
-    /// Notes how the calls of an answer came. A model that never called is not remembered, nor is one beyond [`MAX_MODELS`].
+    /// Records how the calls of an answer were delivered. A model without calls is not stored, nor is one beyond
+    /// [`MAX_MODELS`].
     pub(super) fn note(&self, model: &str, delivery: ObservedCalls) {
         let known = self.0.load();
         if let Some(learned) = known.get(model) {
@@ -143,7 +144,7 @@ impl Deliveries {
         }
     }
 
-    /// Every model that is remembered, by name.
+    /// Returns all stored models, sorted by name.
     pub(super) fn models(&self) -> Vec<ModelDelivery> {
         let known = self.0.load();
         let models = known.iter().map(|(model, learned)| {
@@ -229,7 +230,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
-        /// Whatever came before, enough answers of one kind decide, and the numbers stay small.
+        /// Enough answers of one kind decide regardless of earlier ones, and the numbers stay bounded.
         #[test]
         fn the_last_answers_decide_and_the_numbers_are_bounded(
             before in prop::collection::vec(prop::sample::select(vec![ObservedCalls::Native, ObservedCalls::Text, ObservedCalls::None]), 0..400),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Settings, Upstream};
 
-/// The upstreams by name. There is always a default one.
+/// The upstreams by name, including a default one.
 #[derive(Debug, Clone)]
 pub struct Upstreams {
     by_name: BTreeMap<String, Arc<Upstream>>,
@@ -18,25 +18,25 @@ pub enum BuildError {
     /// The default upstream is not configured.
     #[error("the default upstream `{name}` is not configured: add [upstreams.{name}] or name another default")]
     NoDefault {
-        /// The name that was asked for.
+        /// Name of the missing upstream.
         name: String,
     },
-    /// A setting has a value that cannot be used.
+    /// A setting has an invalid value.
     #[error("upstreams.{upstream}.{key}: {message}")]
     Setting {
-        /// The upstream.
+        /// Name of the upstream.
         upstream: String,
-        /// The key.
+        /// Configuration key.
         key: &'static str,
-        /// What is wrong and how to mend it; never quotes a secret.
+        /// Description of the problem and its fix; never quotes a secret.
         message: String,
     },
-    /// The HTTP client could not be made.
+    /// The HTTP client could not be created.
     #[error("upstreams.{upstream}: {message}")]
     Client {
-        /// The upstream.
+        /// Name of the upstream.
         upstream: String,
-        /// What the client says.
+        /// Message of the HTTP client.
         message: String,
     },
 }
@@ -45,7 +45,7 @@ impl Upstreams {
     /// Builds a client for each entry.
     ///
     /// # Errors
-    /// When a setting cannot be used or the default is missing.
+    /// If a setting is invalid or the default is missing.
     pub fn build(settings: &BTreeMap<String, Settings>, default: &str) -> Result<Self, BuildError> {
         let mut by_name = BTreeMap::new();
         for (name, settings) in settings {
@@ -58,17 +58,17 @@ impl Upstreams {
         Ok(Self { by_name, default })
     }
 
-    /// The upstream of this name.
+    /// Returns the upstream with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Upstream>> {
         self.by_name.get(name)
     }
 
-    /// The upstream of turns that name none.
+    /// Returns the upstream of turns that name none.
     pub fn default_upstream(&self) -> &Arc<Upstream> {
         &self.default
     }
 
-    /// All of them, by name.
+    /// Returns all upstreams in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.by_name.values()
     }

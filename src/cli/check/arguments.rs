@@ -1,4 +1,4 @@
-//! The arguments of `check`, and what `--help` says about them.
+//! Arguments of `check`, and the end of its `--help` text.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,31 +14,32 @@ use callwright_types::SchemaDialect;
 #[derive(Debug, Args)]
 #[command(after_long_help = help())]
 pub(in super::super) struct Arguments {
-    /// OpenAPI documents, their http(s) URLs, or folders with such: every document below a folder is checked, its other files are passed
-    /// over, and what a document refers to may be anywhere below that folder. `-` is a document at standard input. Only public addresses are asked.
+    /// OpenAPI documents, their http(s) URLs, or folders. Every document below a folder is checked and its other files
+    /// are skipped; references may lead anywhere below that folder. `-` reads a document from standard input. URLs must
+    /// have public addresses.
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
-    /// How reports are printed; `json` prints one line per document.
+    /// Format of the reports; `json` prints one line per document.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
-    /// File that names further documents and folders, one a line; `-` is standard input.
+    /// File that lists further documents and folders, one per line; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub(super) files_from: Option<PathBuf>,
-    /// Also report what the tools lose in this dialect of schemas: openai-strict, openai or plain.
+    /// Also report information that the tools lose in this schema dialect: openai-strict, openai or plain.
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     pub(super) dialect: Option<SchemaDialect>,
-    /// Which advice is given: `all`, `off`, or rules by their names, with commas between them.
+    /// Advice to give: `all`, `off`, or names of rules separated by commas.
     #[arg(long, value_name = "RULES", default_value = "all", value_parser = advisers)]
     pub(super) advice: Advisers,
-    /// Fail where something of this is found, with commas between several.
+    /// Fail if one of these is found; separate several with commas.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub(super) deny: Vec<Denied>,
-    /// Documents that are read side by side; without it, one for each core.
+    /// Number of documents to check in parallel. Default: one per core.
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,
 }
 
-/// The rules that were asked for.
+/// Selected advice rules.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Advisers(pub(super) Vec<Rule>);
 
@@ -52,7 +53,7 @@ fn advisers(text: &str) -> Result<Advisers, String> {
         let code = code.trim();
         Rule::named(code).ok_or_else(|| {
             let known: Vec<&str> = Rule::ALL.iter().map(|rule| rule.code).collect();
-            format!("no rule is called `{code}`; there are all, off, {}", known.join(", "))
+            format!("unknown rule `{code}`; use all, off, {}", known.join(", "))
         })
     };
     text.split(',').map(rule).collect::<Result<_, _>>().map(Advisers)
@@ -60,23 +61,23 @@ fn advisers(text: &str) -> Result<Advisers, String> {
 
 fn dialect(text: &str) -> Result<SchemaDialect, String> {
     let known = SchemaDialect::ALL.into_iter().find(|dialect| dialect.as_str() == text);
-    known.ok_or_else(|| format!("there are {}", SchemaDialect::ALL.map(SchemaDialect::as_str).join(", ")))
+    known.ok_or_else(|| format!("unknown dialect; use {}", SchemaDialect::ALL.map(SchemaDialect::as_str).join(", ")))
 }
 
-/// What `--help` says behind the options.
+/// Returns the help text after the options.
 fn help() -> String {
     let rules: Vec<String> = Rule::ALL.iter().map(|rule| format!("  {:<22} {}", rule.code, rule.about)).collect();
     format!(
         "\
-Lines of --format json: {{\"file\" (from the folder that was given), \"operations_loaded\", \"operations_skipped\": [{{\"operation\", \
+Lines of --format json: {{\"file\" (relative to the given folder), \"operations_loaded\", \"operations_skipped\": [{{\"operation\", \
 \"reason\"}}], \"renamed\": [{{\"operation\", \"from\", \"to\"}}], \"simplified\": [{{\"operation\", \"what\"}}], \"error\": null or why the \
-document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\", \"fix\"}}], \"path\" (from here)}}.
+document cannot be loaded, \"advice\": [{{\"code\", \"operation\", \"at\", \"message\", \"fix\"}}], \"path\" (relative to the working directory)}}.
 
 Rules of --advice:
 {}
 
-Status 0: every document could be loaded. 1: a document could not be loaded, what --deny names was found, or there was nothing to \
-check. 2: the arguments are no command.",
+Exit status 0: all documents were loaded. 1: a document could not be loaded, a finding of --deny occurred, or there was nothing to \
+check. 2: the arguments are invalid.",
         rules.join("\n")
     )
 }
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn dialects_have_their_names_of_the_configuration() {
         assert_eq!(dialect("openai-strict"), Ok(SchemaDialect::OpenaiStrict));
-        assert_eq!(dialect("strict").unwrap_err(), "there are openai-strict, openai, plain");
+        assert_eq!(dialect("strict").unwrap_err(), "unknown dialect; use openai-strict, openai, plain");
     }
 
     #[test]

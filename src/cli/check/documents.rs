@@ -1,4 +1,4 @@
-//! What there is to check: documents that were named, and those that are found in folders.
+//! Documents to check: those named in the arguments, and those found in folders.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -8,45 +8,45 @@ use url::Url;
 
 use callwright_openapi::{self as catalog, Discovered};
 
-/// The name that stands for standard input.
+/// Path that means standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// A document, and what its report calls it.
+/// A document to check, and its name in the report.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) source: Source,
-    /// From the folder that was given; of a document that was named itself, that name.
+    /// Path relative to the given folder; for a document named itself, that name.
     pub(super) name: String,
-    /// What people read: the name, or the path where names of several folders could be mistaken for each other.
+    /// Name in text reports: `name`, or the full path where files of several folders could be confused.
     pub(super) shown: String,
-    /// The folder that it was found in, below which it may refer to files, as a document of a toolset's folder may. A document that was
-    /// named itself has its own folder.
+    /// Folder in which the document was found. References may lead anywhere below it, as in the folder of a toolset.
+    /// `None` for a document named itself: its own folder applies.
     pub(super) root: Option<PathBuf>,
 }
 
-/// Where a document comes from.
+/// Source of a document.
 #[derive(Debug)]
 pub(super) enum Source {
     File(PathBuf),
-    /// An http or https address.
+    /// An http or https URL.
     Url(Url),
-    /// Under the name that it is given.
+    /// Standard input, under the given name.
     StandardInput(PathBuf),
-    /// It cannot be had, for this reason.
+    /// The document cannot be read, for this reason.
     Fault(String),
 }
 
-/// Why there is nothing to check.
+/// Error that prevents documents from being listed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FindError {
-    #[error("{}: {source}; --files-from takes a file that names documents, one a line", list.display())]
+    #[error("{}: {source}; --files-from takes a file that lists documents, one per line", list.display())]
     List { list: PathBuf, source: io::Error },
-    #[error("standard input cannot be a document and the list of --files-from; give one of them as a file")]
+    #[error("standard input cannot be a document and the list of --files-from; pass one of them as a file")]
     StandardInputTwice,
 }
 
 impl Entry {
-    /// The way to the document from the working folder.
+    /// Returns the path of the document relative to the working directory.
     pub(super) fn path(&self) -> String {
         match &self.source {
             Source::File(path) => path.display().to_string(),
@@ -54,7 +54,7 @@ impl Entry {
         }
     }
 
-    /// The size of its first file; nothing where that is not known.
+    /// Returns the size of the document's first file, or 0 if it is unknown.
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
             Source::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
@@ -75,8 +75,8 @@ impl Entry {
     }
 }
 
-/// Every document that is named or found, in the order of the arguments; a folder's in the order of their names. A path that leads to
-/// nothing is an entry too: its report says so.
+/// Lists the named and found documents in the order of the arguments; those of a folder in the order of their names. A
+/// path that does not exist is an entry too: its report states the error.
 ///
 /// # Errors
 /// [`FindError`].
@@ -115,7 +115,7 @@ fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<Entry>) {
     }
 }
 
-/// The paths of a list. They need not be UTF-8.
+/// Reads the paths of a list; they need not be UTF-8.
 fn lines(list: &Path) -> io::Result<Vec<PathBuf>> {
     let reader: Box<dyn BufRead> = if list.as_os_str() == STANDARD_INPUT {
         Box::new(io::stdin().lock())

@@ -1,16 +1,16 @@
-//! A fault of our own in one document must not cost the reports on the others.
+//! Panic isolation: a bug that one document triggers must not prevent the reports on the others.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and location of this thread's last panic.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps what panics say for the report of the document, instead of printing it: it may have text of the document, which must not reach
-/// a terminal as it is.
+/// Stores panic messages for the document's report instead of printing them. A message may contain text of the
+/// document, which must not reach the terminal unescaped.
 pub(super) fn listen() {
     panic::set_hook(Box::new(|panic| {
         let said = panic.to_string();
@@ -18,9 +18,9 @@ pub(super) fn listen() {
     }));
 }
 
-/// Does `work`; an error says where it panicked.
+/// Runs `work`; a panic becomes an error with its message and location.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // Nothing that `work` left half done is looked at afterwards.
+    // No state that `work` may leave inconsistent is used afterwards.
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let said = LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(|| message(payload.as_ref()));
         format!("this is a fault of callwright, not of the document; please report it: {said}")

@@ -1,4 +1,4 @@
-//! Reports for programs: one line each.
+//! Reports as JSON Lines.
 
 use serde::Serialize;
 
@@ -9,14 +9,14 @@ use callwright_openapi::Report;
 struct Line<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    /// Where the document is, from the working folder: names of several folders may be the same.
+    /// Path of the document relative to the working directory; `file` may repeat across folders.
     path: &'a str,
 }
 
-/// The report on the document at `path`.
+/// Returns the JSON line of the report on the document at `path`.
 pub(super) fn line(report: &Report, path: &str) -> String {
     let written = serde_json::to_string(&Line { report, path });
-    // A report has nothing that JSON cannot say.
+    // Every report can be represented in JSON.
     plain::json(written.unwrap_or_default()) + "\n"
 }
 

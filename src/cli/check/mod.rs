@@ -1,4 +1,4 @@
-//! `callwright check`: what of OpenAPI documents can be used as tools.
+//! `callwright check`: reports which operations of OpenAPI documents become tools.
 
 mod arguments;
 mod documents;
@@ -21,29 +21,29 @@ use super::scan::threads;
 use crate::app;
 use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
 
-/// Bytes of documents that are read at the same time, by the sizes of their first files. In memory a document takes some ten times its
-/// bytes, so that this is what bounds a run over documents of any number. A larger document is read while no other one is.
+/// Maximum total size of the documents read at the same time, by the sizes of their first files. A document in memory
+/// takes about ten times its size, so this bounds the memory of any run. A larger document is read alone.
 const BYTES_AT_ONCE: u64 = 24 << 20;
 
-/// Reports that wait for one before them, at most.
+/// Maximum number of reports that wait for an earlier one.
 const REPORTS_AHEAD: usize = 256;
 
-/// Why `check` fails although it went through, or could not begin.
+/// Errors of a `check` that completed with failures or could not begin.
 #[derive(Debug, thiserror::Error)]
 enum CheckError {
-    #[error("{failed} of {all} documents could not be loaded; their reports say why")]
+    #[error("{failed} of {all} documents could not be loaded; see their reports for the reasons")]
     Failed { failed: usize, all: usize },
-    #[error("{found}, which --deny forbids; the reports say where")]
+    #[error("{found}, which --deny forbids; see the reports for the locations")]
     Denied { found: String },
     #[error(
-        "no OpenAPI document in {places}; a document says `openapi` or `swagger` at its top and ends in .json, .yaml or .yml"
+        "no OpenAPI document in {places}; a document has a top-level `openapi` or `swagger` key and the extension .json, .yaml or .yml"
     )]
     Nothing { places: String },
     #[error("the reports cannot be written: {0}")]
     Output(io::Error),
 }
 
-/// What became of one document, ready to be written.
+/// Result of one document, ready to be written.
 struct Checked {
     tally: Tally,
     text: String,
@@ -61,14 +61,14 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
     guard::listen();
     match write(arguments, &entries, fetch.as_ref()) {
-        // `callwright check specs | head`: nothing is left to do, and nothing is wrong.
+        // `callwright check specs | head`: a closed pipe is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(CheckError::Output(error).into()),
         Ok(total) => verdict(&total, &arguments.deny),
     }
 }
 
-/// Writes the reports as they come, in the order of `entries`.
+/// Writes the reports as they become available, in the order of `entries`.
 fn write(arguments: &Arguments, entries: &[Entry], fetch: &dyn Fetch) -> io::Result<Tally> {
     let mut out: Box<dyn Write> = match arguments.format {
         Format::Json => Box::new(io::stdout().lock()),
@@ -113,7 +113,7 @@ fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
         Source::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
         Source::StandardInput(path) => {
             let mut bytes = Vec::new();
-            // One byte more than is read, so that what is too large is known to be.
+            // Reads one byte more than the limit, so that a document that is too large is detected.
             let limit = settings.limits.document_bytes.saturating_add(1);
             match io::stdin().lock().take(limit).read_to_end(&mut bytes) {
                 Ok(_) => catalog::review(Origin::Bytes(path, &bytes), &settings, review, fetch),

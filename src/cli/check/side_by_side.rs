@@ -1,47 +1,48 @@
-//! Documents read side by side, with the results in the order of the documents.
+//! Parallel processing of documents, with the results in the order of the documents.
 //!
-//! Documents differ in size by a factor of a hundred thousand, so each is taken by whoever is free, and what bounds them is how many bytes
-//! are under way, not how many documents.
+//! Document sizes differ by a factor of 100,000. Each document therefore goes to the next idle worker, and the limit is
+//! the number of bytes in progress, not the number of documents.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What a worker's stack has. Nesting of documents is bounded; this is more than ten times what the deepest one takes.
+/// Stack size of a worker. The nesting of documents is limited; this is more than ten times the stack of the deepest
+/// one.
 const STACK_BYTES: usize = 16 << 20;
 
-/// How much is done at the same time.
+/// Concurrency limits.
 pub(super) struct Bounds {
     pub(super) workers: usize,
-    /// The sum of the weights that are worked on. One alone may be heavier.
+    /// Maximum sum of the weights in progress. A single heavier item runs alone.
     pub(super) weight: u64,
-    /// Results that wait for one before them.
+    /// Maximum number of results that wait for an earlier one.
     pub(super) ahead: usize,
 }
 
 struct State<R> {
-    /// What is taken next.
+    /// Index of the next item to start.
     next: usize,
-    /// The result that is waited for.
+    /// Index of the next result to deliver.
     wanted: usize,
-    /// How many are worked on, and what they weigh.
+    /// Number of items in progress; `weight` is the sum of their weights.
     at_work: usize,
     weight: u64,
     done: BTreeMap<usize, R>,
     stopped: bool,
 }
 
-/// A state, and a bell that rings whenever it changes.
+/// State with a condition variable that signals every change.
 struct Board<R> {
     state: Mutex<State<R>>,
     changed: Condvar,
 }
 
-/// Does `work` for every index of `weights` and gives each result to `sink`, in their order. `work` must not panic.
+/// Runs `work` for every index of `weights` and passes the results to `sink` in order. `work` must not panic.
 ///
 /// # Errors
-/// The first error of `sink`, after which nothing more is begun, or what keeps threads from being started.
+/// The first error of `sink`, after which no further work starts, or the error of starting a thread.
 pub(super) fn in_order<R: Send>(
     weights: &[u64],
     bounds: &Bounds,
@@ -79,7 +80,7 @@ impl<R> Board<R> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next index to work on and its weight, as soon as there is room for it; `None` where nothing is left to do.
+    /// Waits for capacity and returns the next index and its weight; `None` if no work is left.
     fn take(&self, weights: &[u64], bounds: &Bounds) -> Option<(usize, u64)> {
         let mut state = self.state();
         loop {
@@ -105,7 +106,7 @@ impl<R> Board<R> {
         self.changed.notify_all();
     }
 
-    /// The result of `index`, as soon as it is there.
+    /// Waits for the result of `index` and returns it.
     fn fetch(&self, index: usize) -> R {
         let mut state = self.state();
         loop {
@@ -182,7 +183,7 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        // Those that may wait, the one that is waited for, and the one that is being written.
+        // The results that may wait, the next one to deliver, and the one that is being written.
         assert!(most <= 4 + 2, "{most}");
     }
 

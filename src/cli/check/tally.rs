@@ -1,4 +1,4 @@
-//! Reports, counted.
+//! Counters over reports.
 
 use std::ops::AddAssign;
 
@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use callwright_openapi::Report;
 
-/// What reports come to.
+/// Totals over reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) documents: usize,
@@ -20,16 +20,16 @@ pub(super) struct Tally {
     pub(super) advice: usize,
 }
 
-/// What a run can be made to fail for.
+/// Findings that can make a run fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Denied {
-    /// An operation that became no tool.
+    /// An operation that did not become a tool.
     Skipped,
-    /// A tool that does not bear its `operationId`.
+    /// A tool whose name differs from its `operationId`.
     Renamed,
-    /// Something that was understood with a loss or a guess.
+    /// A construct that was translated with a loss or a guess.
     Simplified,
-    /// Advice of the rules that were asked for.
+    /// Advice of the selected rules.
     Advice,
 }
 
@@ -46,7 +46,7 @@ impl Tally {
         }
     }
 
-    /// How many of `what` there are, in words; `None` for none.
+    /// Returns the number of findings of this kind in words, or `None` if there are none.
     pub(super) fn of_denied(&self, what: Denied) -> Option<String> {
         let (count, one, several) = match what {
             Denied::Skipped => (self.skipped, "operation skipped", "operations skipped"),

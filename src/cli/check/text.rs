@@ -1,4 +1,4 @@
-//! Reports for people: a table whose rows are documents, with the details of each below it.
+//! Text reports: a table with one row per document, and the document's details below its row.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use super::tally::{Tally, counted};
 use crate::cli::plain::text as plain;
 use callwright_openapi::{Advice, Report, Rule};
 
-/// Details of one kind that are shown of one document.
+/// Maximum number of details of one kind shown per document.
 const SHOWN: usize = 10;
 
-/// Pieces of advice of one rule that are shown of one document.
+/// Maximum number of pieces of advice of one rule shown per document.
 const SHOWN_OF_RULE: usize = 3;
 
-/// Width of the column that says what a detail is.
+/// Width of the column with the kind of detail.
 const KIND_WIDTH: usize = 10;
 
 const HEAD: Style = Style::new().bold();
@@ -22,12 +22,12 @@ const FAILED: Style = AnsiColor::Red.on_default().bold();
 const LOST: Style = AnsiColor::Yellow.on_default();
 const NOTED: Style = AnsiColor::Cyan.on_default();
 
-/// The titles of the columns. Names come last, so that their widths, which only a terminal knows, move nothing.
+/// Returns the column titles. Names come last because only the terminal knows their widths.
 pub(super) fn header() -> String {
     format!("{HEAD} loaded  skipped  renamed  simplified  advice  document{HEAD:#}\n")
 }
 
-/// The row and the details of one document.
+/// Returns the row and the details of one document.
 pub(super) fn document(report: &Report, name: &str) -> String {
     let name = plain(name);
     if let Some(error) = &report.error {
@@ -54,7 +54,7 @@ pub(super) fn document(report: &Report, name: &str) -> String {
     out
 }
 
-/// What all documents come to.
+/// Returns the totals over all documents.
 pub(super) fn summary(total: &Tally) -> String {
     let mut out = row(total);
     let Tally { documents, failed, .. } = *total;
@@ -66,7 +66,7 @@ pub(super) fn summary(total: &Tally) -> String {
     out
 }
 
-/// The numbers of one row, without what they are about.
+/// Returns the numbers of one row, without the name.
 fn row(tally: &Tally) -> String {
     let Tally { loaded, skipped, renamed, simplified, advice, .. } = *tally;
     let lost = if skipped > 0 { LOST } else { Style::new() };
@@ -77,7 +77,7 @@ fn about(operation: &str, what: &str) -> String {
     if operation.is_empty() { plain(what) } else { format!("{}: {}", plain(operation), plain(what)) }
 }
 
-/// What each rule wants to have written stands once, above what it found.
+/// Appends the advice. The fix of each rule is printed once, above its findings.
 fn advice(out: &mut String, report: &Report) {
     for rule in Rule::ALL {
         let mut given = report.advice.iter().filter(|advice| advice.code == rule.code).peekable();
@@ -90,7 +90,7 @@ fn advice(out: &mut String, report: &Report) {
     }
 }
 
-/// At most `shown` lines, and how many there are besides.
+/// Appends at most `shown` lines, and the number of the remaining ones.
 fn details(out: &mut String, style: Style, kind: &str, mut lines: impl Iterator<Item = String>, shown: usize) {
     for line in lines.by_ref().take(shown) {
         detail(out, style, kind, &line);
@@ -142,7 +142,7 @@ mod tests {
     skipped     GET /0: bad
     renamed     GET /a: `get_a` (no operationId)
     simplified  no server
-    advice      missing-description: say in `summary` or `description` what it does, what it gives back, and when to use it
+    advice      missing-description: describe in `summary` or `description` what it does, what it returns, and when to use it
                 GET /a: it says nothing (a.yaml:3 #/x)
      12        1        1           1       1  1 document
 ";

@@ -1,4 +1,4 @@
-//! What the configuration names: policies, templates, documents, the store.
+//! Checks of the resources that the configuration names: policies, templates, documents, the store.
 
 use std::path::Path;
 
@@ -22,39 +22,39 @@ pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
 
 fn policies_of(loaded: &Loaded) -> Finding {
     match policies::load(loaded) {
-        Ok(book) => Finding::ok("policies", format!("{} of them are valid", book.policies().count())),
+        Ok(book) => Finding::ok("policies", format!("{} valid", book.policies().count())),
         Err(error) => {
-            Finding::fail("policies", error.to_string(), "correct the file; `callwright policy check` reads them again")
+            Finding::fail("policies", error.to_string(), "correct the file; `callwright policy check` validates it")
         }
     }
 }
 
 fn templates(loaded: &Loaded) -> Finding {
     match Templates::load(&loaded.settings.feedback) {
-        Ok(_) => Finding::ok("templates", "those of the messages to the model are valid"),
-        Err(error) => Finding::fail("templates", error.to_string(), "correct what `feedback.templates` names"),
+        Ok(_) => Finding::ok("templates", "the templates of messages to the model are valid"),
+        Err(error) => Finding::fail(
+            "templates",
+            error.to_string(),
+            "correct the file in the folder that `feedback.templates` names",
+        ),
     }
 }
 
 fn notations(loaded: &Loaded) -> Finding {
     match Notations::load(&loaded.settings.repair, &loaded.base_dir) {
-        Ok(_) => Finding::ok("notations", "those of calls in text are valid"),
+        Ok(_) => Finding::ok("notations", "the notations of calls in text are valid"),
         Err(error) => Finding::fail("notations", error.to_string(), "correct the file that `repair.notations` names"),
     }
 }
 
 fn documents(loaded: &Loaded) -> Vec<Finding> {
     if loaded.settings.toolsets.is_empty() {
-        return vec![Finding::ok("documents", "none are configured: tools are those that clients send")];
+        return vec![Finding::ok("documents", "none are configured: the proxy uses the tools that clients send")];
     }
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
             let failed = errors.iter().map(|error| {
-                Finding::fail(
-                    "documents",
-                    error.to_string(),
-                    "correct the document, or where `[toolsets]` says that it is",
-                )
+                Finding::fail("documents", error.to_string(), "correct the document, or its location in `[toolsets]`")
             });
             let read = catalog.toolsets().map(|toolset| {
                 let report = &toolset.report;
@@ -65,7 +65,7 @@ fn documents(loaded: &Loaded) -> Vec<Finding> {
                     skipped => Finding::warn(
                         check,
                         format!("{message}, {skipped} are not"),
-                        format!("`callwright check {}` says why", report.file),
+                        format!("`callwright check {}` reports why", report.file),
                     ),
                 }
             });
@@ -74,25 +74,25 @@ fn documents(loaded: &Loaded) -> Vec<Finding> {
         Err(error) => vec![Finding::fail(
             "documents",
             error.to_string(),
-            "correct the document, or what `[toolsets]`, `[catalog]` and `[executor]` say of it",
+            "correct the document, or its settings in `[toolsets]`, `[catalog]` and `[executor]`",
         )],
     }
 }
 
-/// Opens a store that is there; of a file that the first start makes it only asks whether it could be made.
+/// Opens an existing store. Where the first start would create a file, checks only whether the folder is writable.
 async fn store(loaded: &Loaded) -> Finding {
     let settings = &loaded.settings.store;
-    let fix = "correct `store.url`; turns are served without a store, and nothing is recorded, learned or remembered";
+    let fix = "correct `store.url`; without a store, turns are served but not recorded, and nothing is learned";
     let location = match Location::parse(settings.url.expose(), &loaded.base_dir) {
         Ok(location) => location,
         Err(error) => return Finding::fail("store", error.to_string(), fix),
     };
     match &location {
         Location::Off => {
-            return Finding::warn("store", "it is switched off: nothing is recorded or remembered", "set `store.url`");
+            return Finding::warn("store", "switched off: nothing is recorded or learned", "set `store.url`");
         }
         Location::Memory => {
-            return Finding::warn("store", "it is in memory: what is learned ends with the process", "set `store.url`");
+            return Finding::warn("store", "in memory: all data is lost when the process ends", "set `store.url`");
         }
         Location::File(file) => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -101,11 +101,11 @@ async fn store(loaded: &Loaded) -> Finding {
                 return Finding::fail(
                     "store",
                     message,
-                    "let the user that runs the proxy write there, or name another place in `store.url`",
+                    "give the user that runs the proxy write permission, or set another path in `store.url`",
                 );
             }
             if !file.exists() {
-                return Finding::ok("store", format!("{} will be made by the first start", file.display()));
+                return Finding::ok("store", format!("{} will be created by the first start", file.display()));
             }
         }
         Location::Postgres(_) => {}
@@ -119,7 +119,7 @@ async fn store(loaded: &Loaded) -> Finding {
     }
 }
 
-/// Can clients come in? Of a store that is not there yet nothing is known.
+/// Checks whether clients can authenticate. A store that does not exist yet counts as having no keys.
 async fn keys(loaded: &Loaded) -> Finding {
     const CHECK: &str = "keys";
     let settings = &loaded.settings;
@@ -130,17 +130,19 @@ async fn keys(loaded: &Loaded) -> Finding {
     };
     let active = if is_there { active_keys(loaded).await } else { Ok(0) };
     match (settings.keys.is_required(), active) {
-        (true, Ok(0)) => {
-            Finding::warn(CHECK, "clients need keys, and there are none", "`callwright keys create NAME` makes one")
-        }
-        (true, Ok(active)) => Finding::ok(CHECK, format!("{active} are of use")),
+        (true, Ok(0)) => Finding::warn(
+            CHECK,
+            "clients need keys, but there are none",
+            "create one with `callwright keys create NAME`",
+        ),
+        (true, Ok(active)) => Finding::ok(CHECK, format!("{active} active")),
         (false, Ok(active)) if active > 0 => Finding::warn(
             CHECK,
-            format!("there are {active}, and clients come in without them"),
-            "set `keys.mode = \"required\"`, or revoke them",
+            format!("{active} active, but clients are admitted without one"),
+            "set `keys.mode = \"required\"`, or revoke the keys",
         ),
-        (false, _) => Finding::ok(CHECK, "clients need none of the proxy's own"),
-        (true, Err(error)) => Finding::fail(CHECK, error.to_string(), "make the store work: keys are in it"),
+        (false, _) => Finding::ok(CHECK, "clients need no virtual keys"),
+        (true, Err(error)) => Finding::fail(CHECK, error.to_string(), "make the store available: it holds the keys"),
     }
 }
 
@@ -151,7 +153,7 @@ async fn active_keys(loaded: &Loaded) -> Result<usize, StoreError> {
     Ok(keys?.iter().filter(|key| key.state == KeyState::Active).count())
 }
 
-/// The folder where traces wait while the store does not take them; it may have to be made.
+/// Checks the folder where traces are spilled while the store does not accept them. The folder may not exist yet.
 fn spill(loaded: &Loaded) -> Option<Finding> {
     let settings = &loaded.settings.store;
     if settings.spill_dir.is_empty() || settings.url.is_empty() {
@@ -163,13 +165,13 @@ fn spill(loaded: &Loaded) -> Option<Finding> {
         Ok(()) => Finding::ok("traces on disk", format!("{} can be written", folder.display())),
         Err(error) => Finding::warn(
             "traces on disk",
-            format!("{} cannot be written: {error}; traces are lost while the store does not work", there.display()),
-            "name a folder that can be written in `store.spill_dir`",
+            format!("{} cannot be written: {error}; traces are lost while the store is unavailable", there.display()),
+            "set `store.spill_dir` to a writable folder",
         ),
     })
 }
 
-/// Makes a file in `folder` that is gone at once.
+/// Checks write permission with an anonymous temporary file.
 fn writable(folder: &Path) -> std::io::Result<()> {
     tempfile::tempfile_in(folder).map(drop)
 }

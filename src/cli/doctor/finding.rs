@@ -1,17 +1,17 @@
-//! What one check found, and how it is said.
+//! Result of one check, and its text form.
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-/// How it stands with one thing.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
-    /// As it should be.
+    /// The check passed.
     Ok,
-    /// The proxy serves turns, and something is missing or worse than it need be.
+    /// The proxy serves turns, but something is missing or below its optimum.
     Warn,
-    /// The proxy cannot do what it is configured for.
+    /// The proxy cannot work as configured.
     Fail,
 }
 
@@ -33,16 +33,16 @@ impl Status {
     }
 }
 
-/// What one check found.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at.
+    /// Subject of the check.
     pub(super) check: String,
-    /// How it stands.
+    /// Severity.
     pub(super) status: Status,
-    /// What was found. Never holds a secret.
+    /// Result; never contains a secret.
     pub(super) message: String,
-    /// What mends it; empty where nothing is to be mended.
+    /// Fix of the problem; empty where there is none.
     pub(super) fix: String,
 }
 
@@ -59,14 +59,14 @@ impl Finding {
         Self { check: check.into(), status: Status::Fail, message: message.into(), fix: fix.into() }
     }
 
-    /// One line for a person, and a second one with the fix where there is one.
+    /// Prints one line, and a second one with the fix where there is one.
     pub(super) fn print(&self) {
         let (word, style) = (self.status.word(), self.status.style());
-        // A mistake of several lines stays below its check.
+        // Indents the further lines of a message below its check.
         let message = self.message.replace('\n', "\n      ");
         anstream::println!("{style}{word:<4}{style:#}  {}: {message}", self.check);
         if !self.fix.is_empty() {
-            anstream::println!("      to mend it: {}", self.fix);
+            anstream::println!("      fix: {}", self.fix);
         }
     }
 }

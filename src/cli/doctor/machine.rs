@@ -1,4 +1,4 @@
-//! The machine: its clock, the listeners' addresses and certificates, ONNX Runtime, and how many files a process may open.
+//! Checks of the machine: clock, listener addresses, certificates, ONNX Runtime, and the limit of open files.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -11,32 +11,37 @@ use crate::app::{self, CertificateState};
 use crate::config::Loaded;
 use callwright_search::embedding::{self, Kind};
 
-/// Tokens of APIs are refused by clocks that differ by more.
+/// APIs refuse tokens from clocks that differ by more than this.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
 
-/// Below this many days whoever renews a certificate should have done so; `dashboards/prometheus/alerts.yml` has the same number.
+/// Warning threshold for expiring certificates, in days; `dashboards/prometheus/alerts.yml` uses the same number.
 const EXPIRES_SOON_DAYS: i64 = 14;
 
-/// Where Linux tells the limits of a process (proc(5)).
+/// Limits of the process on Linux (proc(5)).
 const LIMITS: &str = "/proc/self/limits";
 const OPEN_FILES: &str = "Max open files";
 
-/// A turn holds a connection of the client, one to the model, and at times one to an API. Fewer files than this serve some hundred turns at once.
+/// Warning threshold. A turn holds a client connection, an upstream connection and at times an API connection. Fewer
+/// files than this serve only some hundred turns at once.
 const FEW_FILES: u64 = 4_096;
-/// The store, the listeners and what libraries hold open take about this much before the first turn.
+/// Failure threshold. The store, the listeners and libraries open about this many files before the first turn.
 const TOO_FEW_FILES: u64 = 256;
 
-/// Judges how far our clock is ahead of a provider's.
+/// Checks the clock offset against a provider's clock.
 pub(super) fn clock(ahead: Option<SignedDuration>) -> Finding {
     match ahead {
-        None => Finding::warn("clock", "no upstream told its time", "make one reachable and ask again"),
-        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => Finding::ok("clock", "it agrees with an upstream's"),
+        None => Finding::warn(
+            "clock",
+            "no upstream sent a `Date` field",
+            "make an upstream reachable and run `doctor` again",
+        ),
+        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => Finding::ok("clock", "matches an upstream's clock"),
         Some(ahead) => {
             let by = ahead.abs().as_secs();
             let way = if ahead.is_negative() { "behind" } else { "ahead of" };
             let message =
-                format!("it is {by} s {way} an upstream's: tokens may be refused, and traces tell wrong times");
-            Finding::warn("clock", message, "let the machine keep its time by NTP")
+                format!("{by} s {way} an upstream's clock: APIs may refuse tokens, and traces have wrong times");
+            Finding::warn("clock", message, "synchronise the clock with NTP")
         }
     }
 }
@@ -58,23 +63,25 @@ async fn listener(name: &str, address: SocketAddr) -> Finding {
     match TcpListener::bind(address).await {
         Ok(_) => Finding::ok(name, format!("{address} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            let fix = format!("nothing, if that is the proxy; else give `{name}` another port");
-            Finding::warn(name, format!("something listens on {address} already"), fix)
+            let fix = format!("ignore this if it is the proxy itself; otherwise set another port in `{name}`");
+            Finding::warn(name, format!("{address} is already in use"), fix)
         }
         Err(error) => {
-            Finding::fail(name, format!("{address}: {error}"), format!("give `{name}` an address of this machine"))
+            Finding::fail(name, format!("{address}: {error}"), format!("set an address of this machine in `{name}`"))
         }
     }
 }
 
-/// Judges the certificate of a listener.
+/// Checks the certificate of a listener.
 fn certificate(state: CertificateState, now: Timestamp) -> Finding {
-    const RENEW: &str = "renew it; the proxy takes the new one from the same files, without a restart";
+    const RENEW: &str = "renew it; the proxy reloads the files without a restart";
     let CertificateState { table, found } = state;
     match found {
-        Err(error) => {
-            Finding::fail(table, error.to_string(), "correct what is named; the proxy does not start with it")
-        }
+        Err(error) => Finding::fail(
+            table,
+            error.to_string(),
+            "correct the files or keys named; otherwise the proxy does not start",
+        ),
         Ok((_, Some(fault))) => Finding::fail(table, format!("{fault}: clients refuse it"), RENEW),
         Ok((expires, None)) => {
             let days = expires.duration_since(now).as_hours() / 24;
@@ -88,26 +95,27 @@ fn onnx_runtime(loaded: &Loaded) -> Finding {
     const CHECK: &str = "ONNX Runtime";
     let settings = &loaded.settings.embedding;
     if settings.kind != Kind::Fastembed {
-        return Finding::ok(CHECK, "it is not needed: no model of meaning runs in this process");
+        return Finding::ok(CHECK, "not needed: no local embedding model is configured");
     }
     match embedding::find_onnx_runtime(&settings.fastembed, &loaded.base_dir) {
-        Ok(()) => Finding::ok(CHECK, "it is found"),
+        Ok(()) => Finding::ok(CHECK, "found"),
         Err(absent) => {
-            let fix = "install it, or set `embedding.kind = \"static\"`; until then tools and lessons are found by words alone";
+            let fix =
+                "install it, or set `embedding.kind = \"static\"`; until then the built-in embedding model is used";
             Finding::warn(CHECK, absent.to_string(), fix)
         }
     }
 }
 
-/// Judges the soft limit in the text that Linux gives; nothing where it says nothing.
+/// Checks the soft limit in the kernel's text; `None` if the text has none.
 fn open_files(limits: &str) -> Option<Finding> {
     const CHECK: &str = "open files";
     let line = limits.lines().find_map(|line| line.strip_prefix(OPEN_FILES))?;
     let limit = line.split_whitespace().next()?;
     let Ok(files) = limit.parse::<u64>() else {
-        return (limit == "unlimited").then(|| Finding::ok(CHECK, "there is no limit"));
+        return (limit == "unlimited").then(|| Finding::ok(CHECK, "unlimited"));
     };
-    let message = format!("a process may open {files}, and each turn under way takes 2 to 3");
+    let message = format!("the limit is {files}, and each turn in flight uses 2 to 3");
     let fix = "raise it: `LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell";
     Some(match files {
         0..TOO_FEW_FILES => Finding::fail(CHECK, message, fix),
@@ -168,7 +176,7 @@ mod tests {
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         assert_eq!(listener("x", taken.local_addr().unwrap()).await.status, Status::Warn);
         assert_eq!(listener("x", "127.0.0.1:0".parse().unwrap()).await.status, Status::Ok);
-        // An address of documentation (RFC 5737) is nobody's.
+        // Addresses for documentation (RFC 5737) are assigned to no machine.
         assert_eq!(listener("x", "192.0.2.1:0".parse().unwrap()).await.status, Status::Fail);
     }
 }

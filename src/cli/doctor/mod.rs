@@ -1,4 +1,4 @@
-//! `callwright doctor`: looks at what the proxy needs, and says what is missing and how to mend it.
+//! `callwright doctor`: checks what the proxy needs, and reports each problem with its fix.
 
 mod files;
 mod finding;
@@ -17,25 +17,25 @@ use crate::config;
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration; without it CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
+    /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How findings are printed; `json` prints one line per check.
+    /// Format of the findings; `json` prints one line per check.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// Something is not as the proxy needs it.
+/// Error that at least one check failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} of {1} checks failed; what mends them stands above")]
+#[error("{0} of {1} checks failed; see their fixes above")]
 struct Ill(usize, usize);
 
 pub(super) fn run(arguments: Arguments) -> VerbResult {
     let request = config::Request { file: arguments.config, ..config::Request::default() };
     let findings = match config::load(&request, &config::process_environment) {
         Ok(loaded) => super::runtime()?.block_on(examine(&loaded)),
-        // Without it nothing else can be looked at.
-        Err(error) => vec![Finding::fail("configuration", error.to_string(), "correct what is named")],
+        // Without a configuration no other check can run.
+        Err(error) => vec![Finding::fail("configuration", error.to_string(), "correct the key or file named")],
     };
     for finding in &findings {
         match arguments.format {
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     }
 }
 
-/// Every check, in the order in which the proxy needs what it looks at.
+/// Runs every check, in the order in which the proxy needs the checked resources.
 async fn examine(loaded: &config::Loaded) -> Vec<Finding> {
     let origin = loaded.file.as_ref().map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
     let mut findings = vec![Finding::ok("configuration", origin)];

@@ -1,4 +1,4 @@
-//! The models' providers: are they there, and do they take our key?
+//! Checks that upstreams are reachable and accept the configured key.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::config::Settings;
 use callwright_types::UpstreamFailureKind;
 use callwright_upstream::{RequestBody, Upstream, Upstreams};
 
-/// A provider that has not begun to answer such a small question by then is of no use to turns either.
+/// Time limit. A provider that does not answer this small request in time cannot serve turns either.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What every provider answers without cost.
+/// Path that every provider serves without charge.
 const QUESTION: &str = "/models";
 
-/// Asks every upstream. Also gives how far our clock is ahead of theirs, where one tells its time.
+/// Queries every upstream. Also returns the offset of the local clock from theirs, if an answer has a `Date` field.
 pub(super) async fn examine(settings: &Settings) -> (Vec<Finding>, Option<jiff::SignedDuration>) {
     let upstreams = match Upstreams::build(&settings.upstreams, &settings.default_upstream) {
         Ok(upstreams) => upstreams,
         Err(error) => {
-            return (vec![Finding::fail("upstreams", error.to_string(), "correct the key that is named")], None);
+            return (vec![Finding::fail("upstreams", error.to_string(), "correct the key named")], None);
         }
     };
     let asked = join_all(upstreams.iter().map(|upstream| ask(upstream, &settings.default_upstream))).await;
@@ -38,14 +38,14 @@ async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::Signe
     match tokio::time::timeout(PATIENCE, question).await {
         Err(_) => {
             let message = format!("{base} has not answered for {} s", PATIENCE.as_secs());
-            (Finding::fail(check, message, "ask the provider, or look for what holds requests back on the way"), None)
+            (Finding::fail(check, message, "contact the provider, or check proxies and firewalls on the path"), None)
         }
         Ok(Err(failure)) => {
             let fix = match failure.kind {
                 UpstreamFailureKind::Connect => {
                     "check `base_url`, the network, the proxy variables, and `ca_file` where a certificate is refused"
                 }
-                _ => "something answers that does not speak HTTP as a provider does; check `base_url`",
+                _ => "the server does not answer with valid HTTP; check `base_url`",
             };
             (Finding::fail(check, format!("{base}: {}", failure.message), fix), None)
         }
@@ -53,7 +53,7 @@ async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::Signe
     }
 }
 
-/// What the status of the answer says.
+/// Judges the status of the answer.
 fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> Finding {
     let settings = upstream.settings();
     let has_key = !settings.api_key.is_empty();
@@ -64,22 +64,23 @@ fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -
         return Finding::fail(check, message, format!("put a valid key into `upstreams.{}.api_key`", upstream.name()));
     }
     if is_refused && upstream.name() != default {
-        let message = format!("{base} wants a key, and there is none: clients' keys only go to the default upstream");
+        let message =
+            format!("{base} requires a key, and none is set: clients' keys are sent to the default upstream only");
         return Finding::fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
     }
     if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
-        let message = format!("{base} is there, and answers {}", status.as_u16());
-        return Finding::warn(check, message, "look at the provider's status page");
+        let message = format!("{base} is reachable, but answers {}", status.as_u16());
+        return Finding::warn(check, message, "check the provider's status page");
     }
     let key = match (has_key, is_refused) {
         (true, _) => "with the configured key",
-        (false, true) => "clients need keys of their own",
+        (false, true) => "clients need their own keys",
         (false, false) => "without a key",
     };
     Finding::ok(check, format!("{base} answers, {key}"))
 }
 
-/// How far our clock is ahead of the one that wrote these fields (RFC 9110, section 6.6.1).
+/// Returns the offset of the local clock from the `Date` field (RFC 9110, section 6.6.1).
 fn ahead(headers: &HeaderMap) -> Option<jiff::SignedDuration> {
     let date = headers.get(header::DATE)?.to_str().ok()?;
     let theirs = Timestamp::try_from(httpdate::parse_http_date(date).ok()?).ok()?;
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(found("other", "sk-1", 401), Status::Fail);
         assert_eq!(found("other", "", 401), Status::Fail);
         assert_eq!(found("main", "", 401), Status::Ok, "clients' keys are forwarded to the default upstream");
-        assert_eq!(found("other", "sk-1", 404), Status::Ok, "not everybody has a list of models");
+        assert_eq!(found("other", "sk-1", 404), Status::Ok, "some providers have no list of models");
         assert_eq!(found("other", "sk-1", 503), Status::Warn);
     }
 

@@ -1,4 +1,4 @@
-//! `callwright learn`: what samples teach about tools, and labelled questions a model.
+//! `callwright learn`: learns tool representations from samples, and lessons from labelled questions.
 
 mod notes;
 mod procedures;
@@ -19,14 +19,15 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Learn patterns of how people ask for each tool, and write them to a file that people read and edit. Status 1 where a line could
-    /// not be used.
+    /// Learn patterns of requests for each tool, and write them to an editable file. Exit status 1 if a line could not
+    /// be used.
     Representations(Box<representations::Arguments>),
-    /// Have a model take notes on questions whose answers are known, and try them on others. Status 1 where a line could not be used.
+    /// Let a model take notes on questions with known answers, and test the notes on other questions. Exit status 1 if
+    /// a line could not be used.
     Notes(Box<notes::Arguments>),
-    /// Learn procedures from turns that were recorded and verified, into the configured store.
+    /// Learn procedures from recorded and verified turns into the configured store.
     Procedures(procedures::Arguments),
-    /// Draw the report of a run as one HTML page that needs nothing else.
+    /// Render the report of a run as one self-contained HTML page.
     Report(report::Arguments),
 }
 

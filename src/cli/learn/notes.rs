@@ -1,4 +1,4 @@
-//! `callwright learn notes`: lessons from questions whose answers are known.
+//! `callwright learn notes`: learns lessons from questions with known answers.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use callwright_offline::{NotesFiles, NotesReport, NotesRun, Variant, grouped, le
 use callwright_types::Scope;
 use callwright_upstream::{Patience, TextModel};
 
-/// Times that a question is put to a provider that is busy, and the longest wait before the next time.
+/// Number of attempts per question when the provider is busy, and the longest wait between them.
 const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
 /// Arguments of `learn notes`.
@@ -25,39 +25,39 @@ pub(super) struct Arguments {
     /// JSON Lines {"question","answer"}: questions to learn from. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     train: Option<PathBuf>,
-    /// JSON Lines {"question","answer"}: questions to try the notes on.
+    /// JSON Lines {"question","answer"}: questions to test the notes on.
     #[arg(long, value_name = "FILE")]
     test: Option<PathBuf>,
-    /// Lessons that there are already, as --out writes them. What is learned joins them.
+    /// Existing lessons, as --out writes them. New lessons are added to them.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
-    /// Where all lessons go, one a line. `-` is standard output, but then an interrupted run cannot be gone on with.
+    /// Output file of all lessons, one per line. `-` is standard output, but then an interrupted run cannot be resumed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What the test stage recalls; several may be given. What the model does without any note is always found out first.
+    /// Lessons that the test stage recalls; several may be given. The baseline without notes is always measured first.
     #[arg(long = "variant", value_enum, default_value = "all", value_delimiter = ',')]
     variants: Vec<VariantKind>,
-    /// The group whose memory the lessons are for: that of policies with `recall.group: NAME`.
+    /// Group whose memory the lessons belong to, as in policies with `recall.group: NAME`.
     #[arg(long, value_name = "NAME", default_value = "labelled")]
     group: String,
     #[command(flatten)]
     model: ModelArguments,
-    /// Notes that a question is shown at most.
+    /// Maximum number of notes per question.
     #[arg(short, long = "count", value_name = "N", default_value = "3")]
     k: usize,
-    /// Further messages in which the model may think and take notes about a question.
+    /// Number of additional messages in which the model may think and take notes about a question.
     #[arg(long, value_name = "N", default_value_t = Settings::default().note_actions)]
     actions: usize,
-    /// Questions that are asked side by side.
+    /// Number of questions processed in parallel.
     #[arg(long, value_name = "N", default_value = "4")]
     jobs: NonZeroUsize,
-    /// Where the report goes as JSON, besides the table on standard error.
+    /// Output file of the report as JSON, in addition to the table on standard error.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Go on with a run that was interrupted.
+    /// Resume an interrupted run.
     #[arg(long)]
     resume: bool,
-    /// Begin anew, although a run was interrupted.
+    /// Start again, although a run was interrupted.
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
 }
@@ -66,13 +66,13 @@ pub(super) struct Arguments {
 enum VariantKind {
     /// All lessons.
     All,
-    /// Nothing.
+    /// No lessons.
     Disabled,
     /// Questions and answers instead of the lessons learned from them.
     Case,
-    /// Lessons from what was answered right.
+    /// Lessons from correct answers.
     Positive,
-    /// Lessons from what was answered wrong.
+    /// Lessons from wrong answers.
     Negative,
 }
 
@@ -88,19 +88,19 @@ impl From<VariantKind> for Variant {
     }
 }
 
-/// What `--help` says about the files.
+/// Help text about the file formats.
 const LINES: &str = "\
-Lines of --train and --test: {\"question\", \"answer\"}. Other members are ignored. The model answers each question of --train, is told whether \
-that was right and what is right, and takes notes. Then it answers each question of --test with the notes whose keys share words with it, and \
-once without any. Answers are compared without regard to case, spaces and quotes.
+Lines of --train and --test: {\"question\", \"answer\"}. Other members are ignored. The model answers each question of --train, learns whether \
+its answer was right and the right answer, and takes notes. Then it answers each question of --test with the notes whose keys share words with it, and \
+once without any. The comparison of answers ignores case, spaces and quotes.
 
-Lines of --out and --notes are lessons (docs/experience.md); `callwright store import` takes them into the proxy's store. Files may be of any size; \
-gzip is understood, and written where the name of --out ends in .gz. Lines that cannot be used are named on standard error and left \
-out; the status is 1 then. The report goes to standard error.";
+Lines of --out and --notes are lessons (docs/experience.md); `callwright store import` imports them into the proxy's store. Files may have any size; \
+gzip input is accepted, and the output is gzip if the name of --out ends in .gz. Invalid lines are reported on standard error and \
+skipped; the exit status is then 1. The report goes to standard error.";
 
 pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let Some(name) = &arguments.model.model else {
-        return Err("a model is asked; name it with --model, as its provider calls it".into());
+        return Err("no model is given; name it with --model, as its provider spells it".into());
     };
     let model = TextModel::new(arguments.model.upstream()?, name, PATIENCE);
     let Arguments { train, test, notes, out, k, actions, jobs, resume, restart, .. } = arguments;
@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     }
 }
 
-/// The report as a table on standard error.
+/// Prints the report as a table on standard error.
 fn tell(report: &NotesReport, took: Duration) {
     if report.trained > 0 {
         anstream::eprintln!("{} questions to learn from, {} answered right", report.trained, report.trained_right);
@@ -166,7 +166,7 @@ fn tell(report: &NotesReport, took: Duration) {
     }
     let cost = &report.cost;
     anstream::eprintln!(
-        "{} requests: {} tokens sent, {} answered, in {:.1} s",
+        "{} requests: {} prompt tokens, {} completion tokens, in {:.1} s",
         grouped(cost.requests),
         grouped(cost.prompt_tokens),
         grouped(cost.completion_tokens),

@@ -1,4 +1,4 @@
-//! `callwright learn procedures`: procedures from turns that were recorded and verified.
+//! `callwright learn procedures`: learns procedures from recorded and verified turns.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,39 +15,40 @@ use callwright_offline::{TraceLines, each_trace};
 use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
 use callwright_types::memory::EvidenceKind;
 
-/// Traces that are read at a time.
+/// Number of traces read per page.
 const PAGE: u32 = 500;
 
 /// Arguments of `learn procedures`.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(in crate::cli) struct Arguments {
-    /// JSON Lines: exported traces, one or several on a line. `-` is standard input. Without it: the traces of the configured store.
+    /// JSON Lines: exported traces, one or more per line. `-` is standard input. Default: the traces of the configured
+    /// store.
     #[arg(long, value_name = "FILE")]
     traces: Option<PathBuf>,
-    /// You vouch for the turns of --traces: all that they did was right.
+    /// Confirm that everything in the turns of --traces was right.
     #[arg(long, requires = "traces")]
     vouched: bool,
-    /// The configuration file; as for `serve`. What is learned goes into its store.
+    /// Configuration file; its store receives the procedures. Default: as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Tell what would be learned, and keep nothing.
+    /// Report what would be learned without storing it.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// What `--help` says.
+/// Help text.
 const HELP: &str = "\
-A turn teaches only where something verifies it: the proxy itself saw the mistake of a call mended, calls came back from the client without a failure, \
-an application's verdict says that it was right (in the store), or you vouch for it (--vouched). Traces hold procedures in general terms, without any \
-value of theirs, also where policy does not record bodies.
+A turn teaches only if it is verified: the proxy saw the fault of a call repaired, the client returned results without a failure, \
+an application's verdict (in the store) marks it as right, or you confirm it (--vouched). Procedures are learned in general terms, without the \
+values of the traces, also where policy does not record bodies.
 
-Lines that cannot be used are named on standard error and left out; the status is 1 then.";
+Invalid lines are reported on standard error and skipped; the exit status is then 1.";
 
-/// Why what was learned is not kept.
+/// Error that some procedures were not stored.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{0} procedures were changed by another process meanwhile, and are kept as those are; run it again to learn them too"
+    "another process changed {0} procedures during the run, and its versions were kept; run the command again to learn them too"
 )]
 struct Outdated(usize);
 
@@ -87,7 +88,7 @@ async fn learn(arguments: &Arguments) -> VerbResult {
     }
 }
 
-/// Takes in the stored turns that something can be learned from, in their order.
+/// Reads the stored turns that can be learned from, in order.
 async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), callwright_store::StoreError> {
     let mut after: Revision = 0;
     loop {
@@ -96,7 +97,7 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), call
             let given = store.feedback_on(&trace.id).await?;
             let verdicts: Vec<(&FeedbackRow, EvidenceKind)> =
                 given.iter().filter_map(|row| Some((row, row.counts_for(trace)?))).collect();
-            // Where one says that it was wrong, whatever another says, it teaches nothing.
+            // One verdict `wrong` overrides all others.
             let wrong = verdicts.iter().find(|(row, _)| row.verdict == FeedbackVerdict::Wrong);
             let word = match (wrong, verdicts.first()) {
                 (Some((row, _)), _) => Word::Wrong(row),
@@ -114,8 +115,6 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), call
 
 fn tell(gathered: &Gathered) {
     let Gathered { turns, workflows, unverified, new, joined } = gathered;
-    anstream::eprintln!(
-        "{turns} turns, {workflows} with several calls that fed one another, {unverified} of them not verified"
-    );
-    anstream::eprintln!("{new} new procedures, {joined} that were known are otherwise now");
+    anstream::eprintln!("{turns} turns, {workflows} with several connected calls, {unverified} of them not verified");
+    anstream::eprintln!("{new} new procedures, {joined} known procedures changed");
 }

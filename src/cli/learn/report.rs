@@ -1,4 +1,4 @@
-//! `callwright learn report`: the report of a run as a page.
+//! `callwright learn report`: renders the report of a run as a page.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use callwright_offline::{OfflineError, Report, page};
 /// Arguments of `learn report`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The folder that `learn representations` wrote to, or its report.json.
+    /// Folder that `learn representations` wrote to, or its report.json.
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     place: PathBuf,
-    /// Where the page goes. `-` is standard output.
+    /// Output file of the page. `-` is standard output.
     #[arg(long = "out", value_name = "FILE", default_value = "-")]
     page: PathBuf,
 }
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         return Ok(std::fs::write(&arguments.page, page).map_err(unwritable)?);
     }
     match std::io::stdout().write_all(page.as_bytes()) {
-        // Whoever reads has seen enough.
+        // A reader that closes the pipe early is not an error.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }

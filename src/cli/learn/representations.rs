@@ -1,4 +1,4 @@
-//! `callwright learn representations`: patterns for tools, from requests whose right tools are known.
+//! `callwright learn representations`: learns tool patterns from requests whose right tools are known.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use callwright_store::{MemoryFilter, Store, StoreError};
 use callwright_types::Cost;
 use callwright_types::memory::ToolSample;
 
-/// What stands for the scopes of all clients.
+/// Value of `--from-store` that means the scopes of all clients.
 const ALL_SCOPES: &str = "all";
 
 /// Arguments of `learn representations`.
@@ -33,122 +33,124 @@ pub(super) struct Arguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
-    /// JSON Lines {"query","tools":\[names\]}: requests, and the tools that serve them.
+    /// JSON Lines {"query","tools":\[names\]}: requests with the tools that serve them.
     #[arg(
         long,
         value_name = "FILE",
         required_unless_present_any = ["traces", "from_store"],
-        help = "JSON Lines {\"query\",\"tools\":[names]}: requests, and the tools that serve them"
+        help = "JSON Lines {\"query\",\"tools\":[names]}: requests with the tools that serve them"
     )]
     train: Option<PathBuf>,
-    /// Exported traces: requests whose calls were judged right, executed by the proxy, and taken by the API.
+    /// Exported traces: requests whose calls were judged valid, executed by the proxy, and accepted by the API.
     #[arg(long, value_name = "FILE")]
     traces: Option<PathBuf>,
-    /// Learn from the stored samples of this scope too, `key:HASH` or `group:NAME`, and share what is learned by the store: all proxies with it
-    /// use it at once. May be given several times. `all`: of every client; phrases of one client's requests may reach others then.
+    /// Also learn from the stored samples of this scope, `key:HASH` or `group:NAME`, and share the result through the
+    /// store: all proxies that use it apply it at once. May be given several times. `all`: every client; phrases of one
+    /// client's requests may then reach others.
     #[arg(long, value_name = "SCOPE")]
     from_store: Vec<String>,
-    /// Folder of representation files; made where there is none. What people wrote or edited in it stays.
+    /// Folder of representation files; created if it does not exist. Patterns that people wrote or edited are kept.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The toolset whose tools these are. Without it: tools that clients send.
+    /// Toolset of the tools. Default: tools that clients send.
     #[arg(long, value_name = "NAME")]
     toolset: Option<String>,
-    /// Who proposes patterns: `extractive` makes them of the samples, without any model; `llm` asks one.
+    /// Proposer of patterns: `extractive` derives them from the samples without a model; `llm` queries a model.
     #[arg(long, value_enum, default_value_t = ProposerKind::Extractive)]
     proposer: ProposerKind,
-    /// Who chooses among the tools that are found while mistakes are collected: nobody, or a model.
+    /// Selector among the retrieved tools while mistakes are collected: none, or a model.
     #[arg(long, value_enum, default_value_t = SelectorKind::None)]
     selector: SelectorKind,
-    /// Tools that the selector is shown.
+    /// Number of tools shown to the selector.
     #[arg(long, value_name = "N", default_value = "5")]
     candidates: NonZeroUsize,
     #[command(flatten)]
     asking: Asking,
     #[command(flatten)]
     embedding: EmbeddingArguments,
-    /// Use no vectors: tools will be found by words alone. Without this and without --embedding-model, the built-in vectors are used.
+    /// Use no vectors: tools will be found by keywords only. Default without this and --embedding-model: the built-in
+    /// vectors are used.
     #[arg(long, conflicts_with = "embedding_model")]
     words_only: bool,
-    /// What the samples are parted by, 4 to learn from for 1 to try on.
+    /// Seed of the split of the samples: 4 parts for training, 1 for validation.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// Iterations at most; three without a gain end a run before.
+    /// Maximum number of iterations; a run ends early after three without a gain.
     #[arg(long, value_name = "N", default_value = "10")]
     iterations: NonZeroUsize,
-    /// Points of macro-F1 (percent) that a change must bring to be kept.
+    /// Minimum gain of a change to be kept, in points of macro-F1 (percent).
     #[arg(long, value_name = "POINTS", default_value = "0.01", value_parser = points)]
     threshold: f64,
     #[command(flatten)]
     method: Method,
-    /// Go on with a run that was interrupted.
+    /// Resume an interrupted run.
     #[arg(long)]
     resume: bool,
-    /// Begin anew, although a run was interrupted.
+    /// Start again, although a run was interrupted.
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
 }
 
-/// What can be left out or loosened, to see what it is good for.
+/// Options that disable or relax parts of the method, for comparison.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparing variants")]
 struct Method {
-    /// Share of its sample's words that a case of the proposer `extractive` holds at most. 1: cases are whole samples, which tells whoever reads the file
-    /// what users wrote.
+    /// Maximum share of its sample's words in a case of the proposer `extractive`. 1: cases are whole samples, which
+    /// shows users' texts to every reader of the file.
     #[arg(long, value_name = "SHARE", default_value_t = ExtractiveSettings::default().case_share, value_parser = share)]
     case_share: f32,
     /// Add no patterns.
     #[arg(long)]
     without_addition: bool,
-    /// Edit no patterns, and leave all weights as they are.
+    /// Edit no patterns, and keep all weights.
     #[arg(long)]
     without_edition: bool,
 }
 
-/// How a model is asked, where one is.
+/// Queries to a model, where one is used.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Asking a model")]
+#[command(next_help_heading = "Model queries")]
 struct Asking {
     #[command(flatten)]
     of: ModelArguments,
-    /// Samples that one request shows at most.
+    /// Maximum number of samples per request.
     #[arg(long, value_name = "N", default_value_t = ModelSettings::default().samples)]
     samples_per_request: usize,
-    /// What a million tokens cost that are sent, to tell what a run will cost and has cost.
+    /// Price of a million prompt tokens, to report the estimated and the actual cost of a run.
     #[arg(long, value_name = "PRICE")]
     prompt_price: Option<f64>,
-    /// What a million tokens cost that are answered.
+    /// Price of a million completion tokens.
     #[arg(long, value_name = "PRICE")]
     completion_price: Option<f64>,
-    /// Only tell what a run would cost at most.
+    /// Only report the maximum cost of a run.
     #[arg(long)]
     estimate: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProposerKind {
-    /// From the samples alone.
+    /// Uses the samples only.
     Extractive,
-    /// By asking a model.
+    /// Queries a model.
     Llm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SelectorKind {
-    /// The best tool is taken.
+    /// Takes the best tool.
     None,
-    /// A model chooses among the best.
+    /// A model chooses among the best tools.
     Llm,
 }
 
-/// What `--help` says about the files.
+/// Help text about the file formats.
 const LINES: &str = "\
 Lines of --tools: {\"name\", \"description\", \"parameters\"?}. Lines of --train: {\"query\", \"tools\": [names]}. Other members are ignored. \
-Traces are as the operator API gives them (see `callwright replay --help`), with bodies. Files may be of any size; gzip is understood; \
-`-` is standard input. Lines that cannot be used are named on standard error and left out; the status is 1 then.
+Traces are as the operator API returns them (see `callwright replay --help`), with bodies. Files may have any size; gzip is accepted; \
+`-` is standard input. Invalid lines are reported on standard error and skipped; the exit status is then 1.
 
-In --out are written: the representations, one YAML file that is read and edited by people (docs/representations.md); report.json, which \
-`callwright learn report` draws as a page; and, until the run ends, what an interrupted one goes on from with --resume.";
+Files in --out: the representations, one editable YAML file (docs/representations.md); report.json, which \
+`callwright learn report` renders as a page; and, until the run ends, the state from which --resume continues.";
 
 pub(super) fn run(arguments: &Arguments) -> VerbResult {
     let progress = Progress::new(false);
@@ -186,43 +188,43 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     if problems == 0 { Ok(()) } else { Err(BadLines { problems, lines }.into()) }
 }
 
-/// Points of macro-F1.
+/// Parses points of macro-F1.
 fn points(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(points) if (0.0..=100.0).contains(&points) => Ok(points),
-        _ => Err("give points of macro-F1, 0 to 100".to_owned()),
+        _ => Err("expected points of macro-F1, from 0 to 100".to_owned()),
     }
 }
 
-/// A share of words.
+/// Parses a share of words.
 fn share(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err("give a share of words, above 0 and at most 1".to_owned()),
+        _ => Err("expected a share of words, above 0 and at most 1".to_owned()),
     }
 }
 
-/// The vectors that come with the program.
+/// Returns the built-in embedder.
 fn vectors_of_our_own() -> Result<Arc<dyn Embedder>, BuildError> {
     built_in(&embedding::Settings::default())
 }
 
 impl Arguments {
-    /// The model that is asked, where one is.
+    /// Builds the client of the model, if one is used.
     fn model(&self) -> Result<Option<Arc<Model>>, Box<dyn std::error::Error + Send + Sync>> {
         let asking = &self.asking;
         if self.proposer != ProposerKind::Llm && self.selector != SelectorKind::Llm {
             return Ok(None);
         }
         let Some(name) = &asking.of.model else {
-            return Err("a model is to be asked; name it with --model, as its provider calls it".into());
+            return Err("no model is given; name it with --model, as its provider spells it".into());
         };
         let upstream = asking.of.upstream()?;
         let settings = ModelSettings { samples: asking.samples_per_request, ..ModelSettings::default() };
         Ok(Some(Arc::new(Model::new(upstream, name, settings))))
     }
 
-    /// What the store has for the run.
+    /// Reads the stored representations and samples for the run.
     async fn stored(&self) -> Result<Stored, Box<dyn std::error::Error + Send + Sync>> {
         if self.from_store.is_empty() {
             return Ok(Stored::default());
@@ -250,7 +252,7 @@ impl Arguments {
         }
     }
 
-    /// Puts what was written into the store, in place of what it had of the toolset.
+    /// Replaces the toolset's representations in the store with the learned ones.
     async fn share(&self, prepared: &Prepared) -> VerbResult {
         let (shared, gone) = prepared.to_shared(Timestamp::now())?;
         let store = self.store().await?;
@@ -261,7 +263,7 @@ impl Arguments {
         .await;
         store.close().await;
         done?;
-        anstream::eprintln!("shared: {} tools; `callwright representations list` shows them", shared.len());
+        anstream::eprintln!("shared {} tools; list them with `callwright representations list`", shared.len());
         Ok(())
     }
 
@@ -271,7 +273,7 @@ impl Arguments {
         Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
 
-    /// What tools will be found by, besides words.
+    /// Returns the embedder for semantic search, or `None` for keyword search only.
     fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
         if self.words_only {
             return Ok(None);
@@ -289,7 +291,7 @@ impl Arguments {
         embedder: Option<Arc<dyn Embedder>>,
         prepared: &Prepared,
     ) -> Result<LearnRun, BuildError> {
-        // Learner and proposer ask for the same texts. Vectors of our own are made sooner than remembered.
+        // Learner and proposer embed the same texts. Built-in vectors are cheaper to compute than to cache.
         let own = vectors_of_our_own()?;
         let embedder = embedder.map(|embedder| match embedder.id() == own.id() {
             true => embedder,
@@ -332,7 +334,7 @@ impl Arguments {
         })
     }
 
-    /// Says what a run costs at most.
+    /// Prints the maximum cost of a run.
     fn tell_estimate(&self, model: &Model, prepared: &Prepared) {
         let mut estimate = Estimate::default();
         if self.proposer == ProposerKind::Llm {
@@ -353,14 +355,17 @@ impl Arguments {
         if self.selector == SelectorKind::Llm {
             let samples = grouped(prepared.samples.samples.len() as u64);
             anstream::eprintln!(
-                "besides, one request for each of {samples} samples to begin with, and one for each sample whose best tools a change alters"
+                "in addition, one request for each of {samples} samples at first, and one for each sample whose best tools change"
             );
         }
     }
 
     fn amount(&self, cost: &Cost) -> String {
-        let tokens =
-            format!("{} tokens sent, {} answered", grouped(cost.prompt_tokens), grouped(cost.completion_tokens));
+        let tokens = format!(
+            "{} prompt tokens, {} completion tokens",
+            grouped(cost.prompt_tokens),
+            grouped(cost.completion_tokens)
+        );
         match self.prices() {
             Some(prices) => format!("{tokens}, {:.2} at these prices", prices.of(cost)),
             None => tokens,
@@ -373,6 +378,6 @@ impl Arguments {
             anstream::eprintln!("{} requests: {}", grouped(report.cost.requests), self.amount(&report.cost));
         }
         let path = prepared.path.display();
-        anstream::eprintln!("written in {:.1} s: {path}; `callwright learn report` draws it", took.as_secs_f64());
+        anstream::eprintln!("wrote {path} in {:.1} s; render it with `callwright learn report`", took.as_secs_f64());
     }
 }

@@ -1,16 +1,16 @@
-//! A report as a table on the terminal.
+//! Report of a learning run as a table for the terminal.
 
 use std::fmt::Write;
 
 use callwright_offline::{Report, grouped};
 
-/// Rows that are printed; report.json has all.
+/// Maximum number of printed rows; report.json has all.
 const SHOWN_ROWS: usize = 20;
 
-/// Characters of a name that are printed.
+/// Maximum number of printed characters of a name.
 const NAME_WIDTH: usize = 48;
 
-/// Prints what a run changed, on standard error.
+/// Prints the changes of a run on standard error.
 pub(super) fn print(report: &Report) {
     anstream::eprint!("{}", table(report));
 }
@@ -18,7 +18,7 @@ pub(super) fn print(report: &Report) {
 fn table(report: &Report) -> String {
     let mut text = String::new();
     let iterations = report.curve.len().saturating_sub(1);
-    // Writing into a string cannot fail, here and below.
+    // Writing to a string cannot fail, here and below.
     let _ = writeln!(
         text,
         "macro-F1 {:.2} % -> {:.2} % after {iterations} iterations, on {:.0} % of {} samples",
@@ -40,7 +40,7 @@ fn table(report: &Report) -> String {
     }
     for confusion in report.confusions.iter().take(SHOWN_ROWS / 4) {
         let (wanted, selected) = (plain(&confusion.wanted), plain(&confusion.selected));
-        let _ = writeln!(text, "still taken for {wanted}: {selected} ({} samples)", confusion.samples);
+        let _ = writeln!(text, "still confused with {wanted}: {selected} ({} samples)", confusion.samples);
     }
     text
 }
@@ -49,7 +49,7 @@ fn points(score: Option<f64>) -> String {
     score.map_or_else(|| "-".to_owned(), |score| format!("{score:.1}"))
 }
 
-/// A name without what a terminal would act on.
+/// Returns a name without characters that act on the terminal.
 fn plain(name: &str) -> String {
     let mut plain: String =
         name.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(NAME_WIDTH - 1).collect();
@@ -79,6 +79,6 @@ mod tests {
             "{table}"
         );
         assert!(table.contains("pay [2J") && table.contains("90.0") && !table.contains("idle"), "{table}");
-        assert!(table.ends_with("still taken for a: b (4 samples)\n"), "{table}");
+        assert!(table.ends_with("still confused with a: b (4 samples)\n"), "{table}");
     }
 }

@@ -1,4 +1,4 @@
-//! `callwright policy explain`: which policy a request would get, and why.
+//! `callwright policy explain`: prints which policy a request would get, and why.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::VerbResult;
 use crate::config;
 use callwright_policy::{KeyFacts, Reasoned, TurnFacts};
 
-/// With this header field a request asks for a policy.
+/// Header field with which a request selects a policy.
 const POLICY_HEADER: &str = "x-callwright-policy";
 
 /// Arguments of `policy explain`.
@@ -25,24 +25,24 @@ pub(super) struct Arguments {
     /// Header field of the request; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Name of the virtual key that the request is sent with.
+    /// Name of the request's virtual key.
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
-    /// Name of that key's group.
+    /// Name of the key's group.
     #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
     group: String,
-    /// Name of the policy that the key is bound to.
+    /// Name of the policy to which the key is bound.
     #[arg(long, value_name = "NAME", default_value = "", requires = "key")]
     key_policy: String,
-    /// The configuration; as for `serve`.
+    /// Configuration file. Default: as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How the answer is printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// `--format json`: as `POST /admin/policies/explain` says it.
+/// JSON form; the same members as the response of `POST /admin/policies/explain`.
 #[derive(Serialize)]
 struct Explained<'a> {
     model: &'a str,
@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
     Ok(())
 }
 
-/// The model that the request names.
+/// Returns the model of the request.
 fn model_of(file: &Path) -> Result<String, String> {
     let place = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
     let text = if file == Path::new("-") {
@@ -95,32 +95,32 @@ fn model_of(file: &Path) -> Result<String, String> {
         std::fs::read_to_string(file)
     };
     let text = text.map_err(|error| format!("--request: {place}: {error}"))?;
-    let body: Value = serde_json::from_str(&text).map_err(|error| format!("--request: {place}: no JSON: {error}"))?;
+    let body: Value = serde_json::from_str(&text).map_err(|error| format!("--request: {place}: not JSON: {error}"))?;
     let model = body.get("model").and_then(Value::as_str);
     model
         .map(str::to_owned)
-        .ok_or_else(|| format!("--request: {place}: it has no `model`; give the body of a chat request"))
+        .ok_or_else(|| format!("--request: {place}: no `model`; the file must hold the body of a chat request"))
 }
 
 fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("write it as `name: value`")?;
-    let name = name.trim().parse().map_err(|_| format!("`{}` is not a header field's name", name.trim()))?;
+    let (name, value) = text.split_once(':').ok_or("expected `name: value`")?;
+    let name = name.trim().parse().map_err(|_| format!("`{}` is not a header field name", name.trim()))?;
     let value =
-        value.trim().parse().map_err(|_| "the value has characters that a header field cannot hold".to_owned())?;
+        value.trim().parse().map_err(|_| "the value has characters that are invalid in a header field".to_owned())?;
     Ok((name, value))
 }
 
 fn print(model: &str, is_alias: bool, reasoned: &Reasoned) {
     let Reasoned { policy, base, ground, considered } = reasoned;
     anstream::println!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
-    anstream::println!("  `{base}` holds: {ground}");
+    anstream::println!("  `{base}` applies: {ground}");
     if policy.name != *base {
-        anstream::println!("  the request asks for more by `{POLICY_HEADER}`: of each rule the stricter holds");
+        anstream::println!("  the request adds a policy with `{POLICY_HEADER}`: of each rule the stricter applies");
     }
-    anstream::println!("in the order in which they are tried:");
+    anstream::println!("policies in the order of evaluation:");
     for one in considered {
         let said = match (one.matches, &one.lacks) {
-            (None, _) => "no `match`: it holds where it is named".to_owned(),
+            (None, _) => "no `match`: applies only where it is named".to_owned(),
             (Some(true), _) => "matches".to_owned(),
             (Some(false), Some(key)) => format!("does not match: {key}"),
             (Some(false), None) => "does not match".to_owned(),

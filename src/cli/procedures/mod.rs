@@ -1,4 +1,4 @@
-//! `callwright procedures`: looks at the procedures of the configured store, and removes some.
+//! `callwright procedures`: lists, shows and removes the procedures of the configured store.
 
 mod table;
 
@@ -17,7 +17,7 @@ use callwright_types::{Procedure, Scope};
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// The configuration file, whose store is looked at; as for `serve`.
+    /// Configuration file with the store. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
@@ -26,17 +26,17 @@ pub(super) struct Arguments {
 enum Action {
     /// List procedures, oldest first.
     List(ListArguments),
-    /// Show one procedure: what it needs and gives, its steps, and what it rests on.
+    /// Show one procedure: inputs, output, steps and evidence.
     Show {
-        /// Its id: `pro_` and digits.
+        /// Id of the procedure: `pro_` and digits.
         id: String,
-        /// `text` is for people, `json` one object.
+        /// `text` for people, `json` as one object.
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Remove procedures. Proxies that share the store forget them at once.
+    /// Remove procedures. Proxies that share the store apply this at once.
     Rm {
-        /// Their ids.
+        /// Ids of the procedures.
         #[arg(required = true)]
         ids: Vec<String>,
     },
@@ -44,19 +44,19 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct ListArguments {
-    /// Only those of this scope: `key:HASH` or `group:NAME`.
+    /// List only procedures of this scope: `key:HASH` or `group:NAME`.
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// Only those with a tool of this toolset.
+    /// List only procedures with a tool of this toolset.
     #[arg(long, value_name = "NAME")]
     toolset: Option<String>,
-    /// Only those that call this tool.
+    /// List only procedures that call this tool.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only those of this status.
+    /// List only procedures of this status.
     #[arg(long, value_enum)]
     status: Option<Status>,
-    /// `text` is a table for people, `json` one object on each line.
+    /// `text` as a table for people, `json` as one object per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -65,16 +65,16 @@ struct ListArguments {
 enum Status {
     /// In use.
     Active,
-    /// Not used any more.
+    /// No longer in use.
     Retired,
 }
 
-/// What was asked for is not there.
+/// Error that a requested procedure does not exist.
 #[derive(Debug, thiserror::Error)]
 enum Absent {
-    #[error("there is no procedure `{0}`; `callwright procedures list` names those that there are")]
+    #[error("there is no procedure `{0}`; see `callwright procedures list`")]
     One(String),
-    #[error("{absent} of {named} procedures are not there; `callwright procedures list` names those that there are")]
+    #[error("{absent} of {named} procedures do not exist; see `callwright procedures list`")]
     Some { absent: u64, named: u64 },
 }
 

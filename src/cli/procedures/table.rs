@@ -1,4 +1,4 @@
-//! Procedures for people.
+//! Text form of procedures.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use crate::cli::plain::text;
 use callwright_types::memory::ProcedureInput;
 use callwright_types::{Evidence, Procedure};
 
-/// Characters of what a procedure gives, in a table.
+/// Maximum number of printed characters of a procedure's output.
 const OUTPUT_CHARS: usize = 60;
 
-/// One line for each.
+/// Returns a table with one line per procedure.
 pub(super) fn table(procedures: &[Procedure]) -> String {
     let mut table = String::new();
     if procedures.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn table(procedures: &[Procedure]) -> String {
     table
 }
 
-/// All of one.
+/// Returns all details of one procedure.
 pub(super) fn whole(procedure: &Procedure) -> String {
     let mut shown = String::new();
     let mut line = |name: &str, value: &str| {

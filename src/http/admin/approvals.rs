@@ -1,7 +1,8 @@
 //! `GET /admin/approvals`, `GET /admin/approvals/{id}`, `POST /admin/approvals/{id}/approve`, `.../deny`.
 //!
-//! A web page of somebody else's can make an operator's browser send a form or plain text here, but JSON only where this side said that
-//! it may (<https://fetch.spec.whatwg.org/#http-cors-protocol>), which it never does: so decisions are taken as JSON alone.
+//! A foreign web page can make an operator's browser send a form or plain text here. It can send JSON only if this
+//! server allows it (<https://fetch.spec.whatwg.org/#http-cors-protocol>), which it never does. Decisions are therefore
+//! accepted as JSON only.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -15,22 +16,22 @@ use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Approval, ApprovalFilter, Decided, Ruling};
 
-/// Characters of the name of who decides.
+/// Maximum number of characters of the decider's name.
 const MAX_BY: usize = 200;
 
-/// Characters of a comment: the model reads it.
+/// Maximum number of characters of a comment, which the model reads.
 const MAX_COMMENT: usize = 2_000;
 
-/// Bytes of a decision, far above what the limits of its texts need.
+/// Maximum number of bytes of a decision, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 64 * 1024;
 
-/// A page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
+/// Returns a page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
 pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<ApprovalFilter>) -> Response {
     let page = side.pipeline.approvals().list(&filter).await;
     page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
 
-/// One approval, whole.
+/// Returns one approval in full.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
     match side.pipeline.approvals().show(&id).await {
         Ok(Some(approval)) => json::value(StatusCode::OK, &approval),
@@ -39,7 +40,7 @@ pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Pa
     }
 }
 
-/// The call may be executed, once.
+/// Approves one execution of the call.
 pub(in crate::http) async fn approve(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -49,7 +50,7 @@ pub(in crate::http) async fn approve(
     decide(&side, &id, true, &headers, body).await
 }
 
-/// The call may not be executed.
+/// Denies the execution of the call.
 pub(in crate::http) async fn deny(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -59,7 +60,7 @@ pub(in crate::http) async fn deny(
     decide(&side, &id, false, &headers, body).await
 }
 
-/// What a decision says besides. An empty body says nothing.
+/// Body of a decision; an empty body has the defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Said {
@@ -74,7 +75,7 @@ async fn decide(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let body = match json::sent(headers, body, "a decision is sent as JSON") {
+    let body = match json::sent(headers, body, "a decision must be JSON") {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
@@ -96,7 +97,7 @@ fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
         .map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
     for (name, text, most) in [("by", &by, MAX_BY), ("comment", &comment, MAX_COMMENT)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
-            return Err(format!("`{name}` may have {most} characters"));
+            return Err(format!("`{name}` is longer than {most} characters"));
         }
     }
     Ok(Ruling { approved, by, comment })
@@ -111,11 +112,11 @@ fn said(body: &[u8]) -> serde_json::Result<Said> {
 
 fn over(status: StatusCode, approval: &Approval, code: &str) -> Response {
     let note = &approval.summary.note;
-    error::invalid_request(status, format!("approval {} is {} already", note.id, note.status.label()), code)
+    error::invalid_request(status, format!("approval {} is already {}", note.id, note.status.label()), code)
 }
 
 fn unknown(id: &str) -> Response {
-    let message = format!("no approval `{id}`; what has come to an end is kept as store.retention_days says");
+    let message = format!("no approval `{id}`; closed approvals are kept for store.retention_days");
     error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_approval")
 }
 

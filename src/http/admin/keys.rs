@@ -1,4 +1,5 @@
-//! `GET`, `POST /admin/keys`, `GET`, `PATCH /admin/keys/{id}`, `POST /admin/keys/{id}/rotate`, `.../revoke`: virtual keys.
+//! `GET`, `POST /admin/keys`, `GET`, `PATCH /admin/keys/{id}`, `POST /admin/keys/{id}/rotate`, `.../revoke`: virtual
+//! keys.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -14,10 +15,10 @@ use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::keys::{Issued, KeyChange, KeyDraft, KeyError, KeyReport, KeyState, Registrar};
 
-/// Bytes of what is sent, far above what the limits of its texts need.
+/// Maximum number of bytes of a body, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 128 * 1024;
 
-/// Which keys a list has: those for which everything that is given holds.
+/// Filter of the key list; all given conditions must hold.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::http) struct KeyFilter {
@@ -38,7 +39,7 @@ struct KeyList {
     keys: Vec<KeyReport>,
 }
 
-/// A key with its new secret: the only answer that has it.
+/// A key with its new secret; no other response contains it.
 #[derive(Debug, Serialize)]
 struct IssuedKey<'a> {
     secret: &'a str,
@@ -48,7 +49,7 @@ struct IssuedKey<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Rotation {
-    /// Seconds for which the secret before holds.
+    /// Seconds for which the previous secret stays valid.
     grace_seconds: u32,
 }
 
@@ -63,7 +64,7 @@ struct Update {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// The keys that this process knows, in the order in which they were made, with what they used.
+/// Returns the keys known to this process in the order of creation, with their usage.
 pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<KeyFilter>) -> Response {
     if let Some(refusal) = unread(&side).await {
         return refusal;
@@ -81,7 +82,7 @@ pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter
     json::value(StatusCode::OK, &KeyList { keys })
 }
 
-/// One key.
+/// Returns one key.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
     if let Some(refusal) = unread(&side).await {
         return refusal;
@@ -92,7 +93,7 @@ pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Pa
     }
 }
 
-/// Makes a key. The answer has its secret, which nothing will show again.
+/// Creates a key. Only this response contains its secret.
 pub(in crate::http) async fn create(
     State(side): State<OperatorSide>,
     headers: HeaderMap,
@@ -115,7 +116,7 @@ pub(in crate::http) async fn update(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let Update { change } = match sent(&headers, body, "{} with what is to be changed") {
+    let Update { change } = match sent(&headers, body, "{} with the members to change") {
         Ok(update) => update,
         Err(refusal) => return *refusal,
     };
@@ -125,7 +126,7 @@ pub(in crate::http) async fn update(
     changed(&side, Registrar::of(&side.store).update(&id, &change).await).await
 }
 
-/// Gives a key a new secret.
+/// Replaces the secret of a key.
 pub(in crate::http) async fn rotate(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -140,7 +141,7 @@ pub(in crate::http) async fn rotate(
     issued(&side, Registrar::of(&side.store).rotate(&id, grace).await, StatusCode::OK).await
 }
 
-/// Ends a key.
+/// Revokes a key.
 pub(in crate::http) async fn revoke(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -173,16 +174,16 @@ async fn changed(side: &OperatorSide, result: Result<KeyReport, KeyError>) -> Re
     }
 }
 
-/// Reads what is new in the store. Where that does not work and was not done before, there is nothing to be told.
+/// Reads the changes in the store. Returns an error response if that fails and the keys were never loaded.
 async fn unread(side: &OperatorSide) -> Option<Response> {
     let failure = side.access.refresh().await.err()?;
     (!side.access.is_loaded()).then(|| error::store(&failure))
 }
 
-/// What was answered holds in this process at once; others hear of it.
+/// Applies the change to this process at once; other processes follow through the store.
 async fn known_here(side: &OperatorSide) {
     if let Err(error) = side.access.refresh().await {
-        tracing::warn!(%error, "a key was changed, and cannot be read back yet");
+        tracing::warn!(%error, "a key was changed, but cannot be read back from the store yet");
     }
 }
 
@@ -198,14 +199,14 @@ fn failed(failure: &KeyError) -> Response {
     error::invalid_request(status, failure.to_string(), code)
 }
 
-/// A policy that a key is to have, and that does not exist.
+/// Returns an error response if the change names a policy that does not exist.
 fn lacks_policy(side: &OperatorSide, change: &KeyChange) -> Option<Response> {
     let policies = side.pipeline.policies();
     let selectable = change.selectable.iter().flatten().flatten();
     let named = change.policy.iter().chain(selectable).filter(|name| !name.is_empty());
     let unknown = named.into_iter().find(|name| policies.get(name).is_none())?;
     let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
-    let message = format!("there is no policy `{unknown}`; there are {}", known.join(", "));
+    let message = format!("there is no policy `{unknown}`; known policies: {}", known.join(", "));
     Some(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"))
 }
 
@@ -214,7 +215,7 @@ fn sent<T: DeserializeOwned>(
     body: Result<Bytes, BytesRejection>,
     form: &str,
 ) -> Result<T, Box<Response>> {
-    let body = json::sent(headers, body, "what is said of a key is sent as JSON")?;
+    let body = json::sent(headers, body, "a key must be JSON")?;
     let body = if body.is_empty() { &b"{}"[..] } else { &body };
     json::object(body).map_err(|error| {
         let message = format!("the body must be an object {form}: {error}");

@@ -1,5 +1,5 @@
-//! `GET /admin/lessons`, `GET /admin/lessons/{id}`, `POST /admin/lessons/{id}/retire`, `.../approve`, and the same of `/admin/procedures`: what was
-//! learned, and what people think of it.
+//! `GET /admin/lessons`, `GET /admin/lessons/{id}`, `POST /admin/lessons/{id}/retire`, `.../approve`, and the same for
+//! `/admin/procedures`: learned memory, and operators' verdicts on it.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -16,29 +16,29 @@ use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Sto
 use callwright_types::memory::Retirement;
 use callwright_types::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
 
-/// Bytes of an opinion, far above what the limits of its texts need.
+/// Maximum number of bytes of a verdict, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
 
-/// Characters of the name of who says it.
+/// Maximum number of characters of the author's name.
 const MAX_BY: usize = 200;
 
-/// Characters of a reason.
+/// Maximum number of characters of a reason.
 const MAX_REASON: usize = 500;
 
-/// Times that something is changed anew because somebody else changed it meanwhile.
+/// Number of attempts of a change when concurrent changes interfere.
 const TRIES: u32 = 3;
 
-/// What people can have an opinion of.
+/// Memory that operators can retire and approve.
 pub(in crate::http) trait Judged: Memorable + Clone {
-    /// What one is called.
+    /// Name in messages.
     const NAME: &'static str;
-    /// The revision of the last one that changed.
+    /// Returns the revision of the latest change of this kind.
     fn latest(revisions: &Revisions) -> Revision;
-    /// How it stands, to be changed.
+    /// Returns the fields that a verdict changes.
     fn standing(&mut self) -> Standing<'_>;
 }
 
-/// What an opinion changes.
+/// The fields that a verdict changes.
 pub(in crate::http) struct Standing<'a> {
     retired: &'a mut Option<Retirement>,
     tally: &'a mut Tally,
@@ -69,7 +69,7 @@ impl Judged for Procedure {
     }
 }
 
-/// A page, in the order in which they were learned. The query's fields are those of [`MemoryFilter`].
+/// Returns a page in the order of learning. The query's fields are those of [`MemoryFilter`].
 pub(in crate::http) async fn list<M: Judged>(
     State(side): State<OperatorSide>,
     Asked(filter): Asked<MemoryFilter>,
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// One of them, whole.
+/// Returns one item in full.
 pub(in crate::http) async fn show<M: Judged>(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response
 where
     Store: Memory<M>,
@@ -95,7 +95,7 @@ where
     }
 }
 
-/// It is not used any more.
+/// Retires the item: it is no longer used.
 pub(in crate::http) async fn retire<M: Judged>(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -117,7 +117,7 @@ where
     changed(&side.store, &id, change).await
 }
 
-/// It is right: it is used, whatever was thought of it before, and what was counted of it is forgotten.
+/// Approves the item: it is used again regardless of earlier verdicts, and its counters are reset.
 pub(in crate::http) async fn approve<M: Judged>(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -144,13 +144,13 @@ where
     changed(&side.store, &id, change).await
 }
 
-/// Changes one of them as it stands, and answers with what it is now.
+/// Changes the current version of an item, and returns the result.
 async fn changed<M: Judged>(store: &Store, id: &str, change: impl Fn(&mut M, Timestamp)) -> Response
 where
     Store: Memory<M>,
 {
     for _ in 0..TRIES {
-        // In this order: it is no older than what was seen.
+        // The revision is read first, so that the item is not older than it.
         let seen = match store.latest().await {
             Ok(revisions) => M::latest(&revisions),
             Err(error) => return error::store(&error),
@@ -172,7 +172,7 @@ where
     error::unavailable(format!("the {} changes faster than it can be written; try again", M::NAME), "store_busy")
 }
 
-/// What is said besides. An empty body says nothing.
+/// Body of a verdict; an empty body has the defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Said {
@@ -181,7 +181,7 @@ struct Said {
 }
 
 fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said, Box<Response>> {
-    let body = json::sent(headers, body, "an opinion is sent as JSON")?;
+    let body = json::sent(headers, body, "a verdict must be JSON")?;
     let invalid =
         |message: String| Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")));
     let said: Said = match if body.is_empty() { Ok(Said::default()) } else { json::object(&body) } {
@@ -192,7 +192,7 @@ fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said
     };
     for (name, text, most) in [("by", &said.by, MAX_BY), ("reason", &said.reason, MAX_REASON)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
-            return invalid(format!("`{name}` may have {most} characters"));
+            return invalid(format!("`{name}` is longer than {most} characters"));
         }
     }
     Ok(said)

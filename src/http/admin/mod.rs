@@ -1,4 +1,4 @@
-//! `/admin/*`: JSON for operators.
+//! `/admin/*`: the operator API (JSON).
 
 pub(super) mod approvals;
 pub(super) mod keys;

@@ -1,4 +1,5 @@
-//! `GET /admin/policies`, `POST /admin/policies/explain`: the policies in force, and which of them a request would get.
+//! `GET /admin/policies`, `POST /admin/policies/explain`: the policies in force, and the policy that a request would
+//! get.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +14,32 @@ use serde_json::{Value, json};
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 
-/// The policies in the order in which they are tried.
+/// Returns the policies in the order of evaluation.
 pub(in crate::http) async fn list(State(side): State<OperatorSide>) -> Response {
     json::value(StatusCode::OK, &json!({"policies": side.pipeline.inspect().policies()}))
 }
 
-/// A request that is asked about.
+/// Body of `explain`: the request to evaluate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
-    /// The body of a chat request; only its `model` counts.
+    /// Body of a chat request; only its `model` is used.
     request: Value,
-    /// Its header fields.
+    /// Header fields of the request.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// Id or name of the virtual key that it is sent with.
+    /// Id or name of the request's virtual key.
     #[serde(default)]
     key: Option<String>,
 }
 
-/// The policy that a request would get, and why.
+/// Returns the policy that a request would get, and the reason.
 pub(in crate::http) async fn explain(
     State(side): State<OperatorSide>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let body = match json::sent(&headers, body, "a request that is asked about is sent as JSON") {
+    let body = match json::sent(&headers, body, "the request to explain must be JSON") {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
@@ -47,12 +48,12 @@ pub(in crate::http) async fn explain(
         Ok(asked) => asked,
         Err(error) => {
             return invalid(format!(
-                "the body must be an object with `request` and, if need be, `headers` and `key`: {error}"
+                "the body must be an object with `request` and optional `headers` and `key`: {error}"
             ));
         }
     };
     let Some(model) = asked.request.get("model").and_then(Value::as_str) else {
-        return invalid("`request` has no `model`; give the body of a chat request".to_owned());
+        return invalid("`request` has no `model`; it must be the body of a chat request".to_owned());
     };
     let fields = match fields(&asked.headers) {
         Ok(fields) => fields,
@@ -71,9 +72,9 @@ pub(in crate::http) async fn explain(
 
 fn fields(headers: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
     let field = |(name, value): (&String, &String)| {
-        let known: HeaderName = name.parse().map_err(|_| format!("`{name}` is not a header field's name"))?;
+        let known: HeaderName = name.parse().map_err(|_| format!("`{name}` is not a header field name"))?;
         let value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of `{name}` has characters that a header field cannot hold"))?;
+            .map_err(|_| format!("the value of `{name}` has characters that are invalid in a header field"))?;
         Ok((known, value))
     };
     headers.iter().map(field).collect()

@@ -1,4 +1,4 @@
-//! `GET /admin/shadow`: what guarding would have done with the turns that ran in mode `shadow`.
+//! `GET /admin/shadow`: what mode `guard` would have done with the turns that ran in mode `shadow`.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,33 +13,33 @@ use callwright_offline::{Replay, ReplayReport};
 use callwright_store::{MAX_PAGE, StoreError, TraceFilter, Traces};
 use callwright_types::rules::Mode;
 
-/// Which turns are counted.
+/// Filter of the counted turns.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::http) struct ShadowQuery {
-    /// Of this policy.
+    /// Only turns with this policy.
     policy: Option<String>,
-    /// Arrived at this time or later.
+    /// Only turns that arrived at this time or later.
     since: Option<Timestamp>,
-    /// Arrived before this time.
+    /// Only turns that arrived before this time.
     until: Option<Timestamp>,
-    /// The newest so many of them; none means 1,000, and more means that.
+    /// Maximum number of turns, newest first; 1,000 by default and at most.
     limit: Option<u32>,
 }
 
-/// The table that persuades.
+/// The summary of replayed turns.
 #[derive(Serialize)]
 struct Summary {
-    /// When the oldest turn that is counted arrived.
+    /// Arrival time of the oldest counted turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
-    /// Are there older ones that are not counted?
+    /// Whether there are older turns that were not counted.
     more: bool,
     #[serde(flatten)]
     report: ReplayReport,
 }
 
-/// The newest turns in mode `shadow`, counted as `callwright replay` counts them.
+/// Returns the newest turns in mode `shadow`, counted as `callwright replay` counts them.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Asked(query): Asked<ShadowQuery>) -> Response {
     match summary(&side, query).await {
         Ok(summary) => json::value(StatusCode::OK, &summary),
@@ -55,7 +55,7 @@ async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<Summary, Sto
     let policies = side.pipeline.policies();
     let limits = &policies.default_policy().limits;
     let mut replay = Replay::default();
-    // One at a time: a trace may be large.
+    // One trace at a time, because a trace may be large.
     for listed in &page.traces {
         if let Some(trace) = side.store.get(&listed.id).await? {
             replay.count_recorded(&trace, limits);

@@ -10,36 +10,36 @@ use serde::Deserialize;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 
-/// Characters of a reason.
+/// Maximum number of characters of a reason.
 const MAX_REASON: usize = 500;
 
-/// Bytes of what is sent, far above what the limits of its texts need.
+/// Maximum number of bytes of a body, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
 
-/// What is sent.
+/// Body of a switch request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     off: bool,
-    /// The turns of this policy; all turns where it is left out.
+    /// Policy whose turns are switched; all turns if absent.
     #[serde(default)]
     policy: Option<String>,
     #[serde(default)]
     reason: String,
 }
 
-/// What is turned off now.
+/// Returns what is switched off now.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>) -> Response {
     json::value(StatusCode::OK, &*side.pipeline.switch().state())
 }
 
-/// Turns off, or on again: everything, or the turns of one policy.
+/// Switches everything, or the turns of one policy, off or on again.
 pub(in crate::http) async fn throw(
     State(side): State<OperatorSide>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let body = match json::sent(&headers, body, "the switch is thrown by JSON") {
+    let body = match json::sent(&headers, body, "a switch request must be JSON") {
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
@@ -47,17 +47,17 @@ pub(in crate::http) async fn throw(
         Ok(wanted) => wanted,
         Err(error) => {
             return invalid(format!(
-                "the body must be `{{\"off\": true}}` or `false`, with `policy` and `reason` where wanted: {error}"
+                "the body must be `{{\"off\": true}}` or `false`, with optional `policy` and `reason`: {error}"
             ));
         }
     };
     if reason.chars().count() > MAX_REASON {
-        return invalid(format!("`reason` may have {MAX_REASON} characters"));
+        return invalid(format!("`reason` is longer than {MAX_REASON} characters"));
     }
     let policies = side.pipeline.policies();
     if let Some(name) = policy.as_deref().filter(|name| off && policies.get(name).is_none()) {
         let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
-        return invalid(format!("there is no policy `{name}`; there are {}", known.join(", ")));
+        return invalid(format!("there is no policy `{name}`; known policies: {}", known.join(", ")));
     }
     let switch = side.pipeline.switch();
     if off {

@@ -1,5 +1,6 @@
-//! `GET /admin/toolsets`, `GET /admin/toolsets/{toolset}`, `GET /admin/tools`, `GET /admin/tools/{toolset}/{tool}`: what became of documents and what
-//! models are shown of tools. `PUT`, `DELETE` and `POST .../preview` of `/admin/tools/{toolset}/{tool}/representation` edit what was learned of one.
+//! `GET /admin/toolsets`, `GET /admin/toolsets/{toolset}`, `GET /admin/tools`, `GET /admin/tools/{toolset}/{tool}`:
+//! load reports of documents, and tools as models see them. `PUT`, `DELETE` and `POST .../preview` of
+//! `/admin/tools/{toolset}/{tool}/representation` edit a tool's representation.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -15,35 +16,35 @@ use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::pipeline::{Editing, Inspection, ToolShown};
 
-/// Bytes of a representation that is sent: several times what its limits let it have.
+/// Maximum number of bytes of a representation: several times what its limits allow.
 pub(in crate::http) const MAX_BODY: usize = 1 << 20;
 
-/// Tools of one page, unless the query says otherwise.
+/// Default number of tools per page.
 const DEFAULT_PAGE: usize = 100;
 
-/// Most tools of one page.
+/// Maximum number of tools per page.
 const MAX_PAGE: usize = 1_000;
 
-/// The query of a list of tools.
+/// Query of a list of tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::http) struct ToolsQuery {
-    /// Those of this toolset.
+    /// Only tools of this toolset.
     toolset: Option<String>,
-    /// Those with this in their name or operation.
+    /// Only tools with this text in their name or operation.
     name: String,
-    /// Tools per page.
+    /// Number of tools per page.
     limit: Option<usize>,
-    /// Tools that are passed over: `next` of the page before.
+    /// Number of tools to skip: `next` of the previous page.
     after: usize,
 }
 
-/// The toolsets.
+/// Returns the toolsets.
 pub(in crate::http) async fn toolsets(State(side): State<OperatorSide>) -> Response {
     json::value(StatusCode::OK, &json!({"toolsets": side.pipeline.inspect().toolsets()}))
 }
 
-/// What became of a toolset's document.
+/// Returns the load report of a toolset's document.
 pub(in crate::http) async fn report(State(side): State<OperatorSide>, Path(toolset): Path<String>) -> Response {
     match side.pipeline.inspect().report(&toolset) {
         Some(report) => json::value(StatusCode::OK, report),
@@ -51,7 +52,7 @@ pub(in crate::http) async fn report(State(side): State<OperatorSide>, Path(tools
     }
 }
 
-/// A page of tools, by toolset, in the order of their documents.
+/// Returns a page of tools, by toolset, in the order of their documents.
 pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
     Asked(ToolsQuery { toolset, name, limit, after }): Asked<ToolsQuery>,
@@ -66,17 +67,17 @@ pub(in crate::http) async fn list(
     json::value(StatusCode::OK, &page)
 }
 
-/// A tool, and who wrote what models are shown of it.
+/// A tool, and the source of its representation.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
     tool: ToolShown,
-    /// When what all replicas share of it was written; none where a file or nobody says it.
+    /// Time at which the shared representation was written; `None` if there is no shared one.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared_at: Option<Timestamp>,
 }
 
-/// One tool, whole.
+/// Returns one tool in full.
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     Path((toolset, tool)): Path<(String, String)>,
@@ -84,20 +85,20 @@ pub(in crate::http) async fn show(
     let inspection = side.pipeline.inspect();
     let id = Inspection::shared_id(&toolset, &tool);
     let unknown = unknown(&toolset, &tool);
-    // It goes through the whole catalog, which must not hold up turns.
+    // The search traverses the whole catalog and must not block the runtime.
     let found = tokio::task::spawn_blocking(move || inspection.tool(&toolset, &tool)).await;
     match found {
         Ok(Some(tool)) => {
-            // Without the store the rest is still worth seeing.
+            // The rest of the response is useful without the store.
             let shared = side.store.representations().find(&id).await.ok().flatten();
             json::value(StatusCode::OK, &Shown { tool, shared_at: shared.map(|shared| shared.updated_at) })
         }
         Ok(None) => unknown,
-        Err(error) => error::internal(format!("looking at the tool failed: {error}")),
+        Err(error) => error::internal(format!("inspecting the tool failed: {error}")),
     }
 }
 
-/// What models would be shown of these patterns; nothing is changed.
+/// Returns what models would see with these patterns; changes nothing.
 pub(in crate::http) async fn preview(
     State(side): State<OperatorSide>,
     Path((toolset, tool)): Path<(String, String)>,
@@ -110,7 +111,7 @@ pub(in crate::http) async fn preview(
     }
 }
 
-/// These patterns stand over what files say of the tool, on all replicas, from now on.
+/// Stores patterns that take precedence over those of files, on all replicas.
 pub(in crate::http) async fn write(
     State(side): State<OperatorSide>,
     Path((toolset, tool)): Path<(String, String)>,
@@ -123,7 +124,7 @@ pub(in crate::http) async fn write(
     };
     let representations = side.store.representations();
     match representations.find(&shared.id).await {
-        // How the toolset is ranked was learned together with patterns, and is not what is edited.
+        // The toolset's ranking was learned together with patterns and is not edited here.
         Ok(before) => shared.ranking = before.and_then(|before| before.ranking),
         Err(error) => return error::store(&error),
     }
@@ -133,23 +134,23 @@ pub(in crate::http) async fn write(
     }
 }
 
-/// What is shared of the tool is taken back: what files say of it holds again.
+/// Removes the shared representation of a tool; that of files applies again.
 pub(in crate::http) async fn take_back(
     State(side): State<OperatorSide>,
     Path((toolset, tool)): Path<(String, String)>,
 ) -> Response {
     match side.store.representations().remove(&[Inspection::shared_id(&toolset, &tool)]).await {
-        Ok(0) => absent(format!("nothing is shared of the tool `{tool}` of the toolset `{toolset}`")),
+        Ok(0) => absent(format!("the tool `{tool}` of the toolset `{toolset}` has no shared representation")),
         Ok(_) => json::value(StatusCode::OK, &json!({"removed": true})),
         Err(error) => error::store(&error),
     }
 }
 
-/// What is written.
+/// Body of an edited representation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    /// As in a representation file; an empty list takes away what files say.
+    /// Patterns as in a representation file; an empty list removes those of files.
     patterns: Value,
 }
 
@@ -160,7 +161,7 @@ fn edited(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Editing, Box<Response>> {
-    let body = json::sent(headers, body, "a representation is sent as JSON")?;
+    let body = json::sent(headers, body, "a representation must be JSON")?;
     let invalid = |message: String| Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"));
     let Written { patterns } = json::object(&body)
         .map_err(|error| invalid(format!("the body must be an object with `patterns`, a list: {error}")))?;

@@ -1,10 +1,10 @@
-//! The plan of a trace as a person reads it.
+//! Text form of a trace's plan.
 
 use std::fmt::Write as _;
 
 use callwright_types::{ChosenBy, PlanNote};
 
-/// The lines that tell what became of a plan.
+/// Returns the lines about a plan and its result.
 pub(super) fn lines(note: &PlanNote) -> String {
     let mut lines = format!("{}; {} calls answered", note.result.label(), note.made.len());
     let cost = note.cost;
@@ -17,7 +17,7 @@ pub(super) fn lines(note: &PlanNote) -> String {
     }
     for choice in &note.choices {
         let by = match choice.by {
-            ChosenBy::Only => "there was no other",
+            ChosenBy::Only => "it was the only one",
             ChosenBy::Said => "the conversation names it",
             ChosenBy::Model => "the model chose it",
         };
@@ -26,7 +26,7 @@ pub(super) fn lines(note: &PlanNote) -> String {
     }
     for deviation in &note.deviations {
         let call = if deviation.call.is_empty() { String::new() } else { format!(": {}", deviation.call) };
-        let _ = write!(lines, "\nthe client went another way ({}{call})", deviation.kind.label());
+        let _ = write!(lines, "\nthe client deviated ({}{call})", deviation.kind.label());
     }
     for note in &note.notes {
         let _ = write!(lines, "\nnote: {note}");
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn what_became_of_a_plan_is_told_in_lines() {
         let note: PlanNote = serde_json::from_value(json!({
-            "result": "complete", "reason": "nobody gave `id` of b, and a supplies it", "made": ["call1"],
+            "result": "complete", "reason": "`id` of b is missing, and a supplies it", "made": ["call1"],
             "plan": {"nodes": [{"label": "call1", "tool": "a", "task": "", "arguments": []}], "finals": ["call1"]},
             "choices": [{"call": "call2", "from": "call1", "items": 3, "taken": 1, "by": "model"}],
             "deviations": [{"kind": "changed", "call": "call1"}, {"kind": "answered_itself"}],
@@ -53,11 +53,11 @@ mod tests {
         let text = lines(&note);
         for part in [
             "complete; 1 calls answered; drawing it took 2 requests and 15 tokens",
-            "why: nobody gave `id`",
+            "why: `id` of b is missing",
             "call1: a  (goal)",
             "call2 took item 2 of 3 of call1: the model chose it",
-            "another way (changed: call1)",
-            "another way (answered_itself)",
+            "deviated (changed: call1)",
+            "deviated (answered_itself)",
             "note: x",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

@@ -1,4 +1,4 @@
-//! A trace as a person reads it, who has to find out what happened or to take over: request, attempts, executions, rounds, how it ended.
+//! Text form of a trace, for people who analyse a turn or take it over: request, attempts, executions, rounds, result.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use callwright_openai::{ChatRequest, Completion};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use callwright_types::{Call, Diagnosis, Explanation, OfferNote, OfferReason, Repair, Trace};
 
-/// Characters of a text, or of a line, that are shown.
+/// Maximum number of characters shown of a text or a line.
 const MAX_CHARS: usize = 4_000;
 
-/// Tools whose names are shown.
+/// Maximum number of tool names shown.
 const MAX_TOOLS: usize = 20;
 
 /// Writes the trace.
@@ -24,7 +24,7 @@ pub(super) fn write(trace: &Trace) -> String {
     request(&mut page, trace);
     page.items("Failures that the client's tool messages report", &trace.observed, observation);
     if trace.observed_left_out > 0 {
-        page.line(&format!("{} older ones are neither listed nor explained any more", trace.observed_left_out));
+        page.line(&format!("{} older ones are neither listed nor explained", trace.observed_left_out));
     }
     if let Some(plan) = &trace.plan {
         page.section("Plan");
@@ -38,8 +38,8 @@ pub(super) fn write(trace: &Trace) -> String {
         page.text(&said);
     }
     if trace.request.is_none() {
-        page.section("Texts are left out");
-        page.line("What users, models and APIs wrote is stored where the policy key `record.bodies` says so.");
+        page.section("Texts are omitted");
+        page.line("Texts of users, models and APIs are stored only if the policy key `record.bodies` is set.");
     }
     page.out
 }
@@ -60,22 +60,20 @@ fn head(page: &mut Page, trace: &Trace) {
         if trace.stream { ", streamed" } else { "" },
     ));
     if let Some(limit) = &trace.exhausted {
-        page.line(&format!(
-            "LIMIT REACHED: {limit}. The answer is not what the model was after; a person has to take over."
-        ));
+        page.line(&format!("LIMIT REACHED: {limit}. The turn ended before its goal; a person must take over."));
     }
     if let Some(error) = &trace.error {
         page.line(&format!("ERROR: {error}"));
     }
 }
 
-/// What the user said last, and what was offered.
+/// Writes the user's last message, and the offered tools.
 fn request(page: &mut Page, trace: &Trace) {
     let chat = trace.request.as_ref().and_then(|request| ChatRequest::parse(request.to_string().into()).ok());
     if let Some(chat) = chat {
         let messages = chat.messages();
         let last = messages.iter().rev().find(|message| message.role == "user");
-        page.line(&format!("{} messages; the user said last:", messages.len()));
+        page.line(&format!("{} messages; last user message:", messages.len()));
         page.text(last.and_then(|message| message.text.as_deref()).unwrap_or_default());
     }
     let named: Vec<&str> = trace.tools_offered.iter().take(MAX_TOOLS).map(String::as_str).collect();
@@ -86,23 +84,23 @@ fn request(page: &mut Page, trace: &Trace) {
         page.line(&chosen(offer));
     }
     if trace.rejoined > 0 {
-        page.line(&format!("{} earlier answers got the proxy's part back", trace.rejoined));
+        page.line(&format!("{} earlier answers had the proxy's part restored", trace.rejoined));
     }
 }
 
-/// Why the tools were offered: `chosen from 1000: 3 called, 12 ranked`.
+/// Returns the reasons of the offer: `chosen from 1000: 3 called, 12 ranked`.
 fn chosen(offer: &OfferNote) -> String {
     let mut counts: BTreeMap<OfferReason, usize> = BTreeMap::new();
     for tool in &offer.tools {
         *counts.entry(tool.reason).or_default() += 1;
     }
     let reasons: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {}", reason.label())).collect();
-    let change = offer.prefix_change.map(|change| format!("; not as the turn before: {}", change.label()));
-    let words = if offer.words_alone { "; by words alone" } else { "" };
+    let change = offer.prefix_change.map(|change| format!("; changed since the previous turn: {}", change.label()));
+    let words = if offer.words_alone { "; by keywords only" } else { "" };
     format!("chosen from {}: {}{words}{}", offer.candidates, reasons.join(", "), change.unwrap_or_default())
 }
 
-/// What the model said in the end.
+/// Returns the final answer of the model.
 fn answer(body: &Value) -> Option<String> {
     let completion = Completion::parse(body.to_string().into()).ok()?;
     let message = &completion.choices().first()?.message;
@@ -114,9 +112,9 @@ fn answer(body: &Value) -> Option<String> {
 fn observation(page: &mut Page, observation: &Observation) {
     let done = match observation.done {
         Enrichment::Added => "the explanation was added to the message",
-        Enrichment::Noted => "noted, the message stays as it is",
-        Enrichment::Unexplained => "the documentation says nothing about it",
-        Enrichment::LeftOut => "left out, there was no time to look it up",
+        Enrichment::Noted => "noted, the message is unchanged",
+        Enrichment::Unexplained => "the documentation does not explain it",
+        Enrichment::LeftOut => "not explained for lack of time",
     };
     let again = if observation.again { " (as in an earlier turn)" } else { "" };
     page.line(&format!("{}{again}", observation.call.written()));
@@ -161,7 +159,7 @@ fn execution(page: &mut Page, execution: &Execution) {
     ));
     if let Some(fault) = execution.credential {
         page.line(&format!(
-            "the credential of toolset {} is {}: its operator has to mend that",
+            "the credential of toolset {} is {}: the operator must fix it",
             execution.toolset,
             fault.label()
         ));
@@ -198,13 +196,13 @@ fn round(page: &mut Page, round: &Round) {
     }
 }
 
-/// The text as it grows.
+/// Text buffer.
 #[derive(Debug, Default)]
 struct Page {
     out: String,
-    /// What a line of the item that is being written begins with.
+    /// Indentation of the current item's lines.
     indent: &'static str,
-    /// What its first line begins with.
+    /// Prefix of the current item's first line.
     mark: Option<String>,
 }
 
@@ -214,7 +212,7 @@ impl Page {
         let _ = writeln!(self.out, "\n{title}\n{}", "-".repeat(title.chars().count()));
     }
 
-    /// A section of numbered items; nothing where there are none.
+    /// Writes a section of numbered items; nothing if there are none.
     fn items<T>(&mut self, title: &str, items: &[T], write: fn(&mut Page, &T)) {
         if items.is_empty() {
             return;
@@ -228,7 +226,7 @@ impl Page {
         self.indent = "";
     }
 
-    /// One line, whatever stands in it.
+    /// Writes one line; line breaks become spaces.
     fn line(&mut self, text: &str) {
         let mark = self.mark.take().unwrap_or_else(|| self.indent.to_owned());
         let (shown, left) = shown(text);
@@ -236,7 +234,7 @@ impl Page {
         let _ = writeln!(self.out, "{mark}{}{more}", plain(&shown.replace(['\n', '\r'], " ")));
     }
 
-    /// A text of several lines, set in.
+    /// Writes a text of several lines, indented.
     fn text(&mut self, text: &str) {
         let (shown, left) = shown(text);
         for line in shown.lines() {
@@ -248,14 +246,14 @@ impl Page {
     }
 }
 
-/// What is shown of a text, and how many bytes are not.
+/// Returns the shown part of a text, and the number of omitted bytes.
 fn shown(text: &str) -> (&str, usize) {
     let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
     (text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
-/// A line in which nothing acts on a terminal: neither control characters nor those that turn the order of what is shown (Unicode
-/// Standard Annex 9, section 2).
+/// Returns a line without characters that act on a terminal: control characters, and characters that change the text
+/// direction (Unicode Standard Annex 9, section 2).
 fn plain(line: &str) -> String {
     let acts = |letter: char| {
         letter.is_control() && letter != '\t'
@@ -308,7 +306,7 @@ mod tests {
             "LIMIT REACHED: dynamic_feedback",
             "  | Plan\n  | a route.\n",
             "tool_19 and 5 more",
-            "chosen from 90: 1 called, 2 ranked; not as the turn before: limit\n",
+            "chosen from 90: 1 called, 2 ranked; changed since the previous turn: limit\n",
             " 1. route({})\n    recognised by `error`; the explanation was added",
             "explained by a.yaml#/x:\n      | It is closed.",
             " 1. first → success 200, verdict faulty (2 ms, 10 tokens)\n    call route({\"x\":1})\n    fault E3.4 parameter_missing at /y: y is missing",

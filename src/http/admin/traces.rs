@@ -12,9 +12,9 @@ use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{TraceFilter, Traces};
 
-/// A page of traces, newest first. The query's fields are those of [`TraceFilter`].
+/// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
 pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut filter): Asked<TraceFilter>) -> Response {
-    // Traces are found by the ids of keys; people know their names.
+    // The store indexes traces by key id, but people use key names.
     if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
         filter.key = Some(known.key().id.clone());
     }
@@ -22,28 +22,28 @@ pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut fi
     page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
 
-/// In what form a trace is wanted.
+/// Representation of a trace in the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Format {
-    /// As it is stored.
+    /// JSON as stored.
     Json,
-    /// As a person reads it.
+    /// Text for people.
     Text,
-    /// Its plan alone, as a drawing.
+    /// Mermaid diagram of the plan.
     Mermaid,
 }
 
-/// The query of one trace.
+/// Query of one trace.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ShowQuery {
-    /// Wins over the header `Accept`.
+    /// Takes precedence over the header field `Accept`.
     format: Option<Format>,
 }
 
-/// One trace, whole: as JSON or, where the query (`format=text`) or the header `Accept` asks for that, as text for a person. `format=mermaid` gives its
-/// plan alone.
+/// Returns one trace in full: as JSON, or as text if the query (`format=text`) or the header field `Accept` requests
+/// it. `format=mermaid` returns its plan only.
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
@@ -56,22 +56,21 @@ pub(in crate::http) async fn show(
         Ok(Some(trace)) if format == Format::Mermaid => match trace.plan.and_then(|note| note.plan) {
             Some(plan) => plan.mermaid().into_response(),
             None => {
-                let message = format!("the turn of trace `{id}` drew no plan; ask for it without `format=mermaid`");
+                let message = format!("trace `{id}` has no plan; request it without `format=mermaid`");
                 error::invalid_request(StatusCode::NOT_FOUND, message, "no_plan")
             }
         },
         Ok(Some(trace)) => json::value(StatusCode::OK, &trace),
         Ok(None) => {
-            let message = format!(
-                "no trace `{id}`; a trace is written shortly after its turn, and kept as store.retention_days says"
-            );
+            let message =
+                format!("no trace `{id}`; a trace is written shortly after its turn and kept for store.retention_days");
             error::invalid_request(StatusCode::NOT_FOUND, message, "unknown_trace")
         }
         Err(error) => error::store(&error),
     }
 }
 
-/// The form that the header field prefers (RFC 9110 section 12.5.1): text where it names that and not JSON before it.
+/// Returns the format that `Accept` prefers (RFC 9110, section 12.5.1): text if it ranks before JSON.
 fn accepted(headers: &HeaderMap) -> Format {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges = accept.flat_map(|value| value.split(',')).map(quality);
@@ -89,7 +88,7 @@ fn accepted(headers: &HeaderMap) -> Format {
     best.0
 }
 
-/// A media range without its parameters, and its weight.
+/// Splits a media range into its name without parameters and its weight.
 fn quality(range: &str) -> (&str, f64) {
     let mut parts = range.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `GET /admin/upstreams`: the providers, what goes on at each, and how its models' calls come.
+//! `GET /admin/upstreams`: the providers, their current state, and statistics of their models' calls.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::http::json;
 use crate::http::router::OperatorSide;
 
-/// The providers by name.
+/// Returns the providers by name.
 pub(in crate::http) async fn list(State(side): State<OperatorSide>) -> Response {
     json::value(StatusCode::OK, &json!({"upstreams": side.pipeline.upstreams_shown()}))
 }

@@ -1,4 +1,4 @@
-//! Accepting connections, also where the process has no descriptor left.
+//! Acceptance of connections, even if the process has no file descriptor left.
 
 use std::fs::File;
 use std::io;
@@ -13,22 +13,24 @@ use super::Admission;
 use super::connection::Serving;
 use callwright_telemetry::labels::{Label, Listener, RefusalReason};
 
-/// Pause after an error of accepting that does not concern one connection alone.
+/// Pause after an accept error that does not concern a single connection.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Time between two log lines about errors of accepting.
+/// Minimum time between two log lines about accept errors.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
 
-/// Descriptors that the client side holds back, to accept connections and close them when no other is left.
+/// Number of descriptors that the client listener reserves. They allow it to accept and close connections if no other
+/// descriptor is left.
 const SPARE_FOR_CLIENTS: usize = 1;
 
-/// Descriptors that the operator side holds back, to serve operators when no other is left.
+/// Number of descriptors that the operator listener reserves. They allow it to serve operators if no other descriptor
+/// is left.
 const SPARE_FOR_OPERATORS: usize = 8;
 
-/// The file behind descriptors that are held back.
+/// File behind reserved descriptors.
 const SPARE_FILE: &str = "/dev/null";
 
-/// `EMFILE` and `ENFILE`: the process or the system has no descriptor left. The same on every Unix.
+/// `EMFILE` and `ENFILE`: the process or the system has no descriptor left. The numbers are the same on every Unix.
 const NO_DESCRIPTORS: [i32; 2] = [24, 23];
 
 /// Accepts connections, each served in a task of `tasks`, until the process ends.
@@ -52,13 +54,13 @@ pub(in crate::http) async fn accept_until_end(listener: &TcpListener, serving: &
                 }
                 continue;
             }
-            // The client went away while it waited.
+            // The client closed the connection before it was accepted.
             Err(error) if is_of_one_connection(&error) => continue,
             Err(error) => error,
         };
         serving.connections.metrics.accept_errors.inc(side);
         errors.report(&error, side);
-        // With a descriptor released, the connection that waits is accepted at once.
+        // With a released descriptor, the waiting connection is accepted at once.
         if is_without_descriptors(&error) && spare.release() {
             continue;
         }
@@ -71,7 +73,7 @@ pub(in crate::http) async fn accept_until_end(listener: &TcpListener, serving: &
 
 /// Starts the task of an accepted connection.
 fn start(serving: &Serving, tasks: &TaskTracker, socket: TcpStream, client: SocketAddr) {
-    // Without it each small answer waits for the client's delayed acknowledgement: 40 ms.
+    // Without it each small response waits for the client's delayed acknowledgement: 40 ms.
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
@@ -99,7 +101,7 @@ fn is_without_descriptors(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code))
 }
 
-/// Descriptors that are held back for the moment at which there is no other.
+/// Descriptors reserved for the case that no other is left.
 struct Spare {
     files: Vec<File>,
     wanted: usize,
@@ -116,7 +118,7 @@ impl Spare {
         spare
     }
 
-    /// Opens what is missing, as far as the system allows.
+    /// Opens missing descriptors, as far as the system allows.
     fn refill(&mut self) {
         while self.files.len() < self.wanted {
             match File::open(SPARE_FILE) {
@@ -126,19 +128,19 @@ impl Spare {
         }
     }
 
-    /// Makes a descriptor available; `false` where none is held back any more.
+    /// Frees a descriptor; `false` if none is reserved.
     fn release(&mut self) -> bool {
         self.files.pop().is_some()
     }
 
-    /// Whether a connection was accepted with a descriptor that was held back, and none can be held back in its place.
+    /// Whether a connection was accepted with a reserved descriptor that cannot be replaced.
     fn is_needed(&mut self) -> bool {
         self.refill();
         self.files.len() < self.wanted
     }
 }
 
-/// Logs errors of accepting: at most one line in [`LOG_PERIOD`], with the number of those since the last.
+/// Log of accept errors: at most one line per [`LOG_PERIOD`], with the number of errors since the last line.
 #[derive(Default)]
 struct ErrorLog {
     last: Option<Instant>,

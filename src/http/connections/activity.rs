@@ -1,4 +1,4 @@
-//! What a connection is doing, from which follows when it has taken too long.
+//! State of a connection, from which its timeout follows.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Slot, Timeouts};
 use callwright_telemetry::labels::{CloseReason, ConnectionState};
 
-/// The activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
+/// Activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
     phase: Mutex<Phase>,
@@ -19,11 +19,11 @@ pub(super) struct Activity {
 enum Phase {
     /// No request has arrived yet.
     Opening(Instant),
-    /// The last request ended then. HTTP/2 frames may arrive that belong to no request.
+    /// No request since this time. HTTP/2 frames that belong to no request may arrive.
     Idle { since: Instant, is_http2: bool },
-    /// The first byte of another request's header section arrived then.
+    /// The first byte of another request's header section arrived at this time.
     Head(Instant),
-    /// So many requests are in progress.
+    /// This many requests are in progress.
     Active { requests: u32, is_http2: bool },
 }
 
@@ -40,16 +40,16 @@ impl Activity {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes have arrived.
+    /// Records that bytes have arrived.
     pub(super) fn received(&self) {
         let mut phase = self.phase();
-        // HTTP/2 control frames are no part of a request's header section.
+        // HTTP/2 control frames do not begin a request's header section.
         if let Phase::Idle { is_http2: false, .. } = *phase {
             *phase = Phase::Head(Instant::now());
         }
     }
 
-    /// A request has arrived.
+    /// Records that a request has arrived.
     pub(super) fn begin(self: &Arc<Self>, version: Version) -> InProgress {
         let mut phase = self.phase();
         let requests = match *phase {
@@ -76,10 +76,10 @@ impl Activity {
         }
     }
 
-    /// When the connection has to be looked at again.
+    /// Returns the time of the next timeout check.
     ///
     /// # Errors
-    /// The reason to close it now.
+    /// The reason to close the connection now.
     pub(super) fn next_deadline(&self, now: Instant, timeouts: &Timeouts) -> Result<Instant, CloseReason> {
         let (deadline, reason) = match *self.phase() {
             Phase::Opening(since) | Phase::Head(since) => (since + timeouts.header, CloseReason::HeaderTimeout),
@@ -89,7 +89,7 @@ impl Activity {
         if deadline <= now {
             return Err(reason);
         }
-        // The phase may change in the meantime, and its timeout with it.
+        // The phase, and with it the timeout, may change in the meantime.
         Ok(deadline.min(now + timeouts.step()))
     }
 }

@@ -28,16 +28,16 @@ use crate::http::error;
 use crate::http::tls::Tls;
 use callwright_telemetry::labels::{CloseReason, Label};
 
-/// Bytes of a header section at most, and of what is read ahead of a body.
+/// Maximum number of bytes of a header section, and of read-ahead for a body.
 const MAX_HEADER_BYTES: usize = 128 * 1024;
 
-/// Time that a connection which is being closed for idleness has to send its last bytes.
+/// Time in which a connection that is closed for idleness can send its last bytes.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
-/// Time in which a refused connection gets its answer.
+/// Time limit for responding to a refused connection.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
-/// What the connections of a listener are served with.
+/// Context for serving the connections of a listener.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct Serving {
     pub(in crate::http) connections: Arc<Connections>,
@@ -47,7 +47,8 @@ pub(in crate::http) struct Serving {
 }
 
 impl Serving {
-    /// Serves the requests of a connection until it is closed, has been idle for too long or, where the process ends, has finished what it was doing.
+    /// Serves the requests of a connection until it is closed, has been idle for too long or, if the process ends, has
+    /// completed its requests.
     pub(super) async fn serve(self, socket: TcpStream, client: SocketAddr, slot: Slot) {
         match self.tls.clone() {
             None => self.converse(socket, slot).await,
@@ -63,7 +64,7 @@ impl Serving {
         }
     }
 
-    /// Answers whatever comes with status 503, and closes the connection.
+    /// Responds to every request with status 503, and closes the connection.
     pub(super) async fn refuse(self, socket: TcpStream, client: SocketAddr) {
         let refused = async {
             match &self.tls {
@@ -90,7 +91,7 @@ impl Serving {
         let io = TokioIo::new(WatchedIo::new(stream, activity.clone()));
         let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
         let mut timer = pin!(sleep_until(Instant::now() + connections.timeouts.step()));
-        // A token of its own: connections must not contend for one lock.
+        // A child token per connection: connections must not contend for one lock.
         let ending = ending.child_token();
         let mut ended = pin!(ending.cancelled());
         let (mut is_ending, mut is_closing) = (false, false);
@@ -121,13 +122,13 @@ impl Serving {
 }
 
 impl Connections {
-    /// A connection ended: counts it where the client did not acknowledge a PING frame.
+    /// Logs the error of a closed connection, and counts an unacknowledged PING frame.
     fn broke(&self, error: Option<Box<dyn Error + Send + Sync>>) {
         let Some(error) = error else { return };
         if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
             self.closed(CloseReason::PingTimeout);
         }
-        tracing::debug!(listener = self.side.label(), %error, "a connection broke");
+        tracing::debug!(listener = self.side.label(), %error, "connection failed");
     }
 }
 
@@ -139,7 +140,7 @@ fn builder(timeouts: &Timeouts) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Responds to one request; the connection is active until the response's last byte.
+/// Responds to one request; the connection is active until the last byte of the response.
 async fn respond(
     mut router: Router,
     connections: Arc<Connections>,
@@ -165,7 +166,7 @@ async fn respond(
     Ok(response.map(|body| ResponseBody::new(body, in_progress)))
 }
 
-/// Answers a connection's first requests with status 503, and closes it.
+/// Responds to a connection's first requests with status 503, and closes it.
 async fn answer_once<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S) {
     let service = service_fn(async |request: Request<Incoming>| {
         let mut response = error::too_many_connections();
@@ -175,6 +176,6 @@ async fn answer_once<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream:
         Ok::<_, Infallible>(response)
     });
     let builder = Builder::new(TokioExecutor::new());
-    // A client that breaks off has no interest in the answer.
+    // An error means that the client closed the connection and needs no response.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }

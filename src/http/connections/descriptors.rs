@@ -1,40 +1,40 @@
-//! How many connections fit into the number of files that the process may open.
+//! Number of connections that fit into the limit of open files.
 
 use std::fs::File;
 use std::io::Read;
 
-/// Where Linux has the limits of a process (proc(5)). Other systems have no such file, and so no known limit.
+/// Limits of the process on Linux (proc(5)). On other systems the limit is unknown.
 const LIMITS: &str = "/proc/self/limits";
 
-/// How the line about open files begins.
+/// Prefix of the line about open files.
 const OPEN_FILES: &str = "Max open files";
 
-/// Bytes of the file that are read; Linux writes about 1,400.
+/// Maximum number of bytes to read; Linux writes about 1,400.
 const MAX_BYTES: u64 = 16 * 1024;
 
-/// Descriptors that are kept for everything but clients and their upstreams: the store, documents, the operator side, sockets that are refused.
-/// Where fewer than twice as many may be open, half of them.
+/// Number of descriptors reserved for everything but clients and their upstreams: the store, documents, the operator
+/// listener, refused sockets. If the limit is below twice this number, half of the limit is reserved.
 const RESERVED: usize = 256;
 
-/// Client connections at most where the configuration does not give a number. Each idle one takes some ten kilobytes.
+/// Default maximum number of client connections. An idle one takes about ten kilobytes.
 const MOST_BY_DEFAULT: usize = 10_000;
 
-/// Descriptors of a client connection: its own, and that of the upstream's connection.
+/// Number of descriptors per client connection: its own, and that of the upstream connection.
 const PER_CONNECTION: usize = 2;
 
-/// Number of files that this process may open; `None` where the system reports none.
+/// Returns the number of files that this process may open; `None` if the system reports none.
 pub(in crate::http) fn limit() -> Option<usize> {
     let mut text = String::new();
     File::open(LIMITS).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     soft_limit(&text)
 }
 
-/// Client connections that fit at most into a limit.
+/// Returns the maximum number of client connections that fit into a limit.
 pub(in crate::http) fn most_connections(limit: Option<usize>) -> usize {
     limit.map_or(usize::MAX, |limit| limit - RESERVED.min(limit / 2))
 }
 
-/// Client connections where the configuration does not give a number.
+/// Returns the default number of client connections for a limit.
 pub(in crate::http) fn default_connections(limit: Option<usize>) -> usize {
     (most_connections(limit) / PER_CONNECTION).clamp(1, MOST_BY_DEFAULT)
 }

@@ -1,4 +1,4 @@
-//! The connections of a listener: how many may be open, which timeouts they have, and what is counted of them.
+//! Connections of a listener: limits, timeouts and counters.
 
 mod accept;
 mod activity;
@@ -22,10 +22,10 @@ pub(super) use connection::Serving;
 /// Maximum number of open connections of the operator side: consoles, scrapers and probes need a few.
 const OPERATOR_CONNECTIONS: usize = 64;
 
-/// Connections beyond the limit that are answered with status 503 at a time; those beyond are closed without an answer.
+/// Number of concurrent connections over the limit that get status 503; further ones are closed without a response.
 const REFUSALS_AT_A_TIME: usize = 32;
 
-/// The connections of one listener.
+/// Connections of one listener.
 #[derive(Debug)]
 pub struct Connections {
     side: Listener,
@@ -46,7 +46,7 @@ struct Timeouts {
 }
 
 impl Timeouts {
-    /// Time between two looks at what a connection is doing.
+    /// Returns the time between two timeout checks.
     fn step(&self) -> Duration {
         self.header.min(self.idle)
     }
@@ -54,16 +54,16 @@ impl Timeouts {
 
 /// Decision about a new connection.
 enum Admission {
-    /// It is served.
+    /// The connection is served.
     Served(Slot),
-    /// It gets status 503.
+    /// The connection gets status 503.
     Refused(OwnedSemaphorePermit),
-    /// It is closed.
+    /// The connection is closed.
     Closed,
 }
 
 impl Connections {
-    /// The connections of a side, none of them open.
+    /// Creates the limits and counters of a listener's connections.
     pub fn new(side: Listener, settings: &Settings, metrics: Arc<Metrics>) -> Arc<Self> {
         let limit = match side {
             Listener::Client => settings.client_connections().min(Semaphore::MAX_PERMITS),
@@ -80,7 +80,7 @@ impl Connections {
         Arc::new(Self { side, timeouts, open, refusing, metrics })
     }
 
-    /// Decides about a connection that was just accepted; counts it where it is refused.
+    /// Decides about a newly accepted connection; counts a refused one.
     fn admit(self: &Arc<Self>) -> Admission {
         if let Ok(permit) = Arc::clone(&self.open).try_acquire_owned() {
             return Admission::Served(Slot::new(Arc::clone(self), permit));
@@ -101,7 +101,7 @@ impl Connections {
     }
 }
 
-/// The place of an open connection among those that may be open, counted in the metrics.
+/// Slot of an open connection under the limit, counted in the metrics.
 #[derive(Debug)]
 struct Slot {
     connections: Arc<Connections>,

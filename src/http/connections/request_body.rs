@@ -1,4 +1,5 @@
-//! The body of a request in progress: it has to arrive, and its request lasts until the response has left.
+//! Bodies of a request in progress: a read timeout for the request body, and the end of the response body as the end of
+//! the request.
 
 use std::future::Future;
 use std::io;
@@ -25,12 +26,12 @@ impl Stalled {
     }
 }
 
-/// A request's body that fails where no byte of it arrives for a time while it is read.
+/// Request body that fails if no byte arrives within the timeout while it is read.
 #[derive(Debug)]
 pub(super) struct TimedBody {
     body: Incoming,
     connections: Arc<Connections>,
-    /// Runs from the moment on at which a reader waits.
+    /// Runs from the time at which a reader waits.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
     stalled: Stalled,
@@ -41,7 +42,7 @@ impl TimedBody {
         Self { body, connections, timer: None, is_waiting: false, stalled }
     }
 
-    /// Whether the reader has waited too long.
+    /// Polls the read timeout.
     fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = Instant::now() + self.connections.timeouts.body;
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
@@ -81,7 +82,7 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// A response's body; its request is in progress until it is dropped.
+/// Response body; the request is in progress until it is dropped.
 pub(super) struct ResponseBody {
     body: Body,
     _request: InProgress,

@@ -1,4 +1,4 @@
-//! A socket that reports when bytes arrive.
+//! A socket that reports arriving bytes.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
 
-/// A socket and the activity of its connection, which it keeps counted as open: also where it becomes a tunnel.
+/// A socket with the activity of its connection. The connection counts as open while it exists, even after an upgrade.
 #[derive(Debug)]
 pub(super) struct WatchedIo<S> {
     socket: S,

@@ -1,6 +1,7 @@
-//! Files that TLS cannot be spoken with.
+//! Errors of certificate and key files.
 
-/// A certificate or key cannot be used. Names the key of the configuration, the file, and what mends it; never what the file holds.
+/// Error of a certificate or key file. Names the configuration key, the file and the fix, but never the file's
+/// contents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{table}.{key}`: {file} {problem}")]
 pub struct TlsError {

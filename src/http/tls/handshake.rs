@@ -1,4 +1,5 @@
-//! The handshake of a connection. It runs in the connection's own task, so that a slow or hostile client delays no other.
+//! TLS handshake of a connection. It runs in the connection's own task, so that a slow or hostile client does not delay
+//! others.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use super::Tls;
 use callwright_telemetry::labels::{HandshakeFailure, Label};
 
 impl Tls {
-    /// Agrees on TLS with a client, by what the listener shows at this moment; `None`, counted, where that fails.
+    /// Performs the handshake with the currently installed identity. Returns `None` and counts the failure if it fails.
     pub(in crate::http) async fn handshake(
         &self,
         socket: TcpStream,

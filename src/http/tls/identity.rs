@@ -1,4 +1,4 @@
-//! A certificate with its key, and whose certificates are taken of clients: read together, so that what is shown always fits together.
+//! Certificate, private key and client authorities of a listener. They are read together, so that they always match.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,16 +21,17 @@ use super::TlsError;
 use crate::http::TlsSettings;
 use callwright_common::digest::add_part;
 
-/// Bytes of a file at most: a chain with its key takes some kilobytes, a bundle of public authorities some hundred.
+/// Maximum size of a file in bytes: a chain with its key takes some kilobytes, a bundle of public authorities some
+/// hundred.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What both sides may speak, the preferred first (RFC 7301, RFC 9113 section 3.2).
+/// ALPN protocols in order of preference (RFC 7301; RFC 9113, section 3.2).
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// How a private key begins that a passphrase protects (RFC 7468 section 11, and the older form of RFC 1421).
+/// Markers of a private key that is protected by a passphrase (RFC 7468, section 11, and the older form of RFC 1421).
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
 
-/// What a listener shows its clients, and asks of them.
+/// Certificate and key that a listener presents, and its client authentication.
 #[derive(Debug, Clone)]
 pub struct Identity {
     config: Arc<ServerConfig>,
@@ -40,10 +41,11 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads what the table names.
+    /// Loads the files that the table names.
     ///
     /// # Errors
-    /// [`TlsError`]: a file cannot be read, holds something else, or they do not fit together. That a certificate has expired is no error.
+    /// [`TlsError`]: a file is unreadable, has other contents, or the files do not match. An expired certificate is not
+    /// an error.
     pub fn load(table: &'static str, settings: &TlsSettings) -> Result<Self, TlsError> {
         let files = Files { table, settings };
         let provider = CryptoProvider::get_default().cloned();
@@ -64,17 +66,17 @@ impl Identity {
         Ok(Self { config: Arc::new(config), not_before, not_after, digest: digest.finalize().into() })
     }
 
-    /// When the first certificate of the chain expires.
+    /// Returns the earliest expiry of the chain's certificates.
     pub fn not_after(&self) -> Timestamp {
         self.not_after
     }
 
-    /// Tells whether files have changed: of what they hold.
+    /// Returns the digest of the files' contents, which detects changes.
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
-    /// Why the certificate is not good at this time; `None` where it is.
+    /// Returns the reason why the certificate is not valid at `now`, or `None` if it is valid.
     pub fn time_fault(&self, now: Timestamp) -> Option<String> {
         if now > self.not_after {
             Some(format!("the certificate expired at {}", self.not_after))
@@ -88,7 +90,7 @@ impl Identity {
     }
 }
 
-/// The files of one table.
+/// Files of one table.
 struct Files<'s> {
     table: &'static str,
     settings: &'s TlsSettings,
@@ -108,7 +110,7 @@ impl Files<'_> {
         let mut bytes = Vec::new();
         let read = File::open(file).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         if let Err(error) = read {
-            let problem = format!("cannot be read: {error}; name a PEM file that the proxy's user may read");
+            let problem = format!("cannot be read: {error}; name a PEM file that the proxy's user can read");
             return Err(self.wrong(key, problem));
         }
         if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -130,7 +132,7 @@ impl Files<'_> {
         let found = found.map_err(|error| self.wrong(key, not_pem(&error)))?;
         if found.is_empty() {
             let problem = "holds no PEM certificate (-----BEGIN CERTIFICATE-----); name the file that holds it, the \
-                           listener's own first, then those that lead from it to its authority";
+                           listener's own certificate first, then its intermediate authorities";
             return Err(self.wrong(key, problem.to_owned()));
         }
         Ok(found)
@@ -140,8 +142,8 @@ impl Files<'_> {
         let bytes = self.read("key", &self.settings.key, digest)?;
         let text = String::from_utf8_lossy(&bytes);
         if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
-            let problem = "is encrypted, and nobody is there to give its passphrase; decrypt it (`openssl pkey -in FILE -out \
-                           PLAIN`) into a file that the proxy's user alone may read";
+            let problem = "is encrypted, and passphrases are not supported; decrypt it (`openssl pkey -in FILE -out \
+                           PLAIN`) into a file that only the proxy's user can read";
             return Err(self.wrong("key", problem.to_owned()));
         }
         PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
@@ -155,11 +157,10 @@ impl Files<'_> {
         })
     }
 
-    /// From when until when all certificates of the chain are good.
+    /// Returns the period in which all certificates of the chain are valid.
     fn validity(&self, chain: &[CertificateDer<'_>]) -> Result<(Timestamp, Timestamp), TlsError> {
         let unreadable = |number: usize, why: String| {
-            let problem =
-                format!("holds a certificate that cannot be read (number {number}): {why}; have it issued again");
+            let problem = format!("holds a certificate that cannot be read (number {number}): {why}; issue it again");
             self.wrong("certificate", problem)
         };
         let mut span = (Timestamp::MIN, Timestamp::MAX);
@@ -179,11 +180,11 @@ impl Files<'_> {
     fn unfit(&self, error: &rustls::Error) -> TlsError {
         let problem = match error {
             rustls::Error::InconsistentKeys(_) => format!(
-                "is not the key of the first certificate in {}; name the key that it was issued for, and put the listener's own \
+                "is not the key of the first certificate in {}; name the certificate's private key, and put the listener's own \
                  certificate first",
                 self.settings.certificate
             ),
-            error => format!("cannot be used: {error}; RSA, ECDSA (P-256, P-384) and Ed25519 keys can"),
+            error => format!("cannot be used: {error}; supported are RSA, ECDSA (P-256, P-384) and Ed25519 keys"),
         };
         self.wrong("key", problem)
     }
@@ -198,7 +199,7 @@ impl Files<'_> {
             self.wrong(
                 "client_ca",
                 format!(
-                    "holds an authority that cannot be used: {why}; name those that issue your clients' certificates"
+                    "holds an authority that cannot be used: {why}; name the authorities that issue your clients' certificates"
                 ),
             )
         };
@@ -212,7 +213,7 @@ impl Files<'_> {
 }
 
 fn not_pem(error: &pem::Error) -> String {
-    format!("is no valid PEM: {error}; write it again, from `-----BEGIN` to `-----END`")
+    format!("is not valid PEM: {error}; write it again, from `-----BEGIN` to `-----END`")
 }
 
 #[cfg(test)]
@@ -224,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    /// A certificate and its key, PEM.
+    /// Returns a certificate and its key in PEM.
     fn pair(until: i32) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -287,7 +288,7 @@ mod tests {
             (&other, &key, None, "`server.tls.key`", "is not the key of the first certificate"),
             ("", &key, None, "`server.tls.certificate`", "holds no PEM certificate"),
             (&key, &key, None, "`server.tls.certificate`", "holds no PEM certificate"),
-            (cut, &key, None, "`server.tls.certificate`", "is no valid PEM"),
+            (cut, &key, None, "`server.tls.certificate`", "is not valid PEM"),
             (garbled, &key, None, "`server.tls.certificate`", "cannot be read (number 1)"),
             (&certificate, &certificate, None, "`server.tls.key`", "holds no PEM private key"),
             (&certificate, encrypted, None, "`server.tls.key`", "decrypt it"),
@@ -297,7 +298,7 @@ mod tests {
         for (certificate, key, authority, place, problem) in cases {
             let error = loaded(folder.path(), certificate, key, authority).unwrap_err();
             assert!(error.contains(place) && error.contains(problem), "{place} {problem}: {error}");
-            assert!(error.contains(".pem") && error.contains(';'), "a file and what mends it: {error}");
+            assert!(error.contains(".pem") && error.contains(';'), "names the file and the fix: {error}");
         }
     }
 

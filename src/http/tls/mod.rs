@@ -1,4 +1,4 @@
-//! TLS on a listener: what it shows its clients, and the handshakes.
+//! TLS of a listener: identity and handshakes.
 
 mod error;
 mod handshake;
@@ -18,7 +18,8 @@ use callwright_telemetry::labels::Listener;
 pub use error::TlsError;
 pub use identity::Identity;
 
-/// TLS of one listener. What it shows can be replaced while it listens: handshakes from then on see the new, connections go on.
+/// TLS of one listener. The identity can be replaced at run time: later handshakes use the new one, open connections
+/// continue.
 #[derive(Debug)]
 pub struct Tls {
     side: Listener,
@@ -29,7 +30,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads what the settings name for a side; `None` where they name nothing.
+    /// Loads the identity that the settings name for a listener; `None` if they configure no TLS.
     ///
     /// # Errors
     /// [`TlsError`]: a file cannot be used.
@@ -46,46 +47,46 @@ impl Tls {
         Ok(Some(Arc::new(tls)))
     }
 
-    /// Reads what the settings name for a side, without listening; `None` where they name nothing.
+    /// Loads the identity that the settings name for a listener, without serving it; `None` if they configure no TLS.
     ///
     /// # Errors
-    /// As [`Tls::load`].
+    /// The errors of [`Tls::load`].
     pub fn examine(side: Listener, settings: &Settings) -> Option<Result<Identity, TlsError>> {
         let tls = side_of(side, settings);
         tls.is_on().then(|| Identity::load(Self::table_of(side), tls))
     }
 
-    /// Reads the files as they are now.
+    /// Reads the current files.
     ///
     /// # Errors
-    /// [`TlsError`]: a file cannot be used, or they do not fit together.
+    /// [`TlsError`]: a file is invalid, or the files do not match.
     pub fn read(&self) -> Result<Identity, TlsError> {
         Identity::load(self.table(), &self.settings)
     }
 
-    /// Shows this from now on.
+    /// Installs a new identity for later handshakes.
     pub fn show(&self, identity: Identity) {
         self.current.store(Arc::new(identity));
         self.tell_expiry();
     }
 
-    /// The digest of what is shown now.
+    /// Returns the digest of the installed identity.
     pub fn digest(&self) -> [u8; 32] {
         self.current.load().digest()
     }
 
-    /// The files that are read.
+    /// Returns the configured files.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let TlsSettings { certificate, key, client_ca } = &self.settings;
         [certificate, key, client_ca].into_iter().filter(|file| !file.is_empty()).map(PathBuf::from)
     }
 
-    /// The table of the configuration that is about it.
+    /// Returns the name of the configuration table.
     pub fn table(&self) -> &'static str {
         Self::table_of(self.side)
     }
 
-    /// The table of the configuration that is about a side.
+    /// Returns the name of a listener's configuration table.
     pub fn table_of(side: Listener) -> &'static str {
         match side {
             Listener::Client => "server.tls",

@@ -1,4 +1,5 @@
-//! What operators see of the world that turns see: the toolsets and their tools, the policies, and the providers.
+//! Read-only views for operators of the data that turns use: the toolsets with their tools, the policies, and the
+//! providers.
 
 mod policies;
 mod tools;
@@ -15,7 +16,7 @@ use super::{Pipeline, Tooling};
 pub use tools::{Editing, ToolShown};
 pub use upstreams::UpstreamShown;
 
-/// The world as it is at one moment.
+/// Catalog, policies and aliases at one moment.
 #[derive(Debug)]
 pub struct Inspection {
     tooling: Arc<Tooling>,
@@ -24,7 +25,7 @@ pub struct Inspection {
 }
 
 impl Pipeline {
-    /// The world as it is now.
+    /// Returns the current catalog, policies and aliases.
     pub fn inspect(&self) -> Inspection {
         Inspection {
             tooling: self.tooling.load_full(),

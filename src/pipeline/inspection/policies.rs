@@ -1,4 +1,4 @@
-//! The policies in force, and which of them a request would get.
+//! The policies in force, and the policy selection for a given request.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use callwright_policy::{Policy, Reasoned, SelectError};
 /// A policy in force.
 #[derive(Debug, Serialize)]
 pub struct PolicyShown {
-    /// Does it hold where none matches?
+    /// Whether the policy is the default, which applies if no other policy matches.
     pub is_default: bool,
-    /// The aliases that are bound to it.
+    /// Aliases that are bound to the policy.
     pub aliases: Vec<String>,
-    /// What it says, every key.
+    /// All keys of the policy.
     #[serde(flatten)]
     pub policy: Arc<Policy>,
 }
 
-/// The policy that a request would get, and why.
+/// The policy selected for a request, and the reason.
 #[derive(Debug, Serialize)]
 pub struct Explained {
-    /// The model that the request names.
+    /// Model name in the request.
     pub model: String,
-    /// Is that an alias?
+    /// Whether the model name is an alias.
     pub alias: bool,
-    /// The policy and its grounds.
+    /// The policy and the reasons for its selection.
     #[serde(flatten)]
     pub reasoned: Reasoned,
-    /// Every rule as it would hold.
+    /// All rules in effect for the request.
     pub rules: Arc<Policy>,
 }
 
 impl Inspection {
-    /// The policies in the order in which they are tried.
+    /// Returns the policies in matching order.
     pub fn policies(&self) -> Vec<PolicyShown> {
         let default = self.policies.default_policy();
         let shown = |policy: &Arc<Policy>| PolicyShown {
@@ -53,10 +53,10 @@ impl Inspection {
         self.policies.policies().map(shown).collect()
     }
 
-    /// The policy that a request with this model, virtual key and header fields would get.
+    /// Returns the policy for a request with this model, virtual key and header fields.
     ///
     /// # Errors
-    /// [`SelectError`], where it asks for a policy that it cannot have.
+    /// [`SelectError`] if the request names a policy that it cannot have.
     pub fn explain(&self, model: &str, key: Option<&KnownKey>, headers: &HeaderMap) -> Result<Explained, SelectError> {
         let alias = self.aliases.get(model);
         let reasoned = self.policies.reason(&facts(model, alias, key, headers))?;

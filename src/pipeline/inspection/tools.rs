@@ -1,4 +1,4 @@
-//! Toolsets, their reports, and single tools as models are shown them.
+//! Toolsets, their reports, and single tools in the form that models get.
 
 use std::sync::Arc;
 
@@ -12,114 +12,114 @@ use callwright_knowledge::representation::{RepresentationError, RepresentationFi
 use callwright_openapi::{Operation, Report, Toolset};
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 
-/// Sources that are shown of an argument: the first is nearly always the right one (BENCHMARKS.md, producers).
+/// Maximum number of sources per argument. The first one is nearly always the right one (BENCHMARKS.md, producers).
 const SHOWN_SOURCES: usize = 3;
 
-/// A toolset.
+/// Summary of a toolset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolsetShown {
-    /// Its name.
+    /// Name of the toolset.
     pub name: String,
     /// The document's `info.title`.
     pub title: String,
-    /// The document, as the configuration names it.
+    /// Path or URL of the document in the configuration.
     pub document: String,
-    /// The servers that its calls go to.
+    /// Base URLs of the servers that get its calls.
     pub servers: Vec<String>,
-    /// How many operations became tools.
+    /// Number of operations that became tools.
     pub loaded: usize,
-    /// How many did not.
+    /// Number of operations that were skipped.
     pub skipped: usize,
-    /// How many tools do not bear their `operationId`.
+    /// Number of tools with a name other than their `operationId`.
     pub renamed: usize,
-    /// How many places were understood with a loss or a guess.
+    /// Number of places in the document that were interpreted with a loss or a guess.
     pub simplified: usize,
 }
 
 /// A tool in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolListed {
-    /// The toolset.
+    /// Name of the toolset.
     pub toolset: String,
-    /// The tool's name within it.
+    /// The tool's name within the toolset.
     pub tool: String,
     /// Method and path.
     pub operation: String,
-    /// Patterns that were learned of it, or written.
+    /// Number of patterns of the tool, learned or written.
     pub patterns: usize,
-    /// Does the document call it deprecated?
+    /// Whether the document marks the operation as deprecated.
     pub deprecated: bool,
 }
 
-/// A tool, whole.
+/// A tool with all details.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolShown {
-    /// The toolset.
+    /// Name of the toolset.
     pub toolset: String,
-    /// The tool's name within it.
+    /// The tool's name within the toolset.
     pub tool: String,
-    /// The name under which models are offered it.
+    /// The name offered to models.
     pub offered_as: String,
     /// Method and path.
     pub operation: String,
-    /// Its own description.
+    /// Description from the document.
     pub description: String,
-    /// The description that models are shown: the own one with what was learned behind it.
+    /// The description that models get: the one from the document, followed by the learned patterns.
     pub shown: String,
-    /// The schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
-    /// What was learned of it or written, in the order in which it is shown.
+    /// Patterns of the tool, learned or written, in display order.
     pub patterns: Vec<PatternShown>,
-    /// Where the values of its arguments can come from.
+    /// Possible sources of the argument values.
     pub arguments: Vec<ArgumentSources>,
 }
 
-/// A pattern.
+/// A usage pattern of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PatternShown {
     /// A general sentence.
     pub description: String,
-    /// Short phrases, as people use them.
+    /// Short example phrases of users.
     pub cases: Vec<String>,
-    /// How much a likeness to it says for the tool; 1 is usual.
+    /// Weight of a match with this pattern in the ranking; the default is 1.
     pub weight: f32,
 }
 
-/// Where the value of an argument can come from.
+/// Possible sources of one argument's value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArgumentSources {
-    /// The argument.
+    /// Name of the argument.
     pub argument: String,
-    /// The tools whose answers have it, best first.
+    /// Tools that return the value, best first.
     pub sources: Vec<SourceShown>,
 }
 
 /// A tool whose answer can supply an argument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceShown {
-    /// Its toolset.
+    /// Name of its toolset.
     pub toolset: String,
-    /// Its name within it.
+    /// Its name within the toolset.
     pub tool: String,
-    /// Where the value stands in its answer (RFC 6901).
+    /// JSON Pointer (RFC 6901) to the value in its answer.
     pub output: String,
-    /// Comparable only among the sources of one argument.
+    /// Score, comparable only among the sources of one argument.
     pub score: f32,
-    /// What speaks for it and against it, the weightiest first.
+    /// Evidence for and against this source, in descending weight.
     pub reasons: Vec<String>,
 }
 
-/// A representation that somebody writes, checked.
+/// A validated representation that an operator wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Editing {
-    /// What replicas would share.
+    /// The representation in the form that replicas share.
     pub shared: SharedRepresentation,
-    /// The description that models would be shown.
+    /// The resulting description for models.
     pub shown: String,
 }
 
 impl Inspection {
-    /// The toolsets, by name.
+    /// Returns the toolsets, ordered by name.
     pub fn toolsets(&self) -> Vec<ToolsetShown> {
         let shown = |toolset: &Arc<Toolset>| ToolsetShown {
             name: toolset.name.clone(),
@@ -134,13 +134,13 @@ impl Inspection {
         self.tooling.catalog.toolsets().map(shown).collect()
     }
 
-    /// What became of a toolset's document.
+    /// Returns the load report of a toolset's document.
     pub fn report(&self, toolset: &str) -> Option<&Report> {
         self.tooling.catalog.toolset(toolset).map(|toolset| &toolset.report)
     }
 
-    /// The tools of a toolset, or of all, whose names or operations have `part` in them, in any case: `limit` of them behind the first
-    /// `offset`. Also how many there are in all.
+    /// Returns the tools whose name or operation contains `part`, case-insensitive, of one toolset or of all. Skips
+    /// `offset` tools and returns at most `limit`, with the total number of matches.
     pub fn tools(&self, toolset: Option<&str>, part: &str, offset: usize, limit: usize) -> (Vec<ToolListed>, usize) {
         let part = part.to_lowercase();
         let toolsets =
@@ -170,8 +170,8 @@ impl Inspection {
         (page, all)
     }
 
-    /// A tool, whole; `None` where there is none. It looks through the whole catalog for where values come from, which may take tens of
-    /// milliseconds with ten thousand tools.
+    /// Returns a tool with all details; `None` if it does not exist. Searches the whole catalog for sources of
+    /// arguments, which may take tens of milliseconds with ten thousand tools.
     pub fn tool(&self, toolset: &str, tool: &str) -> Option<ToolShown> {
         let operation = self.tooling.catalog.toolset(toolset)?.operation(tool)?;
         let learned = self.tooling.shelf.learned(toolset, tool);
@@ -190,15 +190,16 @@ impl Inspection {
         })
     }
 
-    /// The id under which replicas share what is written of a tool.
+    /// Returns the id under which replicas share the representation of a tool.
     pub fn shared_id(toolset: &str, tool: &str) -> String {
         shared_id(Some(toolset), tool)
     }
 
-    /// Checks patterns that somebody writes for a tool, a list as a representation file has it; `None` where there is no such tool.
+    /// Validates patterns that an operator wrote for a tool, a list in the format of a representation file. Returns
+    /// `None` if the tool does not exist.
     ///
     /// # Errors
-    /// [`RepresentationError`]: what no representation file may say.
+    /// [`RepresentationError`] if the patterns are invalid in a representation file.
     pub fn edit(
         &self,
         toolset: &str,

@@ -1,4 +1,4 @@
-//! The providers: what goes on at each, and how its models' calls come.
+//! The current state of the providers, and how their models deliver tool calls.
 
 use serde::Serialize;
 
@@ -6,27 +6,27 @@ use crate::pipeline::Pipeline;
 use callwright_types::CircuitState;
 use callwright_upstream::{ModelDelivery, ToolCalls};
 
-/// A provider, as it is now.
+/// Current state of a provider.
 #[derive(Debug, Serialize)]
 pub struct UpstreamShown {
-    /// The name in the configuration.
+    /// Name in the configuration.
     pub name: String,
-    /// Whether it gets the turns that name no other.
+    /// Whether it is the default upstream, for turns that name no other.
     pub is_default: bool,
-    /// Requests under way.
+    /// Number of requests in flight.
     pub in_flight: usize,
-    /// Requests that wait for one of these to end.
+    /// Number of queued requests.
     pub queued: usize,
-    /// The state of its circuit breaker.
+    /// State of the circuit breaker.
     pub circuit: &'static str,
-    /// The setting `tool_calls`; under `auto` what was learned of each model decides.
+    /// The setting `tool_calls`; under `auto`, the observations per model decide.
     pub tool_calls: ToolCalls,
-    /// How the calls of each model that called come, by name.
+    /// Observed delivery of tool calls by model, for models that made calls.
     pub models: Vec<ModelDelivery>,
 }
 
 impl Pipeline {
-    /// The providers by name, as they are now.
+    /// Returns the current state of the providers, ordered by name.
     pub fn upstreams_shown(&self) -> Vec<UpstreamShown> {
         let default = self.upstreams.default_upstream().name();
         let shown = self.upstreams.iter().map(|upstream| {

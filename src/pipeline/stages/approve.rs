@@ -1,7 +1,8 @@
-//! Approve: a call that a person has to approve → a question in the queue → the decision.
+//! Approve: queues an approval request for a call that a person has to approve, and waits for the decision.
 //!
-//! The question is committed before anything waits for it; where it cannot be, the call is refused. All questions of an answer are asked
-//! before the first is waited for. What a turn waited for ends with the turn: its client goes, its time is over, the proxy stops.
+//! The request is committed before any turn waits for it; if that fails, the call is refused. All requests of an answer
+//! are queued before the turn waits for the first one. Waiting ends with the turn: the client disconnects, the time
+//! limit is reached, or the proxy stops.
 
 use std::time::Duration;
 
@@ -20,32 +21,32 @@ use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, SecretValues};
 
 use super::kept_key;
 
-/// Letters of the hash of a client's key by which people tell clients apart.
+/// Number of hash digits of a client's key that identify the client to people.
 const CLIENT_LETTERS: usize = 8;
 
-/// How a call may go on.
+/// Result of the approval check of a call.
 #[derive(Debug)]
 pub(super) enum Leave {
-    /// It may be executed.
+    /// The call may be executed.
     Free,
-    /// A person was asked; the decision is worth waiting for until then.
+    /// An approval request is queued; the decision is awaited until the deadline.
     Asked(ApprovalNote, Instant),
-    /// It is not executed.
+    /// The call is not executed.
     Settled(Outcome),
 }
 
-/// What holds for a call once nothing is waited for any more.
+/// Final result for a call after all waiting.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It may be executed, and nobody had to be asked.
+    /// The call may be executed; no approval was necessary.
     Free,
-    /// It may be executed, by this approval.
+    /// The call may be executed with this approval.
     Approved(ApprovalNote),
-    /// It is not executed.
+    /// The call is not executed.
     Settled(Outcome),
 }
 
-/// Asks a person about a call where policy wants that.
+/// Queues an approval request for a call if policy requires one.
 pub(super) async fn ask(
     pipeline: &Pipeline,
     turn: &Turn,
@@ -66,7 +67,7 @@ pub(super) async fn ask(
     };
     let largest = pipeline.settings.max_approval_bytes;
     if application.target.len() + application.arguments.len() > largest {
-        let reason = format!("it is too large for a person to approve it (pipeline.max_approval_bytes is {largest})");
+        let reason = format!("it is too large for an approval request (pipeline.max_approval_bytes is {largest})");
         return Leave::Settled(Outcome::Refused { reason });
     }
     let most = pipeline.settings.max_pending_approvals;
@@ -76,14 +77,14 @@ pub(super) async fn ask(
     match pipeline.approvals.ask(&question, most).await {
         Ok(Asked::Queued(note)) => Leave::Asked(note, Instant::now() + patience),
         Ok(Asked::Full) => {
-            let reason = format!("a person has to approve it, and {most} calls wait for that already");
+            let reason = format!("a person has to approve it, but {most} calls are already waiting for approval");
             Leave::Settled(Outcome::Refused { reason })
         }
         Err(error) => Leave::Settled(unasked(&error)),
     }
 }
 
-/// Waits for a decision where one was asked for and policy says so.
+/// Returns the decision on a call. Waits for a pending approval in `wait` mode.
 pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> Decision {
     let (note, deadline) = match leave {
         Leave::Free => return Decision::Free,
@@ -103,18 +104,18 @@ pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> 
     if note.status != ApprovalStatus::Approved {
         return Decision::Settled(Outcome::Unapproved(note));
     }
-    // Nothing new begins when the client has gone: the approval stays good for its return.
+    // Nothing new starts after the client disconnects: the approval stays valid for its return.
     if turn.cancelled.is_cancelled() {
         return Decision::Settled(Outcome::Refused { reason: "the client went away".to_owned() });
     }
     Decision::Approved(note)
 }
 
-/// How long the decision is waited for.
+/// Returns the time to wait for the decision.
 fn patience(turn: &Turn, rules: &ApprovalRules) -> Result<Duration, String> {
     match rules.mode {
-        ApprovalMode::Notice if turn.record.trace().session.is_none() => Err("a person has to approve it, and the \
-            approval could not be told to belong to this conversation: it has no session; the client must send a key or the \
+        ApprovalMode::Notice if turn.record.trace().session.is_none() => Err("a person has to approve it, but this \
+            conversation has no session to which the approval could belong; the client must send a key or the \
             header x-callwright-session"
             .to_owned()),
         ApprovalMode::Notice => Ok(Duration::from_secs(rules.valid_seconds)),
@@ -122,7 +123,7 @@ fn patience(turn: &Turn, rules: &ApprovalRules) -> Result<Duration, String> {
             let left = Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed());
             let patience = Duration::from_secs(rules.timeout_seconds).min(left);
             if patience.is_zero() {
-                return Err("a person has to approve it, and the time of the turn is over".to_owned());
+                return Err("a person has to approve it, but the time limit of the turn is reached".to_owned());
             }
             Ok(patience)
         }
@@ -143,7 +144,7 @@ fn question(
     Question {
         mode: turn.policy.execute.approval.mode,
         patience,
-        // A decision holds as long as the question did.
+        // A decision is valid as long as the request was.
         valid: patience,
         client: client(turn, &tenant),
         tenant,
@@ -153,7 +154,7 @@ fn question(
         tool: operation.tool.name.clone(),
         operation: label,
         method,
-        // For a person to read; what is approved is told by the digest.
+        // For display only; the digest identifies the approved call.
         target: secrets.mask_text(&target).into_owned(),
         arguments: secrets.mask_text(&arguments).into_owned(),
         digest,
@@ -161,7 +162,8 @@ fn question(
     }
 }
 
-/// The client as people tell it from others: by the name of its virtual key, or else by its own key: from the beginning of its key's hash no key can be found.
+/// Returns the client's name for people: the name of its virtual key, else the first digits of its key's hash, which do
+/// not reveal the key.
 fn client(turn: &Turn, tenant: &str) -> String {
     if let Some(key) = &turn.record.trace().key {
         return key.name.clone();
@@ -171,5 +173,5 @@ fn client(turn: &Turn, tenant: &str) -> String {
 }
 
 fn unasked(error: &StoreError) -> Outcome {
-    Outcome::Refused { reason: format!("a person has to approve it, and could not be asked: {error}") }
+    Outcome::Refused { reason: format!("a person has to approve it, but the approval request failed: {error}") }
 }

@@ -1,4 +1,4 @@
-//! Compose: the requests that go upstream, made from the client's (pure).
+//! Compose: builds the upstream requests from the client's request, without I/O.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use callwright_types::Call;
 use super::kept_calls::KeptCalls;
 use super::offer::{Offer, Sent};
 
-/// The upstream request of a turn as it grows.
+/// The upstream request of a turn, which grows with every round.
 ///
-/// Rounds of feedback are appended to a *pending* copy and leave no mark once they led to a right answer: what is
-/// *committed* is the conversation as if the model had been right at once. That keeps later requests short.
+/// Feedback rounds are appended to a *pending* copy, and dropped once they led to a correct answer. The *committed*
+/// request is the conversation as if the model had been correct at once, which keeps later requests short.
 #[derive(Debug)]
 pub(crate) struct Draft {
     committed: ChatRequest,
     pending: Option<ChatRequest>,
-    /// Calls of faulty answers that were right.
+    /// Correct calls of faulty answers.
     pub(crate) kept: KeptCalls,
 }
 
-/// The first upstream request: the client's own but for the model's name and the catalog's tools.
+/// Returns the first upstream request: the client's request with the model's name and the catalog's tools.
 pub(crate) fn first(turn: &Turn, offer: &Offer) -> Draft {
     let mut request = turn.request.clone();
     if request.model() != turn.model {
@@ -40,7 +40,7 @@ fn send(request: &mut ChatRequest, tools: &Sent) {
 }
 
 impl Draft {
-    /// Offers the tools of an offer that has grown.
+    /// Adds the tools of an extended offer.
     pub(crate) fn offer(&mut self, offer: &Offer) {
         send(&mut self.committed, &offer.sent);
         if let Some(pending) = &mut self.pending {
@@ -48,12 +48,12 @@ impl Draft {
         }
     }
 
-    /// The request to send now.
+    /// Returns the request to send now.
     pub(crate) fn request(&self) -> &ChatRequest {
         self.pending.as_ref().unwrap_or(&self.committed)
     }
 
-    /// The request to send to the model of this name: another than at first where a fallback is asked.
+    /// Returns the request for the model of this name, which differs from the first one after a failover.
     pub(crate) fn request_to(&self, model: &str) -> Cow<'_, ChatRequest> {
         let mut request = Cow::Borrowed(self.request());
         if request.model() != model {
@@ -62,29 +62,29 @@ impl Draft {
         request
     }
 
-    /// The conversation without the rounds of feedback that are under way.
+    /// Returns the conversation without the current feedback rounds.
     pub(crate) fn conversation(&self) -> &ChatRequest {
         &self.committed
     }
 
-    /// Puts the proxy's parts of earlier answers back, by the places of these answers' messages.
+    /// Restores the proxy's parts of earlier answers, by message index.
     pub(crate) fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         self.committed.rejoin(parts, lost);
     }
 
-    /// Adds a note behind the text of one of the client's messages, by its place.
+    /// Appends a note to the text of a client message, by message index.
     pub(crate) fn add_note(&mut self, place: usize, note: String) {
         self.committed.add_note(place, note);
     }
 
-    /// Appends a faulty answer, and what is said to each of its calls.
+    /// Appends a faulty answer, with a reply to each of its calls.
     pub(crate) fn append_feedback(&mut self, message: &AssistantMessage, replies: &[(Call, String)]) {
         append(self.pending(), message, replies);
     }
 
-    /// Appends an answer that should have called and wrote text, as it came, and what is said to it. A `tool` message would answer a
-    /// call that the message does not hold. An empty answer is left out: without content and calls it is no message of the API, and
-    /// providers refuse it.
+    /// Appends a text answer that should have been a call, unchanged, and the feedback as a user message: a `tool`
+    /// message needs a call in the answer. An empty answer is omitted: without content and calls it is an invalid
+    /// message, and providers refuse it.
     pub(crate) fn append_feedback_on_text(&mut self, message: &AssistantMessage, text: &str) {
         let pending = self.pending();
         if message.text().is_some_and(|text| !text.trim().is_empty()) {
@@ -93,8 +93,8 @@ impl Draft {
         pending.push_user(text);
     }
 
-    /// Appends an answer whose calls were executed, and their results; forgets the feedback that led to it. From here on
-    /// the model chooses freely: a required tool has been called, and the turn would otherwise never end.
+    /// Appends an answer whose calls were executed, and their results; drops the feedback rounds that led to it. Resets
+    /// a forced tool choice to `auto`: a required tool has been called, and the turn would otherwise never end.
     pub(crate) fn commit_results(&mut self, message: &AssistantMessage, results: &[(Call, String)]) {
         self.pending = None;
         self.kept.clear();
@@ -109,15 +109,15 @@ impl Draft {
         }
     }
 
-    /// Asks for a last word without calls.
+    /// Appends a request for a final answer without calls.
     pub(crate) fn append_closing(&mut self, text: &str) {
         let pending = self.pending();
         pending.push_user(text);
         pending.set_tool_choice(ToolChoice::None);
     }
 
-    /// The copy that feedback is appended to. It is a request of our own: the client's wish that its request be stored
-    /// does not extend to it.
+    /// Returns the copy for feedback. It is a request of the proxy, so the client's `store` option does not apply to
+    /// it.
     fn pending(&mut self) -> &mut ChatRequest {
         self.pending.get_or_insert_with(|| {
             let mut copy = self.committed.clone();

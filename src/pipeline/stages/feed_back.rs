@@ -1,4 +1,4 @@
-//! Feed back: diagnoses → messages to the model (static feedback), and the closing request when a limit is reached.
+//! Feed back: converts diagnoses to messages for the model (static feedback), and adds the closing request at a limit.
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::Purpose;
@@ -11,8 +11,9 @@ use super::judge::JudgedAnswer;
 use super::offer::Offer;
 use callwright_judge::repair::JudgedCall;
 
-/// Appends what the scan found to the next request. Every call of the answer gets a reply, as providers demand: a faulty
-/// one its diagnosis, a right one that it is accepted, and it is kept. What was said in text is answered with text.
+/// Appends the results of the scan to the next request. Every call of the answer gets a reply, as providers require.
+/// The reply to a faulty call is its diagnosis. A correct call is accepted and kept. A text answer is replied to with
+/// text.
 pub(crate) fn faults(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -39,7 +40,7 @@ pub(crate) fn faults(
             let texts: Vec<String> = replies.into_iter().map(|(_, text)| text).collect();
             draft.append_feedback_on_text(message, &texts.join("\n\n"));
         } else {
-            // They are not ours to keep: the model makes them again with the mended ones.
+            // The proxy does not keep these calls: the model makes them again with the corrected calls.
             let unjudged = message.unjudged_calls().into_iter();
             replies.extend(unjudged.map(|call| {
                 let text = pipeline.templates.deferred_call(&call);
@@ -77,10 +78,11 @@ fn note(turn: &mut Turn, action: String, observation: &str) {
     });
 }
 
-/// Characters of a text without a readable call that the record of the loop keeps.
+/// Maximum characters of a text without a readable call in the record of the loop.
 const UNREAD_CHARS: usize = 300;
 
-/// A text that meant to call, or an empty one, as the record of the feedback loop has it: in the form of `Call::written`.
+/// Formats a text that was meant as a call, or an empty one, for the record of the loop, in the form of
+/// `Call::written`.
 fn unread_action(code: FaultCode, text: &str) -> String {
     let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
     format!("{}({})", code.name(), text.get(..end).unwrap_or_default())

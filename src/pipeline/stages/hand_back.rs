@@ -1,4 +1,5 @@
-//! Hand back: outcomes → results for the model, failed ones as dynamic feedback; and the rounds of the record.
+//! Hand back: converts outcomes to results for the model, with dynamic feedback for failures, and adds rounds to the
+//! record.
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::dialogue::{Purpose, Step};
@@ -11,7 +12,7 @@ use super::compose::Draft;
 use super::judge::JudgedAnswer;
 use super::run::Ran;
 
-/// The results as the model reads them: what succeeded as it is, what failed with its explanation (dynamic feedback).
+/// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
 pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Call, String)> {
     let earlier = turn.record.trace().record.clone();
     let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
@@ -32,7 +33,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
                 tokens: pipeline.settings.feedback_tokens,
             }),
         };
-        // What costs no round is told in the record all the same: it is what a person needs.
+        // Failures that cost no round are recorded too: a person who takes over needs them.
         if result.failed || result.explanation.is_some() {
             turn.record.round(Round {
                 kind: "dynamic".to_owned(),
@@ -47,7 +48,7 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
     results
 }
 
-/// Hands the results to the model.
+/// Appends the results to the request.
 pub(crate) fn hand_back(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -70,7 +71,7 @@ pub(crate) fn hand_back(
     }
 }
 
-/// A successful outcome as the model reads it.
+/// Returns the text of a successful outcome for the model.
 fn succeeded(outcome: &Outcome, limit: usize) -> String {
     match outcome {
         Outcome::Answered(answer) => feedback::answer::shown(answer, limit),

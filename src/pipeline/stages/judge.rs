@@ -1,4 +1,4 @@
-//! Judge: an answer → text, clean calls, repaired calls, or diagnoses. Total: it never fails.
+//! Judge: classifies an answer as text, clean calls, repaired calls or diagnoses. Never fails.
 
 use crate::pipeline::dialogue::Judged;
 use crate::pipeline::turn::Turn;
@@ -16,18 +16,18 @@ use super::delivery;
 use super::known::{self, Known};
 use super::offer::Offer;
 
-/// An answer, judged.
+/// A validated answer.
 #[derive(Debug)]
 pub(crate) struct JudgedAnswer {
-    /// The answer as it came.
+    /// The original answer.
     pub(crate) completion: Completion,
-    /// What its choices say.
+    /// Validation results of its choices.
     pub(crate) choices: Vec<JudgedMessage>,
-    /// Whether it may have been a call, and is taken for text.
+    /// Whether the answer may have been a call and is treated as text.
     pub(crate) is_declined: bool,
 }
 
-/// Judges an answer to the draft, counts what was found and notes it in the trace.
+/// Validates an answer to the draft, and records the results in the trace.
 pub(crate) fn judge(
     turn: &mut Turn,
     offer: &Offer,
@@ -48,7 +48,7 @@ pub(crate) fn judge(
     judged
 }
 
-/// Judges an answer that a plan gave in the model's place.
+/// Validates an answer that came from a plan, not from the model.
 pub(crate) fn planned(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
     let judged = judged(turn, offer, draft, completion, None);
     note_reaction(turn, &judged);
@@ -85,7 +85,7 @@ fn judged(
         expressions: policy.repair.rescue.expressions,
         ..Situation::with(evidence(turn, request))
     };
-    // Calls that were accepted before are an answer.
+    // Calls that were accepted earlier count as an answer.
     let needs_answer = tool_choice != ToolChoice::None && draft.kept.is_empty();
     let judge = |choice: &Choice| {
         let (cut_off, sent) = (choice.is_cut_off(), turn.streamed.released(choice.index));
@@ -97,7 +97,8 @@ fn judged(
     JudgedAnswer { completion, choices, is_declined: false }
 }
 
-/// Judges a choice. `situation` says what the request lets it be, `needs_answer` whether it has to say or call anything.
+/// Validates a choice. `situation` restricts the possible interpretations; `needs_answer` is whether an empty choice is
+/// a fault.
 fn judge_choice(
     offer: &Offer,
     policy: &Policy,
@@ -108,7 +109,7 @@ fn judge_choice(
 ) -> JudgedMessage {
     let (message, toolbook) = (&choice.message, &offer.toolbook);
     let Policy { scan, repair, .. } = policy;
-    // Where a call came natively, the text beside it is only text.
+    // Text beside a native call is only text.
     let text = if message.has_unjudged_calls() { None } else { message.text() };
     let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
     let judged = judge_message(&spoken, toolbook, scan, repair, context);
@@ -120,7 +121,7 @@ fn judge_choice(
     judged.or_no_answer(&answer, toolbook, scan, repair, context)
 }
 
-/// How sure it must be that a text is a call, by the request that it answers.
+/// Returns the evidence that policy requires for treating a text as a call, depending on the request.
 pub(crate) fn evidence(turn: &Turn, request: &ChatRequest) -> Evidence {
     let rescue = &turn.policy.repair.rescue;
     match request.tool_choice() {
@@ -130,7 +131,7 @@ pub(crate) fn evidence(turn: &Turn, request: &ChatRequest) -> Evidence {
     }
 }
 
-/// Completes the open rounds of the record with what the model said and called next.
+/// Completes the open rounds of the record with the next text and calls of the model.
 fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
     let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     if turn.record.trace().record.is_empty() {
@@ -142,22 +143,22 @@ fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
 }
 
 impl JudgedAnswer {
-    /// All calls of all choices.
+    /// Returns all calls of all choices.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &JudgedCall> {
         self.choices.iter().flat_map(|choice| &choice.calls)
     }
 
-    /// All diagnoses.
+    /// Returns all diagnoses.
     pub(crate) fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
         self.choices.iter().flat_map(JudgedMessage::diagnoses)
     }
 
-    /// What of the answer was not judged within its budget.
+    /// Returns the part of the answer that was not validated within its budget.
     pub(crate) fn unjudged(&self) -> Option<Unjudged> {
         self.choices.iter().find_map(|choice| choice.unjudged)
     }
 
-    /// The verdict on this answer alone.
+    /// Returns the verdict on this answer alone.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.unjudged().is_some() {
             return Verdict::Unguarded;
@@ -167,24 +168,25 @@ impl JudgedAnswer {
         worst.unwrap_or(Verdict::Text)
     }
 
-    /// Could the client make use of this answer, faulty as it may be? Not if all it holds are calls of our own tools.
+    /// Whether the client can use this answer, even if it is faulty. An answer with only calls of the proxy's tools is
+    /// useless.
     pub(crate) fn is_of_use(&self, offer: &Offer, kept: &[CheckedCall]) -> bool {
         let mut calls = self.calls().map(|call| &call.mended).chain(kept.iter().map(CheckedCall::call)).peekable();
         calls.peek().is_none() || calls.any(|call| !offer.is_proxys(&call.name))
     }
 
-    /// Whether the answer may be a call or about one.
+    /// Whether the answer may be a call or may only describe one.
     pub(crate) fn is_unsure(&self) -> bool {
         self.choices.iter().any(|choice| choice.is_unsure)
     }
 
-    /// Whether the answer makes a call: one that was read, right or faulty, or one that is not judged.
+    /// Whether the answer makes a call: a readable one, correct or faulty, or one that is not validated.
     pub(crate) fn makes_calls(&self) -> bool {
         let is_unjudged = |choice: &Choice| choice.message.has_unjudged_calls();
         self.calls().next().is_some() || self.completion.choices().iter().any(is_unjudged)
     }
 
-    /// The answer as text: what may have been a call is only noted.
+    /// Converts the answer to text; a possible call is only recorded.
     pub(crate) fn into_text(mut self) -> Self {
         for choice in self.choices.iter_mut().filter(|choice| choice.is_unsure) {
             self.is_declined = true;
@@ -194,7 +196,7 @@ impl JudgedAnswer {
         self
     }
 
-    /// What the dialogue needs to know; `kept` are the calls accepted earlier in the turn.
+    /// Returns the summary for the dialogue; `kept` contains the calls accepted earlier in the turn.
     pub(crate) fn summary(&self, turn: &Turn, offer: &Offer, kept: &[CheckedCall]) -> Judged {
         let checked = || self.calls().filter_map(|call| call.result.as_ref().ok()).chain(kept);
         let faulty = || self.calls().filter(|call| call.result.is_err());
@@ -204,7 +206,7 @@ impl JudgedAnswer {
             self.completion.choices().iter().map(|choice| choice.message.unjudged_calls().len()).sum();
         let client_calls = checked().count() - proxy_calls + of_others;
         let is_unjudged_text = self.choices.iter().any(|choice| choice.unjudged == Some(Unjudged::Text));
-        // In the legacy form a message makes one call, without an id that an answer could be known by again.
+        // In the legacy form, a message makes one call without an id, so an answer could not be recognised later.
         let only_the_clients = turn.request.is_legacy() && client_calls > 0;
         Judged {
             faulty: no_call || faulty().next().is_some(),

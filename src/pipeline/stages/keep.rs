@@ -1,9 +1,10 @@
-//! Keep: an answer of which the client gets only its own calls → the proxy's part of it, run and kept for the client's return
-//! ([`rejoin`](super::rejoin)).
+//! Keep: runs and stores the proxy's part of a mixed answer, of which the client gets only its own calls, for the
+//! client's return ([`rejoin`](super::rejoin)).
 //!
-//! The part is turn state. Which calls are whose is committed before the proxy's are run, and their results before the answer leaves.
-//! Where the first cannot be committed nothing is run: the model calls again when it sees that no result came. Where the results cannot
-//! be, the model is told later that they were lost, and does not take the calls for never made.
+//! The part is turn state. The assignment of calls is committed before the proxy's calls are run, and their results
+//! before the answer is sent. If the first commit fails, nothing is run: the model calls again when it sees no result.
+//! If the second fails, the model is later informed that the results were lost, so it does not assume that the calls
+//! were never made.
 
 use std::time::Instant;
 
@@ -23,26 +24,27 @@ use super::kept_key::{self, Said};
 use super::offer::{Offer, Offering};
 use super::{hand_back, run};
 
-/// Bytes that every result can have at least; where there is room for less, the calls are not run.
+/// Minimum bytes available per result; with less room, the calls are not run.
 const LEAST_RESULT_BYTES: usize = 200;
 
-/// An answer that calls tools of both sides, before it is made the client's.
+/// An answer that calls tools of both sides, before it is reduced to the client's part.
 #[derive(Debug)]
 pub(crate) struct Mixed {
     choice: Choice,
-    /// The text that is left where the calls were written as text.
+    /// The remaining text if the calls were written as text.
     rescued: Option<String>,
     calls: Vec<CheckedCall>,
 }
 
-/// The answer with the calls kept before it; `None` where it has no choice.
+/// Returns the answer with the calls kept before it; `None` if it has no choice.
 pub(crate) fn mixed(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<Mixed> {
     let choice = judged.completion.choices().first()?.clone();
     let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
     Some(Mixed { choice, rescued, calls: merged_calls(kept, judged) })
 }
 
-/// Runs the proxy's calls of the answer, of which the client is going to get what is `settled`, and keeps what it does not get.
+/// Runs the proxy's calls of the answer and stores the part that the client does not get. `settled` is the client's
+/// part.
 pub(crate) async fn run_and_keep(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -71,7 +73,8 @@ pub(crate) async fn run_and_keep(
     commit(pipeline, turn, &part).await;
 }
 
-/// Keeps what the turn did before this answer, where the client gets calls of its own: it would be done again when the client returns.
+/// Stores the rounds of the turn before this answer if the client gets calls of its own. Otherwise the rounds would be
+/// repeated when the client returns.
 pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &Draft, settled: &Settled) {
     let rounds = draft.conversation().pushed();
     if rounds.is_empty() {
@@ -86,11 +89,11 @@ pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &Dr
 /// An answer with the calls of both sides.
 struct Whole {
     message: AssistantMessage,
-    /// The proxy's calls, each as the message has it.
+    /// The proxy's calls, each in the form of the message.
     own: Vec<(CheckedCall, Call)>,
 }
 
-/// The answer with all its calls but those of the client's that it does not get.
+/// Returns the answer with all calls except client calls that are not sent.
 fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
     let Mixed { mut choice, rescued, calls } = mixed;
     let mut left: Vec<&Call> = sent.calls().iter().collect();
@@ -114,7 +117,7 @@ fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
     Whole { message: choice.message, own }
 }
 
-/// Commits the part; says whether it is on disk.
+/// Commits the part; returns whether it is stored.
 async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
     let started = Instant::now();
     let committed = match serde_json::to_string(part) {
@@ -131,13 +134,13 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
 
 fn too_large(pipeline: &Pipeline) -> StoreError {
     let limit = pipeline.settings.max_kept_bytes;
-    StoreError::Refused(format!("it is larger than pipeline.max_kept_bytes ({limit}) allows"))
+    StoreError::Refused(format!("the part is larger than pipeline.max_kept_bytes ({limit})"))
 }
 
-/// Tells of a part that is not kept, unless the operator wants it so.
+/// Logs a part that cannot be stored, unless the operator disabled the store.
 fn refused(pipeline: &Pipeline, error: &StoreError) {
     if *error != StoreError::Off {
-        tracing::warn!(%error, "the proxy's part of an answer cannot be kept");
+        tracing::warn!(%error, "cannot store the proxy's part of an answer");
         pipeline.metrics.stage_degraded.inc(Stage::Keep);
     }
 }
@@ -155,7 +158,7 @@ fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
     }
 }
 
-/// The text where it fits into `room` bytes, else its beginning, and that it is only that.
+/// Returns the text if it fits into `room` bytes, else its beginning with a note.
 fn fitting(mut text: String, room: usize) -> String {
     const NOTE: &str = "\n(shortened: more is not kept)";
     if text.len() > room {

@@ -1,7 +1,7 @@
-//! The calls of a turn that were right in answers that went back, and the order of all its calls.
+//! The correct calls of faulty answers, and the order of all calls of a turn.
 //!
-//! A corrected call takes the place of the one that it replaces, so that the client gets the calls in the order in which the model
-//! first made them: agents run them one after the other.
+//! A corrected call takes the place of the call that it replaces, so the client gets the calls in the order in which
+//! the model first made them. Agents run them sequentially.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,8 @@ use serde_json::Value;
 use callwright_judge::repair::JudgedCall;
 use callwright_judge::scanner::CheckedCall;
 
-/// Calls that are accepted, not yet answered and not requested again, and the places between them that wait for a correction.
+/// Accepted calls that are not yet answered and not requested again, and the places between them that wait for a
+/// correction.
 #[derive(Debug, Default)]
 pub(crate) struct KeptCalls {
     calls: Vec<CheckedCall>,
@@ -22,13 +23,13 @@ pub(crate) struct KeptCalls {
 /// A place in the order of the turn's calls.
 #[derive(Debug)]
 enum CallSlot {
-    /// Of the kept call at this position.
+    /// Place of the kept call at this index.
     Kept(usize),
-    /// Of a faulty call of this tool.
+    /// Place of a faulty call of this tool.
     Open(String),
 }
 
-/// What is at a place once an answer is put in.
+/// A call at a place after merging an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum OrderedCall<'a> {
     /// A call kept before.
@@ -40,19 +41,19 @@ pub(crate) enum OrderedCall<'a> {
 impl Deref for KeptCalls {
     type Target = [CheckedCall];
 
-    /// The kept calls, in the order in which they were accepted.
+    /// Returns the kept calls in the order of their acceptance.
     fn deref(&self) -> &[CheckedCall] {
         &self.calls
     }
 }
 
 impl KeptCalls {
-    /// The kept calls and those of an answer in their common order. A call that repeats a kept one is left out.
+    /// Returns the kept calls and those of an answer in their common order, without repeated calls.
     pub(crate) fn in_order<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<OrderedCall<'a>> {
         self.arrangement(answer).into_iter().filter_map(|(_, placed)| placed).collect()
     }
 
-    /// Keeps the correct calls of an answer that goes back, each once: a model may repeat an accepted call.
+    /// Keeps the correct calls of a faulty answer, without duplicates: a model may repeat an accepted call.
     pub(crate) fn keep_correct(&mut self, answer: &[JudgedCall]) {
         let mut distinct = DistinctCalls::default();
         let mut calls = Vec::with_capacity(self.calls.len() + answer.len());
@@ -78,12 +79,12 @@ impl KeptCalls {
         *self = Self { calls, places };
     }
 
-    /// Forgets everything: the calls were answered.
+    /// Clears all calls after they were answered.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// For each place, in order: the tool of an open one, and what is put there.
+    /// Returns for each place, in order, the tool of an open place, and the call at the place.
     fn arrangement<'a>(&'a self, answer: &'a [JudgedCall]) -> Vec<(Option<&'a str>, Option<OrderedCall<'a>>)> {
         let mut kept = DistinctCalls::default();
         for checked in &self.calls {
@@ -124,17 +125,17 @@ impl CallSlot {
     }
 }
 
-/// Calls that ask for different things. One answer may hold thousands, so an equal one is looked up and not searched for.
+/// A set of calls by tool and arguments. One answer may have thousands of calls, so lookups use a hash.
 #[derive(Default)]
 pub(crate) struct DistinctCalls<'a> {
     by_fingerprint: HashMap<u64, Vec<&'a CheckedCall>>,
 }
 
 impl<'a> DistinctCalls<'a> {
-    /// Adds a call; `false` where one that asks for the same thing is there.
+    /// Adds a call; returns `false` if an equal call is present.
     pub(crate) fn insert(&mut self, call: &'a CheckedCall) -> bool {
         let is_new = !self.contains(call);
-        // No call equals one of free text.
+        // Free-text calls are never equal.
         if is_new && !call.is_free_text() {
             self.by_fingerprint.entry(fingerprint(call)).or_default().push(call);
         }
@@ -147,12 +148,12 @@ impl<'a> DistinctCalls<'a> {
     }
 }
 
-/// Whether two checked calls ask for the same thing.
+/// Whether two checked calls have the same tool and arguments.
 fn is_same(left: &CheckedCall, right: &CheckedCall) -> bool {
     left.call().name == right.call().name && left.arguments() == right.arguments() && !left.is_free_text()
 }
 
-/// A number that calls which ask for the same thing share: the order of arguments does not count.
+/// Returns a hash that is the same for calls with the same tool and arguments, independent of their order.
 fn fingerprint(call: &CheckedCall) -> u64 {
     let members = call.arguments().iter().fold(0, |sum: u64, (name, value)| {
         let mut hasher = DefaultHasher::new();
@@ -165,7 +166,7 @@ fn fingerprint(call: &CheckedCall) -> u64 {
     hasher.finish()
 }
 
-/// What equal values have in common, as far as it is cheap: objects are told apart by their number of members alone.
+/// Returns a cheap property that equal values share: objects and arrays only contribute their length.
 fn kind_and_text(value: &Value) -> (u8, &str, usize) {
     match value {
         Value::Null => (0, "", 0),
@@ -177,8 +178,8 @@ fn kind_and_text(value: &Value) -> (u8, &str, usize) {
     }
 }
 
-/// Which open place each call takes: the first free one of the same tool; else, in order, one that no call of its tool takes; else
-/// none. `open` has the tools of the places, `calls` those of the calls.
+/// Assigns an open place to each call: the first free place of the same tool; else, in order, a place that no call of
+/// its tool takes; else none. `open` contains the tools of the places, `calls` those of the calls.
 fn match_slots(open: &[&str], calls: &[&str]) -> Vec<Option<usize>> {
     let mut of_tool: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (place, name) in open.iter().enumerate() {
@@ -206,7 +207,7 @@ mod tests {
     use callwright_judge::scanner::testing::{TOOLS, call, toolbook};
     use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
-    /// The calls of an answer, judged: tools of the scanner's tests with their arguments.
+    /// Validates the calls of an answer: tools of the scanner's tests with their arguments.
     fn answer(calls: &[(&str, &str)]) -> Vec<JudgedCall> {
         let calls: Vec<_> = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
         let spoken = Spoken { text: None, calls: &calls, situation: Situation::with(Evidence::Off) };
@@ -275,7 +276,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), cases: 2_000, ..ProptestConfig::default() })]
 
-        /// No place is taken twice, as many calls as possible have one, those of the same tool first, and in order.
+        /// No place is assigned twice, as many calls as possible get a place, and calls of the same tool come first and
+        /// stay in order.
         #[test]
         fn calls_are_matched_with_places(open in tools(), calls in tools()) {
             let places = match_slots(&open, &calls);
@@ -296,7 +298,7 @@ mod tests {
             prop_assert!(others.is_sorted());
         }
 
-        /// An answer that corrects every call keeps the order of the one before.
+        /// An answer that corrects every call keeps the order of the previous answer.
         #[test]
         fn the_same_tools_are_matched_one_to_one(open in tools()) {
             prop_assert_eq!(match_slots(&open, &open), (0..open.len()).map(Some).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! How a kept part finds its answer again: by whose conversation it is, the ids of the calls that the client has, and what was said
-//! before them. Ids alone would not do, as some providers number calls from 0 in every conversation.
+//! The lookup key of a kept part: the owner of the conversation, the ids of the client's calls, and the messages before
+//! them. Ids alone are ambiguous, because some providers number calls from 0 in every conversation.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
@@ -9,18 +9,18 @@ use crate::keys::Caller;
 use callwright_common::digest::{self, add_part, hex};
 use callwright_openai::MessageView;
 
-/// The client's key, in whichever field it is sent.
+/// Returns the client's key from either header field.
 pub(super) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {
     headers.get(AUTHORIZATION).or_else(|| headers.get("api-key"))
 }
 
-/// Whose conversation it is: the id of the virtual key, which stays when its secret is rotated; else the hash of the client's own key, one for all
-/// clients without any.
+/// Returns the owner of a conversation: the id of the virtual key, which survives rotation of its secret; else the hash
+/// of the client's own key. All clients without a key share one owner.
 pub fn tenant(caller: &Caller, headers: &HeaderMap) -> String {
     tenant_of(caller, client_key(headers))
 }
 
-/// The same, by the client's own key.
+/// Returns the owner from the client's own key.
 pub(in crate::pipeline) fn tenant_of(caller: &Caller, own: Option<&HeaderValue>) -> String {
     match caller {
         Some(known) => known.key().id.clone(),
@@ -28,14 +28,14 @@ pub(in crate::pipeline) fn tenant_of(caller: &Caller, own: Option<&HeaderValue>)
     }
 }
 
-/// The ids of a message's calls, in order.
+/// Returns a hash of the ids of a message's calls, in order.
 pub(super) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     ids.into_iter().for_each(|id| add_part(&mut hash, id.as_bytes()));
     hex(&hash.finalize())
 }
 
-/// What was said before a message.
+/// Hashes of the messages before a given message.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     context: Sha256,
@@ -43,12 +43,12 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// At the beginning of a conversation.
+    /// Returns the state at the beginning of a conversation.
     pub(super) fn nothing() -> Self {
         Self { context: Sha256::new(), history: Sha256::new() }
     }
 
-    /// After this message. System messages do not count: applications write the time into them.
+    /// Adds a message. System messages are skipped, because applications write the time into them.
     pub(super) fn add(&mut self, message: &MessageView<'_>) {
         if matches!(message.role.as_ref(), "system" | "developer") {
             return;
@@ -62,7 +62,7 @@ impl Said {
         let answered = message.tool_call_id.as_deref().unwrap_or_default();
         let calls = message.calls.iter().map(|call| call.id.as_str());
         for part in [message.role.as_ref(), answered].into_iter().chain(calls) {
-            // Texts of answers are left out here: applications shorten them.
+            // `context` omits the texts of answers and tool results, because applications shorten them.
             add_part(&mut self.context, part.as_bytes());
             add_part(&mut self.history, part.as_bytes());
         }
@@ -71,12 +71,12 @@ impl Said {
         }
     }
 
-    /// The hash of what was said since the user spoke last.
+    /// Returns the hash of the messages since the last user message.
     pub(super) fn context(&self) -> String {
         hex(&self.context.clone().finalize())
     }
 
-    /// The hash of everything that was said.
+    /// Returns the hash of all messages.
     pub(super) fn history(&self) -> String {
         hex(&self.history.clone().finalize())
     }

@@ -1,4 +1,4 @@
-//! What is known when an answer is judged: the conversation before it, and which tools serve the request.
+//! Context for the validation of an answer: the conversation before it, and the relevance of the tools.
 
 use std::cell::OnceCell;
 
@@ -11,7 +11,7 @@ use super::offer::Offer;
 use crate::pipeline::tool_shelf::ToolShelf;
 use crate::pipeline::turn::Turn;
 
-/// The conversation of a request, read when it is asked for first.
+/// The conversation of a request, parsed at first use.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     request: &'a ChatRequest,
@@ -19,7 +19,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// The conversation of `request`.
+    /// Creates the conversation of `request`.
     pub(crate) fn of(request: &'a ChatRequest) -> Self {
         Self { request, transcript: OnceCell::new() }
     }
@@ -35,7 +35,7 @@ impl Conversation for Known<'_> {
     }
 }
 
-/// How well each tool offered serves the last thing that the user said; `None` where policy does not ask for it.
+/// Returns the relevance of each offered tool to the last user message; `None` if policy does not need it.
 pub(crate) fn relevance(
     request: &ChatRequest,
     offer: &Offer,
@@ -48,7 +48,8 @@ pub(crate) fn relevance(
     Some(offer.relevance(&last_of_user(request)?, shelf))
 }
 
-/// Has the vectors made that [`relevance`] compares, where that takes longer than a judgement may wait: the model answers meanwhile.
+/// Starts the computation of the vectors for [`relevance`] if it takes longer than validation may wait. It runs while
+/// the model answers.
 pub(crate) fn prepare_relevance(turn: &Turn, offer: &Offer) {
     let shelf = &turn.snapshot.shelf;
     if shelf.embedder().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {

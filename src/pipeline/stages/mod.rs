@@ -1,4 +1,4 @@
-//! The stages of a turn, one file each, in the order in which a request meets them.
+//! The stages of a turn, one file each, in processing order.
 
 pub(crate) mod open;
 

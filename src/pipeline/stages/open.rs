@@ -1,4 +1,4 @@
-//! Open: a request becomes a turn with its trace, snapshot, policy and upstream, or a 4xx.
+//! Open: creates a turn from a request, with trace, snapshot, policy and upstream, or refuses it with a 4xx.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,51 +32,51 @@ use callwright_upstream::Upstream;
 use super::ask::Streamed;
 use super::kept_key::{client_key, tenant};
 
-/// Groups the turns of one conversation.
+/// Header that groups the turns of a conversation.
 const SESSION_HEADER: &str = "x-callwright-session";
-/// Names a policy that is to hold as well.
+/// Header with the name of an additional policy.
 const POLICY_HEADER: &str = "x-callwright-policy";
-/// Asks for what was done, in the body.
+/// Header that requests the debug object in the body.
 const DEBUG_HEADER: &str = "x-callwright-debug";
-/// Longest session name that is taken from a header.
+/// Maximum characters of a session name from a header.
 const SESSION_CHARS: usize = 200;
-/// Seconds after which a client may ask again that was refused because too many large requests were being read.
+/// `Retry-After` in seconds for requests that were refused under load.
 const SHED_RETRY_SECONDS: u32 = 1;
-/// Bytes of the hash that names a session.
+/// Length in bytes of the hash that names a session.
 const SESSION_HASH_BYTES: usize = 16;
 
 /// A request for a turn.
 #[derive(Debug)]
 pub struct TurnRequest {
-    /// The route's template, for metrics and traces.
+    /// Route template, for metrics and traces.
     pub endpoint: &'static str,
-    /// The model that the path names (Azure-style deployments); it wins over the body's.
+    /// Model name in the path (Azure-style deployments); overrides the one in the body.
     pub deployment: Option<String>,
-    /// Whose request it is. Its key is not among the header fields any more.
+    /// The authenticated caller. Its key is removed from the header fields.
     pub caller: Caller,
-    /// The client's header fields.
+    /// Header fields of the client.
     pub headers: HeaderMap,
-    /// The body.
+    /// Request body.
     pub body: Bytes,
-    /// When the request arrived.
+    /// Arrival time of the request.
     pub arrived: Instant,
 }
 
 impl TurnRequest {
-    /// The client's own key.
+    /// Returns the client's own key.
     pub(in crate::pipeline) fn key(&self) -> Option<HeaderValue> {
         client_key(&self.headers).cloned()
     }
 }
 
-/// A request that cannot become a turn.
+/// A refused request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// 4xx.
+    /// HTTP status of the answer.
     pub(crate) status: StatusCode,
     /// Header fields of the answer.
     pub(crate) headers: HeaderMap,
-    /// What the client is told.
+    /// Error for the client.
     pub(crate) error: ErrorBody,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn open(
     if let Some(span) = &span {
         headers.insert(TRACEPARENT, span.header());
         if !span.has_parent() {
-            // What vendors added belongs to a trace that is not gone on with.
+            // The vendors' `tracestate` belongs to a trace that is not continued.
             headers.remove(TRACESTATE);
         }
     }
@@ -163,7 +163,7 @@ pub(crate) fn open(
     })
 }
 
-/// Takes the turn in, where its key may ask for the model and has not used up its limits.
+/// Admits the turn if its key may use the model and is within its limits.
 fn admit<'a>(
     pipeline: &Pipeline,
     caller: &Caller,
@@ -183,13 +183,14 @@ fn admit<'a>(
     })
 }
 
-/// What of a key selects a policy.
+/// Returns the facts of a key for policy selection.
 fn key_facts(known: &KnownKey) -> KeyFacts<'_> {
     let key = known.key();
     KeyFacts { name: &key.name, group: &key.group, policy: &key.policy, selectable: key.selectable.as_deref() }
 }
 
-/// Where the model is and its name there, then who stands in for it. A turn without a session goes where others that begin alike go.
+/// Returns the upstreams with the model's names there, in failover order. Turns without a session are routed by their
+/// first messages.
 fn route(
     pipeline: &Pipeline,
     name: &str,
@@ -205,13 +206,13 @@ fn route(
     order.into_iter().map(|target| (pipeline.upstream(&target.upstream), target.model)).collect()
 }
 
-/// Is the turn shown lessons or procedures, or does it teach any?
+/// Whether the turn uses lessons or procedures, or is used for learning.
 fn uses_memory(policy: &Policy) -> bool {
     policy.mode == Mode::Guard
         && (policy.recall.lessons > 0 || policy.recall.learn || policy.procedures != ProceduresMode::Off)
 }
 
-/// Whose memory a turn uses and teaches.
+/// Returns the scope of the memory that a turn uses.
 fn scope(policy: &Policy, tenant: &str) -> Scope {
     match policy.recall.group.as_str() {
         "" => Scope::of_key(tenant),
@@ -219,7 +220,7 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
     }
 }
 
-/// Refuses a request because too many others are being read.
+/// Refuses a request because too many large requests are queued.
 pub(crate) fn shed(overloaded: Overloaded) -> Box<Refusal> {
     let error = RequestError { message: overloaded.to_string(), param: None, code: Some("overloaded".to_owned()) };
     let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(SHED_RETRY_SECONDS))]);
@@ -230,7 +231,7 @@ fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
     Box::new(Refusal { status, headers: HeaderMap::new(), error })
 }
 
-/// What selects the policy of a request for this model, which may be an alias, with this virtual key, if any.
+/// Returns the facts for policy selection: the model, which may be an alias, and the virtual key, if any.
 pub(in crate::pipeline) fn facts<'a>(
     model: &'a str,
     alias: Option<&'a AliasSettings>,
@@ -251,7 +252,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// The session: the header; else the key and the first messages, hashed; else none (DESIGN section 7).
+/// Returns the session: the header; else a hash of the key and the first messages; else none (DESIGN section 7).
 fn session(caller: &Caller, headers: &HeaderMap, chat: &ChatRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
         return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());

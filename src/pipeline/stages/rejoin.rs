@@ -1,8 +1,8 @@
-//! Rejoin: the client's conversation → the whole one, with the proxy's part of earlier answers put back where it belongs.
+//! Rejoin: restores the proxy's parts of earlier answers in the client's conversation.
 //!
-//! A client only knows its own calls ([`keep`](super::keep) says what is kept of the others). An answer is recognised by the ids of its
-//! calls, exactly and in one message, by whose conversation it is and by what was said since the user spoke last. What is not recognised,
-//! because it was edited or has expired, stays as the client sends it.
+//! A client has only its own calls ([`keep`](super::keep) stores the others). An answer is recognised by the ids of its
+//! calls in one message, by the owner of the conversation, and by the messages since the last user message. An answer
+//! that is not recognised, because it was edited or has expired, stays unchanged.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use callwright_types::rules::Mode;
 use super::compose::Draft;
 use super::kept_key::{self, Said};
 
-/// Puts the proxy's part of earlier answers back into the request.
+/// Restores the proxy's parts of earlier answers in the request.
 pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
     let has_tools = turn.snapshot.catalog.toolsets().next().is_some();
     if turn.policy.mode != Mode::Guard || !has_tools || !turn.request.may_have_calls() {
@@ -34,7 +34,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Dra
         Ok(rows) => rows,
         Err(StoreError::Off) => return,
         Err(error) => {
-            tracing::warn!(%error, "the proxy's part of a conversation cannot be read: it goes on without");
+            tracing::warn!(%error, "cannot read the proxy's part of a conversation: the turn continues without it");
             pipeline.metrics.stage_degraded.inc(Stage::Rejoin);
             return;
         }
@@ -47,7 +47,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Dra
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }
 
-/// The places of the messages that made calls, with the hash of these calls' ids.
+/// Returns the messages with calls by index, with the hash of their call ids.
 fn answers(request: &ChatRequest) -> BTreeMap<usize, String> {
     let messages = request.messages().into_iter().enumerate();
     let calling = messages
@@ -59,7 +59,7 @@ fn ids(message: &MessageView<'_>) -> String {
     kept_key::calls(message.calls.iter().map(|call| call.id.as_str()))
 }
 
-/// The parts that belong to messages, by their places.
+/// Returns the parts that belong to messages, by message index.
 fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[KeptRow]) -> BTreeMap<usize, KeptPart> {
     let mut parts = BTreeMap::new();
     if rows.is_empty() {
@@ -76,8 +76,8 @@ fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[Ke
     parts
 }
 
-/// The part kept of the answer with these calls, after what was said. Where several conversations are alike in that, only one that is
-/// alike in everything.
+/// Returns the part stored for the answer with these calls at this point of the conversation. If several match, the
+/// whole history must match.
 fn chosen<'a>(calls: &str, said: &Said, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
     let mut candidates = rows.iter().filter(|row| row.calls == calls).peekable();
     candidates.peek()?;
@@ -108,7 +108,7 @@ mod tests {
         ChatRequest::parse(Bytes::from(json!({"messages": messages}).to_string())).unwrap()
     }
 
-    /// The row that was kept when the request came without its last message.
+    /// Creates the row that was stored when the request lacked its last message.
     fn row(turn: &str, request: &ChatRequest) -> KeptRow {
         let messages = request.messages();
         let (last, before) = messages.split_last().unwrap();
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Turns whose parts go where.
+    /// Returns the turns whose parts are restored, by message index.
     fn found(request: &ChatRequest, rows: &[KeptRow]) -> Vec<(usize, String)> {
         let parts = matching(request, &answers(request), rows);
         let turn = |part: &KeptPart| {

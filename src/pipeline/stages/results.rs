@@ -1,4 +1,4 @@
-//! The results of the client's calls, read off its conversation.
+//! The results of the client's calls in its conversation.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use callwright_types::Call;
 /// A tool message, and the call that it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolResult {
-    /// The message's place in the conversation.
+    /// Index of the message in the conversation.
     pub(super) place: usize,
-    /// The call; of a message that answers none that is known, what the message itself says of it.
+    /// The call; for a message without a known call, the id and name in the message.
     pub(super) call: Call,
-    /// What the message says.
+    /// Text of the message.
     pub(super) text: String,
-    /// How often the user had spoken before.
+    /// Number of user messages before it.
     pub(super) request: usize,
-    /// Has the model not answered since?
+    /// Whether the model has not answered since.
     pub(super) is_new: bool,
 }
 
-/// The tool messages of a conversation that say something, in order.
+/// Returns the non-empty tool messages of a conversation, in order.
 pub(super) fn results(request: &ChatRequest) -> Vec<ToolResult> {
     let messages = request.messages();
     let last_answer = messages.iter().rposition(|message| message.role == "assistant");
@@ -43,7 +43,7 @@ pub(super) fn results(request: &ChatRequest) -> Vec<ToolResult> {
     results
 }
 
-/// Calls that were made, by their ids and, those of the legacy form, by their tools' names; the last of each.
+/// The last call by id, or in the legacy form by tool name.
 #[derive(Debug, Default)]
 struct Calls {
     by_id: HashMap<String, Call>,

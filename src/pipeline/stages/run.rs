@@ -1,4 +1,4 @@
-//! Run and explain: checked calls that the proxy owns → outcomes, failed ones with the documentation's explanation.
+//! Run and explain: executes checked calls of the proxy's tools, and explains failures from the documentation.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use super::approve::{self, Decision, Leave};
 use super::offer::{Offering, find};
 use super::setback;
 
-/// What executing the calls of an answer gave.
+/// Results of executing the calls of an answer.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(super) results: Vec<RanCall>,
@@ -33,20 +33,20 @@ pub(crate) struct Ran {
 pub(super) struct RanCall {
     pub(super) checked: CheckedCall,
     pub(super) outcome: Outcome,
-    /// `None` where the outcome is no failure of the API's.
+    /// `None` if the outcome is no failure of the API.
     pub(super) explanation: Option<Explanation>,
-    /// Is its method one that changes nothing (RFC 9110 section 9.2.1)?
+    /// Whether the method is safe (RFC 9110 section 9.2.1).
     pub(super) only_reads: bool,
-    /// What is wrong with the toolset's credential, where the call failed because of that.
+    /// The fault of the toolset's credential, if it caused the failure.
     pub(super) credential: Option<CredentialFault>,
-    /// In what the answer does not keep what its document promises, where it failed by that.
+    /// The deviation from the documented answer, if it caused the failure.
     pub(super) shortfall: Option<Shortfall>,
-    /// Has the model to find another way? That costs a round of dynamic feedback.
+    /// Whether the model has to correct the call, which costs a round of dynamic feedback.
     pub(super) failed: bool,
 }
 
 impl RanCall {
-    /// A call that nothing can be wrong with.
+    /// Creates the result of a call that cannot fail.
     fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
         let (explanation, credential, shortfall) = (None, None, None);
         Self { checked, outcome, explanation, only_reads: true, credential, shortfall, failed: false }
@@ -54,13 +54,14 @@ impl RanCall {
 }
 
 impl Ran {
-    /// Did any call fail?
+    /// Whether any call failed.
     pub(crate) fn any_failed(&self) -> bool {
         self.results.iter().any(|ran| ran.failed)
     }
 }
 
-/// Executes calls of the proxy's, some side by side. What was sent is finished even when the client goes away.
+/// Executes calls of the proxy's tools, some concurrently. Calls in flight are completed even if the client
+/// disconnects.
 pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Offering, calls: Vec<CheckedCall>) -> Ran {
     let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
     let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(find::is_search);
@@ -97,21 +98,21 @@ async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<Check
     results
 }
 
-/// The label of the outcome of a call that was not executed.
+/// Outcome label of a call that was not executed.
 const REFUSED: &str = "refused";
 
-/// A call beyond those that a turn may execute.
+/// Refuses a call over the limit of executed calls per turn.
 fn too_many(turn: &Turn) -> Leave {
     let limit = turn.policy.limits.executed_calls;
     let reason = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
     Leave::Settled(Outcome::Refused { reason })
 }
 
-/// May the call be executed? Where a person has to say so, they are asked.
+/// Checks whether the call may be executed, and queues an approval request if necessary.
 async fn leave(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> Leave {
     match operation(turn, checked) {
         Some((_, toolset, operation)) => approve::ask(pipeline, turn, checked, (operation, toolset)).await,
-        // Nobody is asked about what is not there; it is refused in its turn.
+        // No approval is requested for an unknown operation; `execute` refuses it.
         None => Leave::Free,
     }
 }
@@ -142,14 +143,15 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
     (RanCall { checked, outcome, explanation, only_reads, credential, shortfall, failed }, execution)
 }
 
-/// What is wrong with the toolset's credential, where the call failed because of that. The operator is told: nobody else can mend it.
+/// Returns the fault of the toolset's credential if it caused the failure. Logs it, because only the operator can fix
+/// it.
 fn credential_fault(
     found: Option<Found<'_>>,
     outcome: &Outcome,
     explanation: Option<&Explanation>,
 ) -> Option<CredentialFault> {
     let (_, toolset, operation) = found?;
-    // What policy calls fine is no failure, whatever its status.
+    // An outcome that policy accepts is no failure, whatever its status.
     let is_explained = match (outcome, explanation) {
         (Outcome::Answered(_), None) => return None,
         (_, explanation) => explanation.is_some_and(Explanation::is_hit),
@@ -163,13 +165,13 @@ fn credential_fault(
             tool,
             status,
             fault = fault.label(),
-            "a call failed for want of a credential that suffices"
+            "a call failed because its credential is missing or was not accepted"
         );
     }
     Some(fault)
 }
 
-/// In which way an outcome failed, where it is a failure of the API's, and what the documentation says about it.
+/// Returns the kind of an API failure, and its explanation from the documentation.
 async fn explained(
     pipeline: &Pipeline,
     turn: &Turn,
@@ -185,7 +187,7 @@ async fn explained(
     Some((kind, explanation))
 }
 
-/// The outcome of a call about which it was decided, or need not be, and the approval that was asked for.
+/// Executes a call after its approval decision. Returns the outcome, and the approval if one was requested.
 async fn carry_out(
     pipeline: &Pipeline,
     turn: &Turn,
@@ -214,7 +216,7 @@ async fn carry_out(
     (outcome, note)
 }
 
-/// An operation of the catalog, and where it stands there.
+/// An operation of the catalog, with its reference and toolset.
 type Found<'a> = (&'a OperationRef, &'a Toolset, &'a Operation);
 
 fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<Found<'a>> {
@@ -223,7 +225,7 @@ fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<Found<'a>> 
     Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
 }
 
-/// What the call alone tells: how it was allowed and why it failed is added to that.
+/// Creates the trace entry of a call; the caller adds approval and explanation.
 fn trace_of(checked: &CheckedCall, found: Option<Found<'_>>, outcome: &Outcome, took: Duration) -> Execution {
     Execution {
         call: checked.call().clone(),

@@ -1,7 +1,8 @@
-//! Secrets: arguments that a tool's schema marks as secret → what the record of the turn keeps to itself.
+//! Secrets: collects the argument values that a tool's schema marks as secret, to mask them in the trace.
 //!
-//! What is recorded holds a call's arguments in many places: as the model made it, in the conversation, in feedback, in what an API repeats. So
-//! values are noted here where the schema is at hand, and masked in the whole record at its end.
+//! A trace contains the arguments of a call in many places: the model's call, the conversation, feedback and API
+//! answers. The values are therefore collected here, where the schema is available, and masked in the whole trace at
+//! its end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use callwright_types::{Call, SecretValues, Tool};
 use super::judge::JudgedAnswer;
 use super::offer::Offer;
 
-/// Notes the secrets of the calls that the client's conversation holds.
+/// Collects the secrets of the calls in the client's conversation.
 pub(crate) fn of_conversation(turn: &mut Turn, offer: &Offer) {
     if turn.record.keeps_bodies() && turn.request.may_have_calls() {
         let calls: Vec<Call> = turn.request.messages().into_iter().flat_map(|message| message.calls).collect();
@@ -22,7 +23,7 @@ pub(crate) fn of_conversation(turn: &mut Turn, offer: &Offer) {
     }
 }
 
-/// Notes the secrets of the calls of an answer, as they were made and as they were mended.
+/// Collects the secrets of the calls of an answer, in their original and their repaired form.
 pub(crate) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
     if turn.record.keeps_bodies() {
         note(turn, offer, judged.calls().flat_map(|call| [&call.made, &call.mended]));
@@ -31,14 +32,14 @@ pub(crate) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
 
 fn note<'c>(turn: &mut Turn, offer: &Offer, calls: impl Iterator<Item = &'c Call>) {
     let mut own: Option<Vec<Tool>> = None;
-    // By tool: its schema is read once, however many calls there are.
+    // Grouped by tool: each schema is parsed once for all calls.
     let mut read: HashMap<*const Value, (Arc<Value>, Vec<Arc<Value>>)> = HashMap::new();
     let mut secrets = SecretValues::clone(turn.record.secrets());
     for call in calls {
         let arguments = serde_json::from_str::<Value>(&call.arguments).ok().map(Arc::new);
         let offered = offer.toolbook.get(&call.name).into_iter().chain(offer.toolbook.literal(&call.name));
         let offered = offered.map(|tool| &tool.tool.parameters);
-        // Where nothing is judged, nothing is compiled.
+        // Without validation, no tools are compiled.
         let own = own.get_or_insert_with(|| if offer.is_judged() { Vec::new() } else { turn.request.client_tools() });
         let own = own.iter().filter(|tool| tool.name == call.name).map(|tool| &tool.parameters);
         for schema in offered.chain(own) {

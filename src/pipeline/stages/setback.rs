@@ -1,8 +1,8 @@
-//! Which outcomes cost a round of dynamic feedback.
+//! Rules for the outcomes that cost a round of dynamic feedback.
 //!
-//! A round is for the model to mend a call. What no call can mend costs none when it is told for the first time in a turn: a credential
-//! that is missing or refused, an API that asks to be called later than the turn can wait, a person who has not decided. A model that
-//! calls again all the same is going round in circles, and that is what the limit is for.
+//! In a feedback round, the model corrects a call. A failure that no call can correct costs no round at its first
+//! occurrence in a turn: a missing or refused credential, an API that requests a longer delay than the turn can wait, a
+//! pending approval. A model that calls again anyway is in a loop, which the limit ends.
 
 use crate::pipeline::turn::Turn;
 use callwright_judge::scanner::CheckedCall;
@@ -10,7 +10,7 @@ use callwright_types::outcome::CredentialFault;
 use callwright_types::trace::Execution;
 use callwright_types::{ApprovalStatus, Explanation, Outcome};
 
-/// Does the outcome cost a round? `explanation` is there where the outcome is a failure of the API's.
+/// Whether the outcome costs a round. `explanation` is set if the outcome is a failure of the API.
 pub(super) fn costs_a_round(
     turn: &Turn,
     checked: &CheckedCall,
@@ -28,7 +28,7 @@ pub(super) fn costs_a_round(
             let is_it = |earlier: &Execution| earlier.approval.as_ref().is_some_and(|earlier| earlier.id == note.id);
             note.status != ApprovalStatus::Pending || earlier.iter().any(is_it)
         }
-        // What policy calls fine is no failure, whatever its status.
+        // An outcome that policy accepts is no failure, whatever its status.
         Outcome::Answered(_) if explanation.is_none() => false,
         _ if credential.is_some() => told(&|earlier| earlier.credential.is_some()),
         Outcome::Answered(answer) if answer.asks_for_later() => told(&|earlier| earlier.status == Some(answer.status)),

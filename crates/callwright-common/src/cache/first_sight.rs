@@ -1,28 +1,28 @@
-//! What was seen before, in a few bytes each.
+//! Admission filter for caches: remembers what was seen before, in a few bytes per item.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use super::ByteCache;
 
-/// Bytes of memory for what was seen: some 10,000 digests.
+/// Memory for digests in bytes, enough for some 10,000 digests.
 const SEEN_BYTES: u64 = 2 * 1024 * 1024;
 
-/// Says whether something was seen before: what is large is worth its room in a cache only if it comes again. Clones share one memory.
+/// Decides whether to cache an item: a large one is worth its memory only if it recurs. Clones share one memory.
 #[derive(Debug, Clone)]
 pub struct FirstSight {
-    /// With a key of its own, so that no client finds two texts of one digest.
+    /// Randomly keyed, so that clients cannot construct two texts with the same digest.
     hasher: RandomState,
     seen: ByteCache<u64, ()>,
     small_bytes: usize,
 }
 
 impl FirstSight {
-    /// Nothing was seen yet. What is at most `small_bytes` large is cached when it is seen first.
+    /// Creates an empty filter. Items of at most `small_bytes` bytes are admitted at first sight.
     pub fn new(small_bytes: usize) -> Self {
         Self { hasher: RandomState::new(), seen: ByteCache::new(SEEN_BYTES, |_, ()| 0), small_bytes }
     }
 
-    /// Whether something of so many bytes is to be cached; it was seen now.
+    /// Whether an item of this size is to be cached. Records the item as seen.
     pub fn admits<K: Hash + ?Sized>(&self, key: &K, bytes: usize) -> bool {
         if bytes <= self.small_bytes {
             return true;

@@ -1,7 +1,7 @@
-//! Caches that are bounded in bytes of memory, not in entries: what clients send decides how large an entry is.
+//! Caches bounded in bytes of memory rather than in entries, because clients control the size of an entry.
 //!
-//! Owns eviction by size and by idle time, and the rule that nothing large is cached when it is seen for the first time. Must not know
-//! what is cached, nor who counts it.
+//! Owns eviction by size and by idle time, and the rule that large items are not cached at first sight. Must not depend
+//! on the cached types or on the metrics.
 
 mod first_sight;
 
@@ -14,27 +14,27 @@ use moka::sync::Cache;
 
 pub use first_sight::FirstSight;
 
-/// Time without use after which an entry is dropped.
+/// Time without access after which an entry is evicted.
 pub const IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Bytes that an entry takes in the cache itself, besides its key and value: hash table, access order and counters.
+/// Memory overhead per entry in bytes, besides its key and value: hash table, access order and counters.
 const ENTRY_BYTES: usize = 200;
 
-/// Bytes of an entry from which on evictions are carried out at once: with many small entries they are done in batches.
+/// Minimum size of an entry in bytes that triggers evictions immediately. With small entries they are done in batches.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// A cache of at most so many bytes, estimated by a function of key and value. Clones share one cache.
+/// A cache with a limit in bytes, estimated by a function of key and value. Clones share one cache.
 pub struct ByteCache<K, V> {
     entries: Cache<K, V>,
     weigh: fn(&K, &V) -> usize,
 }
 
-/// How full a cache is.
+/// Fill level of a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// Bytes of memory, estimated.
+    /// Estimated memory in bytes.
     pub bytes: u64,
 }
 
@@ -51,19 +51,20 @@ where
     K: Hash + Eq + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// An empty cache of at most `bytes` bytes. `weigh` estimates the bytes that a key and its value take on the heap.
+    /// Creates an empty cache of at most `bytes` bytes. `weigh` estimates the heap memory of a key and its value.
     pub fn new(bytes: u64, weigh: fn(&K, &V) -> usize) -> Self {
         let weigher = move |key: &K, value: &V| u32::try_from(weigh(key, value) + ENTRY_BYTES).unwrap_or(u32::MAX);
         let entries = Cache::builder().max_capacity(bytes).weigher(weigher).time_to_idle(IDLE).build();
         Self { entries, weigh }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
         self.entries.get(key)
     }
 
-    /// The value of a key; where there is none, the one that `make` gives, which is made once however many threads want it.
+    /// Returns the value of a key, or inserts the result of `make`, which is called once even if several threads wait
+    /// for it.
     pub fn get_with(&self, key: K, make: impl FnOnce() -> V) -> V {
         let mut is_new = false;
         let value = self.entries.get_with(key, || {
@@ -85,12 +86,12 @@ where
         }
     }
 
-    /// Whether nothing is cached, nearly: what was cached a moment ago may not count yet.
+    /// Whether the cache is empty. Approximate: an entry inserted a moment ago may not be counted yet.
     pub fn is_empty(&self) -> bool {
         self.entries.entry_count() == 0 && self.entries.iter().next().is_none()
     }
 
-    /// How full the cache is; drops what has expired.
+    /// Returns the fill level, after evicting expired entries.
     pub fn usage(&self) -> Usage {
         self.entries.run_pending_tasks();
         Usage { entries: self.entries.entry_count(), bytes: self.entries.weighted_size() }
@@ -103,7 +104,7 @@ impl<K, V> Clone for ByteCache<K, V> {
     }
 }
 
-// Keys and values are what clients sent: no log shows them.
+// Keys and values are client data, so debug output omits them.
 impl<K, V> fmt::Debug for ByteCache<K, V> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ByteCache").finish_non_exhaustive()

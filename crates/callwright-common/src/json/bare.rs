@@ -1,6 +1,6 @@
-//! The JSON text in what a model wrote.
+//! Extraction of JSON from a model's text.
 
-/// The text without what a model thought aloud before (`<think>`), and without one Markdown fence around it.
+/// Returns the text without a leading `<think>` block and without an enclosing Markdown fence.
 pub fn bare(text: &str) -> &str {
     let text = text.trim();
     let text = match text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>")) {

@@ -1,37 +1,37 @@
-//! Edits of single places inside a JSON text; everything else keeps its bytes.
+//! Edits of single values in a JSON text; all other bytes are preserved.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Pointer, RawObject, raw};
 
-/// One change at one place.
+/// One change at one location.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
-    /// Replaces the value there, or adds the member to its object.
+    /// Replaces the value, or adds the member to its object.
     Set(Pointer, Value),
-    /// Gives the member there another name, at the same position.
+    /// Renames the member, which keeps its position.
     Rename(Pointer, String),
-    /// Removes the member there.
+    /// Removes the member.
     Remove(Pointer),
 }
 
-/// An edit that does not fit the text.
+/// An edit that cannot be applied to the text.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The text is not JSON, or its depth or form does not fit the pointer.
-    #[error("not JSON at the edited place: {0}")]
+    /// The text is not JSON, or its depth or structure does not match the pointer.
+    #[error("not JSON at the edited location: {0}")]
     Json(#[from] serde_json::Error),
-    /// The pointer names an item that the array does not have, or goes through a scalar.
-    #[error("nothing at `{0}`")]
+    /// The pointer addresses a missing array item, or passes through a scalar.
+    #[error("no value at `{0}`")]
     Absent(String),
 }
 
-/// Applies `edits` to `text` in order. Values that no edit touches keep their exact text; the objects and arrays on the
-/// way to an edited place are written anew without whitespace.
+/// Applies `edits` to `text` in order. Values that no edit touches keep their exact text. The objects and arrays on the
+/// path to an edit are reserialised without whitespace.
 ///
 /// # Errors
-/// When the text is not JSON or an edit names a place that is not there.
+/// If the text is not JSON, or an edit addresses a location that does not exist.
 pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let mut current: Box<RawValue> = serde_json::from_str(text)?;
     for edit in edits {

@@ -1,7 +1,7 @@
-//! JSON that keeps what it does not understand.
+//! JSON processing that preserves unknown content.
 //!
-//! Wire documents are edited field by field: whatever we do not touch keeps its bytes, its order, its number notation and
-//! even its duplicate keys ([`RawObject`]); [`Edit`]s change single places inside a JSON text the same way.
+//! Wire documents are edited field by field. Fields that are not edited keep their bytes, order, number notation and
+//! duplicate keys ([`RawObject`]). [`Edit`]s change single values in a JSON text in the same way.
 
 mod bare;
 mod edit;

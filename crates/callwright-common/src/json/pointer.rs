@@ -4,18 +4,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A place inside a JSON document (RFC 6901), as its text: `` for the whole, `/a~1b/0` for the first item under `a/b`.
+/// A location in a JSON document (RFC 6901), as its text: `` for the whole document, `/a~1b/0` for the first item under
+/// `a/b`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The whole document.
+    /// Returns the pointer to the whole document.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// This place's member or item `token`, which is escaped here.
+    /// Returns the pointer to the member or item `token`, which is escaped here.
     #[must_use]
     pub fn child(&self, token: &str) -> Self {
         let mut text = self.0.clone();
@@ -24,35 +25,35 @@ impl Pointer {
         Self(text)
     }
 
-    /// This place's item at `index`.
+    /// Returns the pointer to the item at `index`.
     #[must_use]
     pub fn item(&self, index: usize) -> Self {
         Self(format!("{}/{index}", self.0))
     }
 
-    /// The unescaped reference tokens, outermost first.
+    /// Returns the unescaped reference tokens, outermost first.
     pub fn tokens(&self) -> Vec<String> {
         self.0.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
     }
 
-    /// The last unescaped reference token: the parameter's name or the item's index.
+    /// Returns the last unescaped reference token: the parameter's name or the item's index.
     pub fn last(&self) -> Option<String> {
         self.tokens().pop()
     }
 
-    /// Is this the whole document?
+    /// Whether the pointer addresses the whole document.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The pointer's text.
+    /// Returns the pointer's text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl From<&str> for Pointer {
-    /// Takes the text of a pointer; a text without a leading `/` is taken as the name of a member.
+    /// Converts the text of a pointer; a text without a leading `/` is the name of a member.
     fn from(text: &str) -> Self {
         if text.is_empty() || text.starts_with('/') { Self(text.to_owned()) } else { Self::root().child(text) }
     }

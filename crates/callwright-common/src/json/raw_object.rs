@@ -1,4 +1,4 @@
-//! A JSON object as its ordered, unparsed fields.
+//! JSON objects as ordered, unparsed fields.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Serialises `value` into a raw JSON value.
+/// Serialises `value` to a raw JSON value.
 ///
 /// # Panics
-/// Never for the types that we use it with: strings, numbers, and maps with string keys always have a JSON form.
+/// Never for the types in use: strings, numbers, and maps with string keys always have a JSON form.
 pub fn raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("strings, numbers and string-keyed maps have a JSON form")
 }
 
 /// A JSON object whose fields keep their order and their exact text.
 ///
-/// Duplicate keys are kept when written back; look-ups see the last one, as most JSON parsers do.
+/// Serialisation preserves duplicate keys. Look-ups return the last one, as most JSON parsers do.
 #[derive(Debug, Clone, Default)]
 pub struct RawObject {
     fields: Vec<(String, Box<RawValue>)>,
@@ -27,7 +27,7 @@ impl RawObject {
     /// Parses the text of a JSON object.
     ///
     /// # Errors
-    /// When the text is not exactly one JSON object.
+    /// If the text is not exactly one JSON object.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -35,22 +35,22 @@ impl RawObject {
     /// Parses the UTF-8 bytes of a JSON object.
     ///
     /// # Errors
-    /// When the bytes are not exactly one JSON object.
+    /// If the bytes are not exactly one JSON object.
     pub fn parse_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(bytes)
     }
 
-    /// The raw value of a field.
+    /// Returns the raw value of a field.
     pub fn get(&self, key: &str) -> Option<&RawValue> {
         self.fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
-    /// A field read as `T`; `None` where it is absent or not of that type.
+    /// Deserialises a field as `T`; `None` if it is absent or has a different type.
     pub fn get_as<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
         serde_json::from_str(self.get(key)?.get()).ok()
     }
 
-    /// Replaces a field where it stands (all its duplicates become one), or appends it.
+    /// Replaces a field in place (merging its duplicates into one), or appends it.
     pub fn set(&mut self, key: &str, value: Box<RawValue>) {
         match self.fields.iter().position(|(name, _)| name == key) {
             Some(first) => {
@@ -65,7 +65,7 @@ impl RawObject {
         }
     }
 
-    /// Renames a field where it stands; does nothing where it is absent.
+    /// Renames a field in place; does nothing if it is absent.
     pub fn rename(&mut self, key: &str, to: &str) {
         for (name, _) in &mut self.fields {
             if name == key {
@@ -74,24 +74,24 @@ impl RawObject {
         }
     }
 
-    /// Removes a field and its duplicates; tells whether there was one.
+    /// Removes a field and its duplicates. Returns whether there was one.
     pub fn remove(&mut self, key: &str) -> bool {
         let before = self.fields.len();
         self.fields.retain(|(name, _)| name != key);
         self.fields.len() != before
     }
 
-    /// The fields in order, duplicates included.
+    /// Returns the fields in order, including duplicates.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
         self.fields.iter().map(|(name, value)| (name.as_str(), &**value))
     }
 
-    /// Is there a field of this name?
+    /// Whether there is a field with this name.
     pub fn contains(&self, key: &str) -> bool {
         self.fields.iter().any(|(name, _)| name == key)
     }
 
-    /// The object as a raw value.
+    /// Returns the object as a raw value.
     pub fn to_raw(&self) -> Box<RawValue> {
         raw(self)
     }

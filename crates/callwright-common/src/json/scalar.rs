@@ -1,8 +1,8 @@
-//! Single values as text.
+//! Scalars as text.
 
 use serde_json::Value;
 
-/// A string as it is, a number as JSON writes it; `None` for everything else.
+/// Returns a string unchanged and a number in JSON notation; `None` for any other value.
 pub fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

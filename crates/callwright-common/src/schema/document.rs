@@ -1,11 +1,11 @@
-//! Everything that a reference may name in one schema document.
+//! All possible targets of references in one schema document.
 
 use std::collections::HashMap;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-/// Embedded resources of one document that are known; real ones have a handful.
+/// Maximum number of embedded resources per document; real documents have a handful.
 const MAX_RESOURCES: usize = 64;
 
 /// Keywords that refer to a schema.
@@ -13,19 +13,19 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// A schema document with its anchors and embedded resources.
 ///
-/// Where [`super::resolve`] answers what a reference names, this answers what it may name, in favour of more: readers of different drafts
-/// disagree about bases and anchors, and who masks secrets must be right for each of them.
+/// [`super::resolve`] returns the one target of a reference; this type returns all possible targets. Validators of
+/// different drafts disagree about base URIs and anchors, and the masking of secrets must be right for each of them.
 #[derive(Debug)]
 pub struct SchemaDocument<'s> {
     root: &'s Value,
     /// Schemas by `$anchor` and `$dynamicAnchor`.
     anchors: HashMap<&'s str, Vec<&'s Value>>,
-    /// Schemas with an `$id` of their own, by that.
+    /// Schemas with an `$id`, with that id.
     resources: Vec<(&'s str, &'s Value)>,
 }
 
 impl<'s> SchemaDocument<'s> {
-    /// Reads the anchors and resources of a document; `visit` sees every object in it.
+    /// Indexes the anchors and resources of a document; `visit` receives every object in it.
     pub fn new(root: &'s Value, mut visit: impl FnMut(&'s Map<String, Value>)) -> Self {
         let mut document = Self { root, anchors: HashMap::new(), resources: Vec::new() };
         let mut waiting = vec![root];
@@ -49,7 +49,7 @@ impl<'s> SchemaDocument<'s> {
             self.anchors.entry(anchor).or_default().push(schema);
         }
         for id in ["$id", "id"].into_iter().filter_map(text) {
-            // In early drafts an anchor is an identifier.
+            // In early drafts, an `id` may be an anchor.
             if let Some((_, anchor)) = id.split_once('#').filter(|(_, anchor)| !anchor.is_empty()) {
                 self.anchors.entry(anchor).or_default().push(schema);
             }
@@ -59,7 +59,7 @@ impl<'s> SchemaDocument<'s> {
         }
     }
 
-    /// The schemas that the references of a schema may name.
+    /// Returns the possible targets of a schema's references.
     pub fn referred(&self, keywords: &Map<String, Value>) -> Vec<&'s Value> {
         let mut found: Vec<&'s Value> = Vec::new();
         for reference in REFERENCES.iter().filter_map(|keyword| keywords.get(*keyword)?.as_str()) {
@@ -71,7 +71,7 @@ impl<'s> SchemaDocument<'s> {
     fn targets(&self, reference: &str, found: &mut Vec<&'s Value>) {
         let (base, written) = reference.split_once('#').unwrap_or((reference, ""));
         let decoded = percent_decode_str(written).decode_utf8_lossy();
-        // Authors forget to encode, and to decode.
+        // Tries both forms, because references in real documents are often not percent-encoded.
         let fragments = [decoded.as_ref(), written];
         let is_base = |id: &str| base.is_empty() || id == base || last_segment(id) == last_segment(base);
         let roots = base.is_empty().then_some(self.root).into_iter();

@@ -1,4 +1,4 @@
-//! Which schemas apply to one and the same value.
+//! Schemas that apply to the same value.
 
 use std::collections::HashSet;
 
@@ -6,31 +6,32 @@ use serde_json::{Map, Value};
 
 use super::{Applies, Subschema, resolve, subschemas};
 
-/// Schemas that are looked at for one value; beyond that nothing more is known about it.
+/// Maximum number of schemas examined for one value; further ones are ignored.
 const MAX_VIEWS: usize = 256;
 
-/// A place in the schema document.
+/// A location in the schema document.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
     /// JSON Pointer of the schema in the document.
     pub pointer: String,
-    /// The schema there.
+    /// The schema at that location.
     pub schema: &'a Value,
 }
 
-/// One of the schemas that apply, or may apply, to a value.
+/// A schema that applies, or may apply, to a value.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     /// JSON Pointer of the schema in the document.
     pub pointer: String,
-    /// Its keywords.
+    /// Keywords of the schema.
     pub keywords: &'a Map<String, Value>,
-    /// Does it apply whatever the value is? Branches of `anyOf`, `oneOf`, `if` and `dependentSchemas` only may.
+    /// Whether it applies unconditionally. Branches of `anyOf`, `oneOf`, `if` and `dependentSchemas` apply
+    /// conditionally.
     pub certain: bool,
 }
 
 impl<'a> View<'a> {
-    /// The schema under `path` inside this one.
+    /// Returns the schema under `path` in this one.
     fn source(&self, path: &[&str], schema: &'a Value) -> Source<'a> {
         let mut pointer = self.pointer.clone();
         for token in path {
@@ -40,7 +41,7 @@ impl<'a> View<'a> {
         Source { pointer, schema }
     }
 
-    /// A schema directly inside this one.
+    /// Returns a direct subschema of this one.
     pub fn source_of(&self, inside: &Subschema<'a>) -> Source<'a> {
         match (inside.name, inside.index) {
             (Some(name), _) => self.source(&[inside.keyword, name], inside.schema),
@@ -50,8 +51,9 @@ impl<'a> View<'a> {
     }
 }
 
-/// Every schema that applies or may apply to a value that `sources` describe: through `$ref`, `allOf`, `anyOf`, `oneOf`,
-/// `if`/`then`/`else`, `dependentSchemas` and `dependencies`. What `not` excludes describes no value. Cycles end where they close.
+/// Returns all schemas that apply or may apply to a value that `sources` describe: through `$ref`, `allOf`, `anyOf`,
+/// `oneOf`, `if`/`then`/`else`, `dependentSchemas` and `dependencies`. Schemas under `not` are omitted. Each schema is
+/// visited once, which ends cycles.
 pub fn expand<'a>(root: &'a Value, sources: &[Source<'a>]) -> Vec<View<'a>> {
     let mut views = Vec::new();
     let mut seen = HashSet::new();

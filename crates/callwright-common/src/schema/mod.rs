@@ -1,12 +1,13 @@
-//! The one view of JSON Schemas that every room shares.
+//! The JSON Schema traversal shared by all modules.
 //!
-//! [`resolve`] finds what a `$ref` names, [`subschemas`] lists the schemas inside one and the values that they judge, [`expand()`] finds all
-//! schemas that apply to one and the same value, and [`SchemaDocument`] finds everything that a reference may name, anchors and embedded
-//! resources included. Judging, examples, masking and planning read schemas through these functions alone, so that what one of them
-//! sees is seen by the others.
+//! [`resolve`] returns the target of a `$ref`. [`subschemas`] lists the direct subschemas of a schema and the values to
+//! which they apply. [`expand()`] returns all schemas that apply to the same value. [`SchemaDocument`] returns all
+//! possible targets of a reference, including anchors and embedded resources. Validation, examples, masking and
+//! planning use only these functions, so that they interpret a schema in the same way.
 //!
-//! The loader of OpenAPI documents (`catalog`) has its own: its references lead from file to file and into places that are no schemas,
-//! their targets are kept with their place, and what it makes of them are tools' schemas that stand alone, which are read here.
+//! Owns this traversal. Must not load documents or validate values. The loader of OpenAPI documents (`catalog`) has its
+//! own traversal, because its references cross files, may point to parts that are not schemas, and keep their location.
+//! It produces self-contained tool schemas, which are read here.
 
 mod document;
 mod expand;

@@ -1,17 +1,17 @@
-//! References inside one schema document.
+//! Resolution of references within one schema document.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-/// The JSON Pointer (RFC 6901) of a `$ref` within the same document, percent-decoded; `None` for every other reference:
-/// nothing is fetched, and tools' schemas stand alone.
+/// Returns the JSON Pointer (RFC 6901) of a `$ref` within the same document, percent-decoded. `None` for any other
+/// reference: nothing is fetched, and tool schemas are self-contained.
 pub fn pointer(reference: &str) -> Option<String> {
     let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8().ok()?;
     (pointer.is_empty() || pointer.starts_with('/')).then(|| pointer.into_owned())
 }
 
-/// The schema that `reference` names in the document `root`, and its pointer. One step: a target that is a reference itself is not followed,
-/// so that callers bound circles where they meet them.
+/// Returns the target of `reference` in the document `root`, and its pointer. A target that is itself a reference is
+/// not followed, so that callers detect cycles.
 pub fn resolve<'s>(root: &'s Value, reference: &str) -> Option<(String, &'s Value)> {
     let pointer = pointer(reference)?;
     let target = root.pointer(&pointer)?;

@@ -1,15 +1,16 @@
-//! The schemas inside a schema, over all drafts of JSON Schema from 4 to 2020-12.
+//! Direct subschemas of a schema, for all drafts of JSON Schema from 4 to 2020-12.
 
 use serde_json::{Map, Value};
 
-/// The values that a subschema judges, seen from the value that the schema around it judges.
+/// The values to which a subschema applies, relative to the value of the parent schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applies<'s> {
-    /// The same value, whatever it is: `allOf`.
+    /// The same value, unconditionally: `allOf`.
     Always,
-    /// The same value, under a condition: `anyOf`, `oneOf`, `not`, `if`, `then`, `else`, `dependentSchemas`, `dependencies`.
+    /// The same value, conditionally: `anyOf`, `oneOf`, `not`, `if`, `then`, `else`, `dependentSchemas`,
+    /// `dependencies`.
     Sometimes,
-    /// The member of this name: `properties`.
+    /// The member with this name: `properties`.
     Member(&'s str),
     /// The members whose names match this regular expression: `patternProperties`.
     Pattern(&'s str),
@@ -17,39 +18,39 @@ pub enum Applies<'s> {
     OtherMembers,
     /// The names of members: `propertyNames`.
     Names,
-    /// The item at this position: `prefixItems`, and `items` where that is a list.
+    /// The item at this index: `prefixItems`, and `items` if that is an array.
     Item(usize),
-    /// The items behind those: `items`, `additionalItems`.
+    /// The remaining items: `items`, `additionalItems`.
     OtherItems,
     /// Any of the items: `contains`, `unevaluatedItems`.
     AnyItem,
-    /// What the string encodes: `contentSchema`.
+    /// The content encoded in the string: `contentSchema`.
     Content,
 }
 
 impl Applies<'_> {
-    /// Whether it is the value that the schema around it judges.
+    /// Whether it is the value of the parent schema.
     pub fn is_same_value(self) -> bool {
         matches!(self, Self::Always | Self::Sometimes)
     }
 }
 
-/// A schema inside another one.
+/// A direct subschema of another schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Subschema<'s> {
-    /// The keyword that holds it.
+    /// The keyword that contains it.
     pub keyword: &'s str,
-    /// Its position in the keyword's list.
+    /// Index in the keyword's array.
     pub index: Option<usize>,
-    /// Its name in the keyword's object.
+    /// Name in the keyword's object.
     pub name: Option<&'s str>,
-    /// The values that it judges.
+    /// The values to which it applies.
     pub applies: Applies<'s>,
     /// The schema.
     pub schema: &'s Value,
 }
 
-/// The form of the value of a keyword that holds schemas.
+/// The form of a keyword that contains schemas.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     One,
@@ -58,7 +59,8 @@ enum Form {
     ByName,
 }
 
-/// What a keyword holds; `None` where it holds no schemas, or only definitions, which judge nothing by themselves.
+/// Returns the form of a keyword; `None` if it contains no schemas, or only definitions, which apply to no value by
+/// themselves.
 fn form(keyword: &str) -> Option<Form> {
     Some(match keyword {
         "not"
@@ -94,7 +96,8 @@ fn applies<'s>(keyword: &str, index: Option<usize>, name: Option<&'s str>) -> Ap
     }
 }
 
-/// The schemas directly inside one, in the order of its keywords. Those behind a `$ref` are not among them: see [`super::resolve`].
+/// Returns the direct subschemas in the order of the keywords. Targets of `$ref` are not included: see
+/// [`super::resolve`].
 pub fn subschemas(keywords: &Map<String, Value>) -> impl Iterator<Item = Subschema<'_>> {
     keywords.iter().flat_map(|(keyword, value)| of_keyword(keyword, value))
 }
@@ -114,7 +117,7 @@ fn of_keyword<'s>(keyword: &'s str, value: &'s Value) -> impl Iterator<Item = Su
     let by_name = value.as_object().filter(|_| form == Some(Form::ByName));
     let listed = list.into_iter().flatten().enumerate().map(move |(index, schema)| make(Some(index), None, schema));
     let named = by_name.into_iter().flatten().map(move |(name, schema)| make(None, Some(name), schema));
-    // `dependencies` of early drafts may hold lists of names.
+    // In early drafts, `dependencies` may contain lists of names.
     one.into_iter().chain(listed).chain(named).filter(|found| found.schema.is_object() || found.schema.is_boolean())
 }
 

@@ -1,4 +1,4 @@
-//! What nobody tells about is looked at now and then.
+//! Polls sources that have no change notification.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::{Signal, Watcher};
 
-/// Calls `look`, in a thread of this name, each time that `period` has passed since it last came back.
+/// Calls `look` in a thread with this name, each time `period` has passed since the last call returned.
 ///
 /// # Errors
-/// Where the system gives no thread.
+/// If the thread cannot be started.
 pub fn every(period: Duration, name: &str, mut look: impl FnMut() + Send + 'static) -> io::Result<Watcher> {
     let (changes, signals) = channel();
     let run = move || {
@@ -36,7 +36,7 @@ mod tests {
             calls.recv_timeout(Duration::from_secs(60)).unwrap();
         }
         drop(watcher);
-        // The thread ends, and its end of the channel with it.
+        // The thread ends, which closes its end of the channel.
         while calls.recv_timeout(Duration::from_secs(60)).is_ok() {}
         assert_eq!(calls.recv_timeout(Duration::from_secs(60)), Err(RecvTimeoutError::Disconnected));
     }

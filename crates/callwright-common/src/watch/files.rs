@@ -1,4 +1,4 @@
-//! Files that may stand in many directories, and change together.
+//! Watches files that may be in different directories and change together.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,24 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{Signal, Trigger, WatchError, Watcher, wait_for_change};
 
-/// What is watched.
+/// Watched files and folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// Files, wherever they stand.
+    /// Files in any directory.
     pub files: BTreeSet<PathBuf>,
-    /// Folders in which any file matters whose name ends in one of `endings`, also one that comes later; not the folders in them.
+    /// Folders in which every file matters whose extension is one of `endings`, including new files. Subfolders are
+    /// excluded.
     pub folders: BTreeSet<PathBuf>,
-    /// Endings of names, without the dot.
+    /// File extensions, without the dot.
     pub endings: &'static [&'static str],
 }
 
-/// Calls `on_change`, in a thread of this name, when something of `watched` may have changed and nothing changed any more for the quiet
-/// time of `trigger`, or the watcher is woken; and once at the beginning, for what changed since it was last read. It gives what to watch from then on. Not
-/// every call means different contents.
+/// Calls `on_change` in a thread with this name after files of `watched` have changed and the quiet time of `trigger`
+/// has passed without another change, or when the watcher is woken. It is also called once at the start, for changes
+/// since the last read. `on_change` returns the files to watch from then on. A call does not imply different contents.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch any of their directories.
+/// [`WatchError`], if the system cannot watch any of their directories.
 pub fn watch_files(
     first: Watched,
     trigger: impl Into<Trigger>,
@@ -39,7 +40,7 @@ pub fn watch_files(
     let mut directories = None;
     if is_watched {
         directories = Some(Directories::new(first.clone(), &changes).map_err(failed)?);
-        // What changed since the files were read was not seen by anyone.
+        // Covers changes between reading the files and watching them.
         let _ = changes.send(Signal::Change);
     }
     let again = changes.clone();
@@ -51,10 +52,10 @@ pub fn watch_files(
             };
             directories.renew();
             match directories.set(on_change()) {
-                // What changed in them between reading and watching was not seen by anyone.
+                // Covers changes in new directories between reading and watching them.
                 Ok(true) => drop(again.send(Signal::Change)),
                 Ok(false) => {}
-                // A directory that is gone now is tried again after the next change that is seen.
+                // A directory that does not exist is retried after the next change.
                 Err(error) => tracing::warn!(%error, "a directory cannot be watched"),
             }
         }
@@ -64,7 +65,7 @@ pub fn watch_files(
     Ok(Watcher { changes: Some(changes) })
 }
 
-/// The directories of the files that are watched now.
+/// The directories that are currently watched.
 struct Directories {
     events: RecommendedWatcher,
     watched: Arc<Mutex<Watched>>,
@@ -72,18 +73,18 @@ struct Directories {
 }
 
 impl Watched {
-    /// The directories that tell of the changes.
+    /// Returns the directories to watch.
     fn directories(&self) -> BTreeSet<PathBuf> {
         self.files.iter().map(|file| directory(file)).chain(self.folders.iter().cloned()).collect()
     }
 
-    /// The same, its files as the system calls them in its events.
+    /// Returns the same files under the paths that the system uses in its events.
     fn absolute(self) -> Self {
         let files = self.files.iter().filter_map(|file| Some(directory(file).join(file.file_name()?))).collect();
         Self { files, ..self }
     }
 
-    /// Does it matter when `path` is written to?
+    /// Whether a write to `path` is relevant.
     fn has(&self, path: &Path) -> bool {
         let ends = || {
             let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
@@ -103,7 +104,7 @@ impl Directories {
         Ok(directories)
     }
 
-    /// Watches the directories of `watched`, and no others. Were some of them not watched before?
+    /// Watches exactly the directories of `watched`. Returns whether any of them was not watched before.
     fn set(&mut self, watched: Watched) -> notify::Result<bool> {
         let wanted = watched.directories();
         *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched.absolute();
@@ -124,7 +125,7 @@ impl Directories {
         result.map(|()| self.directories.len() > kept)
     }
 
-    /// Watches each directory anew, because one that was replaced is another one to the system.
+    /// Renews the watch of each directory, because a replaced directory is a different one to the system.
     fn renew(&mut self) {
         let events = &mut self.events;
         self.directories.retain(|place| {
@@ -141,8 +142,8 @@ fn directory(file: &Path) -> PathBuf {
     }
 }
 
-/// Signals changes of the files. What else is written in their directories (a database, say) is not ours, but for names that come
-/// and go: Kubernetes replaces the symbolic link that a file's own link leads through.
+/// Signals changes of the files. Writes to other files in their directories, such as a database, are ignored. Created,
+/// renamed and removed names are not: Kubernetes replaces the symbolic link through which a file's own link leads.
 fn events_of(watched: Arc<Mutex<Watched>>, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| match event.kind {
@@ -167,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// Long enough for any machine; a test that passes does not wait for it.
+    /// Timeout long enough for slow machines; a passing test does not reach it.
     const PATIENCE: Duration = Duration::from_secs(60);
     const QUIET: Duration = Duration::from_millis(20);
 
@@ -180,7 +181,7 @@ mod tests {
             next.clone()
         };
         let watcher = watch_files(watched(first), QUIET, "test", on_change).unwrap();
-        // The first call is for what changed before; from then on `next` is watched.
+        // The first call covers earlier changes; from then on `next` is watched.
         calls.recv_timeout(PATIENCE).unwrap();
         (watcher, calls)
     }
@@ -194,7 +195,7 @@ mod tests {
             fs::write(file, "1").unwrap();
         }
         let (_watcher, calls) = watching(std::slice::from_ref(&one), &[one.clone(), two.clone()]);
-        // The watch of the second directory begins a moment after the first call.
+        // The second directory is watched only a moment after the first call.
         loop {
             fs::write(&two, "2").unwrap();
             match calls.recv_timeout(QUIET * 10) {

@@ -8,59 +8,59 @@ use sha2::{Digest, Sha256};
 
 use crate::digest::add_part;
 
-/// Where such files are, and how many of them are read.
+/// Location and limits of a folder of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// The directory.
     pub path: PathBuf,
-    /// What people call its files, in the plural.
+    /// Name of the files for messages, in the plural.
     pub files: &'static str,
-    /// Files at most.
+    /// Maximum number of files.
     pub max_files: usize,
-    /// Bytes of a file at most.
+    /// Maximum size of a file in bytes.
     pub max_bytes: usize,
 }
 
-/// One file.
+/// One file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// Content of the file.
     pub text: String,
 }
 
-/// A folder or a file of it cannot be used.
+/// A folder or one of its files is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The file or the directory cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable {
-        /// What was read.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why it could not be.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// There is more than people write.
+    /// A size limit is exceeded.
     #[error("{} holds more than {limit} {what}", .path.display())]
     TooMuch {
-        /// The directory or file.
+        /// Path of the directory or file.
         path: PathBuf,
-        /// What there is too much of.
+        /// Unit of the limit.
         what: &'static str,
-        /// How much is allowed.
+        /// The limit.
         limit: usize,
     },
 }
 
-/// Tells whether files have changed: of their paths and texts.
+/// Digest of paths and contents, for the detection of changes.
 pub type FolderDigest = [u8; 32];
 
 impl FolderFile {
     /// Reads a file of at most `max_bytes`.
     ///
     /// # Errors
-    /// [`FolderError`]: it cannot be read, is not UTF-8, or is too large.
+    /// [`FolderError`]: the file cannot be read, is not UTF-8, or is too large.
     pub fn read(path: PathBuf, max_bytes: usize) -> Result<Self, FolderError> {
         let mut bytes = Vec::new();
         let read = fs::File::open(&path).and_then(|file| file.take(max_bytes as u64 + 1).read_to_end(&mut bytes));
@@ -81,17 +81,18 @@ impl FolderFile {
         }
     }
 
-    /// How errors call it.
+    /// Returns the path for messages.
     pub fn shown(&self) -> String {
         self.path.display().to_string()
     }
 }
 
 impl Folder {
-    /// The files, in the order of their names. Hidden ones are left out: editors and Kubernetes keep their own there.
+    /// Reads the files in the order of their names. Hidden files are skipped: editors and Kubernetes store their own
+    /// data there.
     ///
     /// # Errors
-    /// [`FolderError`]: the directory or a file cannot be read, or there is too much.
+    /// [`FolderError`]: the directory or a file cannot be read, or a limit is exceeded.
     pub fn read(&self) -> Result<Vec<FolderFile>, FolderError> {
         let unreadable = |source| FolderError::Unreadable { path: self.path.clone(), source };
         let mut paths = Vec::new();
@@ -112,11 +113,11 @@ impl Folder {
 fn is_yaml(path: &Path) -> bool {
     let is_hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
     let is_yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-    // A link that leads nowhere is a file that cannot be read: that must be said, not skipped.
+    // A dangling link is included, so that it causes an error rather than being skipped.
     is_yaml && !is_hidden && !path.is_dir()
 }
 
-/// The digest of some files.
+/// Computes the digest of files.
 pub fn digest(files: &[FolderFile]) -> FolderDigest {
     let mut hash = Sha256::new();
     for file in files {

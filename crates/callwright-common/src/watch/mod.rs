@@ -1,8 +1,9 @@
-//! Tells when files have changed: a directory of them ([`watch`]), or some that stand wherever they do ([`watch_files`]). What nobody tells
-//! about is looked at now and then ([`every()`]). A folder of YAML files that people edit is read within bounds ([`Folder`]), and again when
-//! it has changed ([`reload()`]); so is a single file ([`read_file`], [`reload_file`]).
+//! File watching and hot reload: of a directory ([`watch`]) or of files in different directories ([`watch_files`]).
+//! Sources without change notification are polled ([`every()`]). A folder of YAML files that people edit is read within
+//! limits ([`Folder`]), and again when it has changed ([`reload()`]). The same holds for a single file ([`read_file`],
+//! [`reload_file`]).
 //!
-//! Owns watching, waiting for quiet, and reading such folders and files. Must not know what the files say.
+//! Owns watching, debouncing, and reading such folders and files. Must not interpret the files' contents.
 
 mod every;
 mod files;
@@ -22,7 +23,7 @@ pub use folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
 pub use one_file::{FileError, read_file, reload_file};
 pub use reload::reload;
 
-/// The directory cannot be watched: what was read from it stays as it is until a restart.
+/// The directory cannot be watched: its contents are not reloaded until a restart.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot watch {}: {source}", .directory.display())]
 pub struct WatchError {
@@ -30,33 +31,34 @@ pub struct WatchError {
     source: notify::Error,
 }
 
-/// Watches as long as it lives.
+/// Handle of a watching thread, which stops when the handle is dropped.
 #[derive(Debug, Default)]
 pub struct Watcher {
-    /// `None` where there is nothing to watch.
+    /// `None` if nothing is watched.
     changes: Option<Sender<Signal>>,
 }
 
 impl Watcher {
-    /// Watches nothing.
+    /// Creates a watcher that watches nothing.
     pub fn idle() -> Self {
         Self::default()
     }
 
-    /// Has the files read now, as after a change.
+    /// Triggers a reload of the files, as after a change.
     pub fn wake(&self) {
         if let Some(changes) = &self.changes {
             let _ = changes.send(Signal::Change);
         }
     }
 
-    /// Is there nothing to watch?
+    /// Whether nothing is watched.
     pub fn is_idle(&self) -> bool {
         self.changes.is_none()
     }
 }
 
-/// When files are read again: where the watcher is woken, and also where they have changed and rested for a time, unless that is switched off.
+/// Condition for a reload: the watcher is woken or, unless disabled, the files have changed and then not changed for a
+/// quiet time.
 #[derive(Debug, Clone, Copy)]
 pub struct Trigger {
     quiet: Duration,
@@ -64,7 +66,8 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// After a change of the files and so many milliseconds of quiet; with `on_change` false only where the watcher is woken.
+    /// Reloads after a change of the files and this quiet time in milliseconds. If `on_change` is false, reloads only
+    /// when the watcher is woken.
     pub fn new(quiet_milliseconds: u64, on_change: bool) -> Self {
         Self { quiet: Duration::from_millis(quiet_milliseconds), on_change }
     }
@@ -84,21 +87,22 @@ impl Drop for Watcher {
     }
 }
 
-/// What wakes the thread.
+/// A message to the watching thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signal {
     Change,
     Stop,
 }
 
-/// Calls `on_change`, in a thread of this name, when `directory` has changed and nothing changed any more for the quiet time of
-/// `trigger`, or the watcher is woken; and once at the beginning, for what changed since it was last read. Not every call means different contents.
+/// Calls `on_change` in a thread with this name after `directory` has changed and the quiet time of `trigger` has
+/// passed without another change, or when the watcher is woken. It is also called once at the start, for changes since
+/// the last read. A call does not imply different contents.
 ///
 /// The directory is watched, not the files: editors replace files by renaming, and Kubernetes switches a symbolic link
-/// inside it. Its parent is watched too, for a directory that is itself replaced.
+/// inside it. Its parent is watched too, because the directory itself may be replaced.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the directory.
+/// [`WatchError`], if the system cannot watch the directory.
 pub fn watch(
     directory: &Path,
     trigger: impl Into<Trigger>,
@@ -112,14 +116,15 @@ pub fn watch(
     let mut events = None;
     if is_watched {
         events = Some(watching(&directory, &changes).map_err(failed)?);
-        // What changed since the files were read was not seen by anyone.
+        // Covers changes between reading the files and watching them.
         let _ = changes.send(Signal::Change);
     }
     let place = directory.clone();
     let run = move || {
         while wait_for_change(&signals, quiet) {
             if let Some(events) = &mut events {
-                // A directory that was replaced is another one to the system. If there is none now, the parent tells when there is.
+                // A replaced directory is a different one to the system. If it does not exist now, the parent reports
+                // its creation.
                 let _ = events.unwatch(&place);
                 let _ = events.watch(&place, RecursiveMode::NonRecursive);
             }
@@ -131,21 +136,21 @@ pub fn watch(
     Ok(Watcher { changes: Some(changes) })
 }
 
-/// Signals the changes of the directory, from now on.
+/// Signals changes of the directory from now on.
 fn watching(directory: &Path, changes: &Sender<Signal>) -> notify::Result<RecommendedWatcher> {
     let mut events = events_of(directory.to_owned(), changes.clone())?;
     events.watch(directory, RecursiveMode::NonRecursive)?;
     if let Some(parent) = directory.parent() {
-        // Only a help; a parent that may not be watched is no reason to watch nothing.
+        // Optional: without permission to watch the parent, the directory is still watched.
         let _ = events.watch(parent, RecursiveMode::NonRecursive);
     }
     Ok(events)
 }
 
-/// Signals the changes of the directory and of what is in it.
+/// Signals changes of the directory and its contents.
 fn events_of(directory: PathBuf, changes: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is no change: our own reload would cause the next one. What else happens in the parent is not ours.
+        // Read access is ignored, because a reload would trigger the next one. Other changes in the parent are ignored.
         let is_ours = event.is_ok_and(|event| {
             let is_change = !matches!(event.kind, EventKind::Access(_));
             is_change && (event.need_rescan() || event.paths.iter().any(|path| path.starts_with(&directory)))
@@ -156,10 +161,10 @@ fn events_of(directory: PathBuf, changes: Sender<Signal>) -> notify::Result<Reco
     })
 }
 
-/// Most times the quiet time that a reload waits for quiet: a file that never rests must not keep the others out.
+/// Maximum wait for quiet, as a multiple of the quiet time. A file that changes permanently must not block the reload.
 const MOST_QUIET_TIMES: u32 = 20;
 
-/// Waits for a change and then for quiet; false when it is time to stop.
+/// Waits for a change and then for quiet. Returns false if the thread must stop.
 fn wait_for_change(signals: &Receiver<Signal>, quiet: Duration) -> bool {
     if signals.recv() != Ok(Signal::Change) {
         return false;

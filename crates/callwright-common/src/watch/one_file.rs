@@ -1,4 +1,4 @@
-//! One file that an operator writes: read within bounds, and again when it has changed.
+//! Single files written by an operator: read within limits, and again when they change.
 
 use std::fs;
 use std::io::{self, Read};
@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 
 use super::{Trigger, WatchError, Watched, Watcher, watch_files};
 
-/// A file of the operator cannot be used.
+/// An operator's file is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}: {source}; name a file that exists and may be read", .path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Cause of the failure.
         source: io::Error,
     },
-    /// Its content is not valid.
+    /// The content is not valid.
     #[error("{}:{line}:{column}: {message}", .path.display())]
     Invalid {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Line, from 1; 0 where it is not known.
+        /// Line, from 1; 0 if unknown.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// The problem and its fix.
+        /// Description of the problem and its fix.
         message: String,
     },
 }
 
-/// Reads a text of at most `max_bytes`; `fix` says what to do about a longer one.
+/// Reads a text of at most `max_bytes`; `fix` is the advice for a longer one.
 ///
 /// # Errors
 /// [`FileError::Unreadable`]: the file cannot be read, is not UTF-8, or is too large.
@@ -41,17 +41,17 @@ pub fn read_file(path: &Path, max_bytes: u64, fix: &str) -> Result<String, FileE
     let mut file = fs::File::open(path).map_err(unreadable)?.take(max_bytes + 1);
     file.read_to_string(&mut text).map_err(unreadable)?;
     if text.len() as u64 > max_bytes {
-        let message = format!("it has more than {} MiB; {fix}", max_bytes >> 20);
+        let message = format!("the file has more than {} MiB; {fix}", max_bytes >> 20);
         return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, message)));
     }
     Ok(text)
 }
 
-/// Reads a file again in a thread of this name as `trigger` says, and gives `on_result` every result that
-/// differs from the one before, of which `before` is the first.
+/// Reloads a file in a thread with this name when `trigger` fires, and passes every result to `on_result` that differs
+/// from the previous one. The first result is compared with `before`.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the file's directory.
+/// [`WatchError`], if the system cannot watch the file's directory.
 pub fn reload_file<T: Clone + PartialEq + Send + 'static>(
     file: PathBuf,
     trigger: impl Into<Trigger>,

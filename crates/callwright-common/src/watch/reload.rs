@@ -1,4 +1,4 @@
-//! Hot reload: a folder of files is watched, and what they say now takes the place of what they said.
+//! Hot reload of a watched folder of files.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use arc_swap::ArcSwap;
 use super::folder::{Folder, FolderDigest, FolderError, FolderFile, digest};
 use super::{Trigger, WatchError, Watcher, watch};
 
-/// Watches a folder and reads it into `current`, in a thread of this name, as `trigger` says, and only if the
-/// files' contents are others than those of the digest `seen`, or of the last reload, good or bad. `make` makes of files, and of what is in force, what is
-/// in force from then on; where it fails, or the files cannot be read, `current` stays as it is. `on_result` is told of every reload.
+/// Watches a folder and reloads it into `current`, in a thread with this name, when `trigger` fires. It skips the
+/// reload if the files have the digest `seen` or that of the last reload, successful or not. `make` creates the new
+/// value from the files and the current value. If it fails, or the files cannot be read, `current` is unchanged.
+/// `on_result` is called for every reload.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the directory.
+/// [`WatchError`], if the system cannot watch the directory.
 pub fn reload<T: Send + Sync + 'static, E: From<FolderError> + 'static>(
     folder: Folder,
     seen: FolderDigest,

@@ -1,4 +1,4 @@
-//! Files that people write in YAML: bounded reading, and mistakes with their place and what was probably meant.
+//! YAML files that people write: parsing with limits, and errors with location and suggestion.
 
 mod places;
 
@@ -10,35 +10,36 @@ use super::json::Pointer;
 use super::nearest::nearest;
 use places::Places;
 
-/// How much of a file is unfolded before it is refused.
+/// Limits on the expansion of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Deepest nesting.
+    /// Maximum nesting depth.
     pub depth: usize,
-    /// Most YAML events, those that anchors unfold to included.
+    /// Maximum number of YAML events, including those expanded from aliases.
     pub events: usize,
 }
 
-/// A mistake in a text.
+/// An error in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlProblem {
-    /// Line, from 1; 0 where it is not known.
+    /// Line, from 1; 0 if unknown.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong and what mends it.
+    /// Description of the problem and its fix.
     pub message: String,
 }
 
-/// Does a text say nothing? One of comments alone does not.
+/// Whether a text contains no data, only blank lines and comments.
 pub fn is_blank(text: &str) -> bool {
     text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-/// Reads a text of one document. Numbers that are not finite pass: they are for the caller's rules to refuse, with their place.
+/// Parses a text with one document. Non-finite numbers are accepted: the caller's rules reject them, with their
+/// location.
 ///
 /// # Errors
-/// [`YamlProblem`]: the text is no YAML, not of this form, or beyond the bounds.
+/// [`YamlProblem`]: the text is not YAML, does not have this structure, or exceeds a limit.
 pub fn read<T: DeserializeOwned>(text: &str, bounds: Bounds) -> Result<T, YamlProblem> {
     serde_saphyr::from_str_with_options(text, options(bounds)).map_err(|error| {
         let place = error.location();
@@ -50,7 +51,7 @@ pub fn read<T: DeserializeOwned>(text: &str, bounds: Bounds) -> Result<T, YamlPr
     })
 }
 
-/// A mistake that was found after `text` was read: with its place, which is looked up only now that it is needed.
+/// Returns an error that was found after `text` was parsed, with its location, which is determined only at this point.
 pub fn problem_at(text: &str, place: &Pointer, message: String, bounds: Bounds) -> YamlProblem {
     let found = read::<Places>(text, bounds).ok().and_then(|places| places.of(place));
     let (line, column) = found.unwrap_or_default();
@@ -61,7 +62,7 @@ fn options(bounds: Bounds) -> Options {
     let Bounds { depth, events } = bounds;
     serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: depth, max_events: events, max_nodes: events, max_documents: 1 },
-        // Comments are documentation here, of any length.
+        // Comments serve as documentation and may have any length.
         emit_comments: false,
         with_snippet: false,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
@@ -82,6 +83,6 @@ fn message(error: &Error) -> String {
 fn unknown(what: &str, name: &str, expected: &[&'static str]) -> String {
     match nearest(name, expected.iter().copied()) {
         Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
-        None => format!("unknown {what} `{name}`; there are {}", expected.join(", ")),
+        None => format!("unknown {what} `{name}`; expected one of {}", expected.join(", ")),
     }
 }

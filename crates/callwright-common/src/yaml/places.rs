@@ -1,4 +1,4 @@
-//! Where the values of a YAML text stand: for mistakes that are found after it was read.
+//! Locations of the values of a YAML text, for errors that are found after parsing.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use serde_saphyr::Spanned;
 
 use crate::json::Pointer;
 
-/// The places of a mapping's or sequence's values, by key or index; none for a scalar.
+/// The locations of a mapping's or sequence's values, by key or index; empty for a scalar.
 #[derive(Debug)]
 pub(super) struct Places(Vec<(String, Spanned<Places>)>);
 
 impl Places {
-    /// Line and column of a value; of the nearest value around it, where it is not written down itself.
+    /// Returns line and column of a value, or of the nearest enclosing one if it is not in the text.
     pub(super) fn of(&self, pointer: &Pointer) -> Option<(usize, usize)> {
         let mut found = None;
         let mut here = self;
@@ -33,7 +33,7 @@ impl<'de> Deserialize<'de> for Places {
 
 struct PlacesVisitor;
 
-/// A scalar has no values inside.
+/// Implements the visitor methods of scalars, which contain no values.
 macro_rules! scalars {
     ($($visit:ident: $type:ty),*) => { $(
         fn $visit<E>(self, _: $type) -> Result<Places, E> {

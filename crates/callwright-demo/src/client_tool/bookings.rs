@@ -1,9 +1,9 @@
-//! The client's tools for rooms and flights. What they answer with stands in their descriptions alone, by an example: the API has no other place
-//! for it.
+//! Tools of the client for rooms and flights. Their descriptions contain an example of the result, because the API has
+//! no other place for it.
 
 use serde_json::{Map, Value, json};
 
-/// People, free rooms and bookings of them.
+/// Returns the tools for people, free rooms and room bookings.
 pub(super) fn rooms() -> Value {
     json!([
         tool(
@@ -29,7 +29,7 @@ pub(super) fn rooms() -> Value {
     ])
 }
 
-/// Travellers, their trips, and flights.
+/// Returns the tools for travellers, their trips, and flights.
 pub(super) fn flights() -> Value {
     json!([
         tool(
@@ -59,7 +59,7 @@ pub(super) fn flights() -> Value {
     ])
 }
 
-/// A tool all of whose parameters are texts and required.
+/// Returns a tool whose parameters are all required texts.
 fn tool(name: &str, description: &str, parameters: &[(&str, &str)]) -> Value {
     let properties = parameters
         .iter()

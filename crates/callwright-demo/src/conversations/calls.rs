@@ -1,4 +1,4 @@
-//! Calls with a mistake each, and what becomes of them.
+//! Conversations about faulty calls and their outcomes.
 
 use callwright_types::trace::Enrichment;
 use callwright_types::{FaultCode, RepairKind, Trace};
@@ -7,7 +7,7 @@ use super::super::client_tool::OwnTool;
 use super::super::transcript::is_handed_over;
 use super::{Conversation, all_ran, attempts, executions, has_diagnosis, has_repair, nothing_was_sent_back, succeeded};
 
-/// Conversations about single calls; none of them needs a plan.
+/// Conversations about single calls; none of them requires a plan.
 pub(super) static CONVERSATIONS: [Conversation; 7] = [
     Conversation {
         title: "A tool's name is mended",

@@ -1,8 +1,8 @@
-//! What earlier conversations taught, used.
+//! Conversations that use memory of earlier ones.
 
 use super::{Conversation, all_ran, nothing_was_sent_back};
 
-/// Conversations that go better because of earlier ones.
+/// Conversations that succeed because of lessons from earlier ones.
 pub(super) static CONVERSATIONS: [Conversation; 1] = [Conversation {
     title: "A mistake is not made twice",
     about: "The model once left out the date, was told so, and the call that came in its place worked. That was verified, so it became a \

@@ -1,4 +1,5 @@
-//! The catalogue: what the demo talks about, and what each conversation is to show.
+//! Catalogue of the conversations and of the behaviour that each must show. Owns their texts and checks. Must not send
+//! requests: `play` does.
 
 mod calls;
 mod memory;
@@ -12,34 +13,34 @@ use super::client_tool::OwnTool;
 /// One conversation.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    /// What it is about.
+    /// Title.
     pub(super) title: &'static str,
-    /// What to look for, for the reader of the transcript.
+    /// Explanation for the reader of the transcript.
     pub(super) about: &'static str,
-    /// The model alias that the client asks.
+    /// Requested model alias.
     pub(super) model: &'static str,
-    /// What the user says.
+    /// First user message.
     pub(super) question: &'static str,
-    /// What the user says further, each once the last was answered.
+    /// Further user messages, each sent after the previous answer.
     pub(super) replies: &'static [&'static str],
-    /// The tools that the client brings and runs itself, where it does; it wants a stream then.
+    /// Tools that the client offers and runs itself, if any; it requests a stream then.
     pub(super) streams_with: Option<OwnTool>,
-    /// Is a plan drawn? Where not, none may be: a simple turn pays for no planning.
+    /// Whether a plan is drawn. If not, no plan may be drawn: a simple turn must not pay for planning.
     pub(super) is_planned: bool,
-    /// Does it need what an earlier conversation taught? It is held once that is learned.
+    /// Whether it requires a lesson of an earlier conversation. It waits until a lesson exists.
     pub(super) remembers: bool,
-    /// Did it show what it is to show? Judged by the traces of its turns.
+    /// Checks the traces of its turns for the expected behaviour.
     pub(super) promise: fn(&[Trace]) -> bool,
 }
 
 impl Conversation {
-    /// Do the traces of its turns show what it is to show?
+    /// Whether the traces of its turns show the expected behaviour.
     pub(super) fn is_kept_by(&self, traces: &[Trace]) -> bool {
         traces.iter().any(|trace| trace.plan.is_some()) == self.is_planned && (self.promise)(traces)
     }
 }
 
-/// All conversations, in the order of the transcript.
+/// Returns all conversations, in the order of the transcript.
 pub(super) fn catalogue() -> impl Iterator<Item = &'static Conversation> {
     calls::CONVERSATIONS.iter().chain(&plans::CONVERSATIONS).chain(&memory::CONVERSATIONS)
 }

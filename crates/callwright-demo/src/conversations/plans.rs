@@ -1,4 +1,5 @@
-//! Requests that need what nobody said: plans are drawn backward from the call that was asked for ("Reverse Chain", section 3).
+//! Conversations with requests that lack data: plans are drawn backward from the final call ("Reverse Chain", section
+//! 3).
 
 use callwright_types::{Call, ChosenBy, PlanResult, Trace};
 
@@ -95,7 +96,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
     },
 ];
 
-/// What came of the plan, turn by turn.
+/// Returns the plan results, turn by turn.
 fn results(traces: &[Trace]) -> Vec<PlanResult> {
     traces.iter().filter_map(|trace| Some(trace.plan.as_ref()?.result)).collect()
 }
@@ -104,7 +105,7 @@ fn was_chosen_by(traces: &[Trace], by: ChosenBy) -> bool {
     traces.iter().filter_map(|trace| trace.plan.as_ref()).flat_map(|plan| &plan.choices).any(|choice| choice.by == by)
 }
 
-/// Was the last call that plans made one of this tool, with these among its values?
+/// Whether the last call of the plans is of this tool and contains these values.
 fn booked(traces: &[Trace], tool: &str, values: &[&str]) -> bool {
     let steps = traces.iter().filter_map(|trace| trace.plan.as_ref()).flat_map(|plan| &plan.steps);
     let is_it = |call: &Call| call.name == tool && values.iter().all(|value| call.arguments.contains(value));

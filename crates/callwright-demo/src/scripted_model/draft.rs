@@ -1,27 +1,27 @@
-//! A call as the scripted model would make it, and what lessons make of it.
+//! Draft of a call by the scripted model, and the effect of lessons on it.
 
 use serde_json::{Map, Value};
 
 use super::lessons::Lessons;
 
-/// A call before it is made.
+/// Call before it is made.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Draft {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
-    /// Values that the question gives and the call leaves out: the model gives them once it is told to.
+    /// Values that are in the question but missing in the call: feedback makes the model add them.
     pub(super) left_out: Map<String, Value>,
-    /// Parameters whose values the user wants as they are: no lesson changes them.
+    /// Parameters whose values the user insists on: no lesson changes them.
     pub(super) insisted: &'static [&'static str],
 }
 
 impl Draft {
-    /// A call that leaves nothing out and insists on nothing.
+    /// Creates a draft without missing values and without insisted parameters.
     pub(super) fn new(tool: &str, arguments: Map<String, Value>) -> Self {
         Self { tool: tool.to_owned(), arguments, ..Self::default() }
     }
 
-    /// Takes the lessons into the call; also returns what the model says about that, which is nothing where nothing changed.
+    /// Applies lessons to the call. Also returns the model's comment on the changes, which is empty without changes.
     pub(super) fn learn(mut self, lessons: &Lessons) -> (Self, String) {
         let mut thoughts = Vec::new();
         for (wrong, right) in &lessons.names {
@@ -55,7 +55,7 @@ impl Draft {
         true
     }
 
-    /// Takes the example's value, or none where the example does without the parameter.
+    /// Takes the value of the example, or removes the parameter if the example omits it.
     fn replace(&mut self, name: &str, example: &Map<String, Value>) -> bool {
         if example.is_empty() || self.insisted.contains(&name) || !self.arguments.contains_key(name) {
             return false;
@@ -76,8 +76,8 @@ impl Draft {
         true
     }
 
-    /// Turns round every value that is a point written `latitude,longitude`. Which of two numbers is which can be told where one
-    /// is too large for a latitude; where both could be, the order that failed is taken to be the wrong one.
+    /// Swaps the coordinates of every value that is a point as `latitude,longitude`. A number that is too large for a
+    /// latitude must be a longitude; if both are possible, the failed order counts as wrong.
     fn turn_points_round(&mut self) -> bool {
         let mut turned = false;
         for value in self.arguments.values_mut() {

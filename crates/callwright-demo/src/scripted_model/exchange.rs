@@ -1,25 +1,25 @@
-//! The part of a conversation that the next answer is about: what the user asked last, and what came back since.
+//! Part of a conversation that the next answer is about: the last question of the user, and the messages since.
 
 use serde_json::{Map, Value};
 
 use super::request::Message;
 
-/// A question and what was told about it since.
+/// Question and the messages since.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    /// The user's question, its first paragraph; empty where the conversation holds none.
+    /// First paragraph of the user's question; empty if there is no question.
     pub(super) question: String,
-    /// What stands behind the question in the same message: notes.
+    /// Notes after the question in the same message.
     pub(super) notes: String,
-    /// What tools returned and what was sent back, oldest first: every later message that is not the assistant's own.
+    /// Tool results and feedback, oldest first: all later messages that are not the assistant's.
     pub(super) told: Vec<String>,
-    /// Messages of the whole conversation: the only source of fresh ids that a stateless model has.
+    /// Number of messages in the conversation: the only source of unique ids in a stateless model.
     pub(super) position: usize,
 }
 
 impl Exchange {
-    /// Finds it in a conversation. It starts behind the last answer that called nothing; a user message after the question is
-    /// feedback, too.
+    /// Finds the exchange in a conversation. It starts after the last answer without calls. A user message after the
+    /// question counts as feedback, too.
     pub(super) fn of(messages: &[Message]) -> Self {
         let start = messages.iter().rposition(Message::ends_an_exchange).map_or(0, |index| index + 1);
         let mut current = messages.iter().skip(start).skip_while(|message| message.role != "user");
@@ -30,17 +30,18 @@ impl Exchange {
         Self { question, notes, told: told.collect(), position: messages.len() }
     }
 
-    /// The newest result that has `member`. A result is recognised by what it holds: a JSON object that is the whole message.
+    /// Returns the newest result with `member`. A result is recognised by its content: a message that is a single JSON
+    /// object.
     pub(super) fn result_with(&self, member: &str) -> Option<Map<String, Value>> {
         self.told.iter().rev().find_map(|text| result(text).filter(|object| object.contains_key(member)))
     }
 
-    /// The newest result of all.
+    /// Returns the newest result.
     pub(super) fn last_result(&self) -> Option<Map<String, Value>> {
         self.told.iter().rev().find_map(|text| result(text))
     }
 
-    /// What was noted in earlier conversations, and what was sent back: all that was told and is no result.
+    /// Returns notes of earlier conversations, and messages since the question that are not results.
     pub(super) fn feedback(&self) -> impl Iterator<Item = &str> {
         let told = self.told.iter().map(String::as_str).filter(|text| result(text).is_none());
         std::iter::once(self.notes.as_str()).chain(told)

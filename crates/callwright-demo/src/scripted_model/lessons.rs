@@ -1,53 +1,54 @@
-//! What the scripted model understands of feedback. It is no reader; it goes by these conventions and by nothing else:
+//! Interpretation of feedback by the scripted model. It recognises only these conventions:
 //!
-//! - names, values and places stand in backticks, and what is said about one fault stands in one line;
-//! - a line that says `required parameter` before a name, and `missing`: that parameter is to be given;
-//! - a line that says `cannot be called without` before a name: likewise;
-//! - a line that says `closest` or `written` before a name: that name is right, and the one before those words is wrong;
-//! - a line that says `E4` before a place: the value at that place is wrong;
-//! - an example call is the first JSON object behind the words `in this form`; its values are good values, but for those in `<>`;
+//! - names, values and paths are in backticks, and the text about one fault is on one line;
+//! - a line with `required parameter` before a name, and `missing`: that parameter must be added;
+//! - a line with `cannot be called without` before a name: likewise;
+//! - a line with `closest` or `written` before a name: that name is right, and the one before those words is wrong;
+//! - a line with `E4` before a path: the value at that path is wrong;
+//! - an example call is the first JSON object after the words `in this form`; its values are valid, except those in
+//!   `<>`;
 //! - a longitude that `precedes`, `comes first` or comes `before`: that is the order of coordinates.
 //!
-//! Feedback that keeps none of them teaches this model nothing, and it makes the same call again.
+//! Feedback without any of them has no effect: the model makes the same call again.
 
 use serde_json::{Map, Value};
 
 use super::exchange::Exchange;
 
-/// Words before the name of a parameter that is missing.
+/// Words before the name of a missing parameter.
 const REQUIRED: &str = "required parameter ";
 
-/// Words before the name of a parameter that calls were wrong without.
+/// Words before the name of a parameter that past calls were wrong without.
 const WITHOUT: &str = "cannot be called without ";
 
 /// Words between a wrong name and the right one.
 const SUGGESTIONS: [&str; 2] = ["closest", "written"];
 
-/// Word before the place of a value that is wrong.
+/// Word before the path of a wrong value.
 const WRONG_VALUE: &str = "E4";
 
 /// Words before an example.
 const EXAMPLE: &str = "in this form";
 
-/// Words that tell the order of coordinates, once every `the` is left out.
+/// Words for the order of coordinates, after every `the` is removed.
 const ORDERS: [&str; 4] = ["longitude precedes", "longitude first", "longitude comes first", "longitude before"];
 
-/// Everything that the feedback of an exchange teaches.
+/// Lessons from the feedback of an exchange.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lessons {
     /// Wrong names and values, each with the right one.
     pub(super) names: Vec<(String, String)>,
-    /// Parameters that are missing.
+    /// Missing parameters.
     pub(super) missing: Vec<String>,
-    /// Parameters that have a wrong value.
+    /// Parameters with a wrong value.
     pub(super) wrong_values: Vec<String>,
-    /// Good values by parameter.
+    /// Valid values by parameter.
     pub(super) example: Map<String, Value>,
-    /// Does the longitude come before the latitude?
+    /// Whether the longitude precedes the latitude.
     pub(super) longitude_first: bool,
 }
 
-/// Reads all feedback of an exchange; what was said later wins.
+/// Parses all feedback of an exchange; later feedback takes precedence.
 pub(super) fn lessons(exchange: &Exchange) -> Lessons {
     let mut lessons = Lessons::default();
     exchange.feedback().for_each(|text| lessons.read(text));
@@ -84,7 +85,7 @@ impl Lessons {
     }
 }
 
-/// The names in backticks, in order.
+/// Returns the names in backticks, in order.
 fn names(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }

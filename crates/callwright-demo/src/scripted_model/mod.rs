@@ -1,13 +1,14 @@
-//! A stand-in for a model, as an OpenAI-compatible server: `POST /v1/chat/completions` (stream or not), `GET /v1/models`.
+//! Scripted substitute for a model, as an OpenAI-compatible server: `POST /v1/chat/completions` (stream or not), `GET
+//! /v1/models`. Owns the rules of the model. Must not keep state.
 //!
-//! It is stateless. An answer follows from the messages and tools of the one request and from nothing else: no counter, no
-//! hidden state, no clock. Sent twice, a request is answered twice with the same bytes.
+//! An answer depends only on the messages and tools of its request: there is no counter, no hidden state, no clock.
+//! Equal requests get answers with equal bytes.
 //!
-//! The way of an answer: [`request`] reads the wire, [`exchange`] finds what the user asked and what tools have told since,
-//! [`script`] drafts the next call as this model is used to making it, mistakes included, [`lessons`] reads what the feedback
-//! says, [`draft`] takes those lessons into the call, [`reply`] writes the wire. A mistake goes away only by a lesson: where the
-//! feedback does not say what is wrong, the next call is wrong in the same way. [`planning`] answers the questions by which the proxy draws
-//! plans, which are requests of their own.
+//! Steps of an answer: [`request`] parses the request, [`exchange`] finds the user's question and the tool messages
+//! since, and [`script`] drafts the next call with the typical mistakes of this model. Then [`lessons`] interprets the
+//! feedback, [`draft`] applies the lessons to the call, and [`reply`] writes the response. Only a lesson corrects a
+//! mistake: if the feedback does not name the fault, the next call has the same fault. [`planning`] answers the proxy's
+//! planning requests.
 
 mod draft;
 mod exchange;
@@ -28,15 +29,15 @@ use super::server::{Handler, Reply, Request, Server};
 use exchange::Exchange;
 use request::ChatRequest;
 
-/// The only model of the server. It answers to any name: the name of a model is the operator's business.
+/// Only model of the server. It accepts any model name: names are chosen by the operator.
 pub(super) const MODEL: &str = "scripted";
 
-/// The server.
+/// Server.
 #[derive(Debug)]
 pub struct ScriptedModel;
 
 impl ScriptedModel {
-    /// Starts it on a free port of loopback; its base URL is the server's plus `/v1`.
+    /// Starts the model on a free loopback port. Its base URL is the server's URL plus `/v1`.
     ///
     /// # Errors
     /// [`DemoError::Listen`].

@@ -1,6 +1,6 @@
-//! What the scripted model can read out of a user's sentence. All of it is narrow on purpose: a stand-in need not understand.
+//! Extraction of values from a user's sentence. It is narrow on purpose: a scripted model need not understand.
 
-/// Points on the map: decimal numbers two by two, as they were written and in the order they were written.
+/// Returns points on the map: pairs of decimal numbers, as written and in order.
 pub(super) fn points(text: &str) -> Vec<(&str, &str)> {
     let numbers: Vec<&str> = text
         .split(|char: char| !(char.is_ascii_digit() || matches!(char, '.' | '-')))
@@ -10,17 +10,17 @@ pub(super) fn points(text: &str) -> Vec<(&str, &str)> {
     numbers.chunks_exact(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect()
 }
 
-/// The first date, such as `2026-06-02`.
+/// Returns the first date, such as `2026-06-02`.
 pub(super) fn date(text: &str) -> Option<&str> {
     words(text).find(|word| word.len() == 10 && word.parse::<jiff::civil::Date>().is_ok())
 }
 
-/// Times of day such as `10:00`, in order.
+/// Returns times of day such as `10:00`, in order.
 pub(super) fn times(text: &str) -> Vec<&str> {
     words(text).filter(|word| word.len() == 5 && word.parse::<jiff::civil::Time>().is_ok()).collect()
 }
 
-/// The time of day behind `word`, as `from 9` or `until 10:30` tell it: as `HH:MM`, and with the words that say it.
+/// Returns the time of day after `word`, as in `from 9` or `until 10:30`: as `HH:MM`, and with its words.
 pub(super) fn clock_after(text: &str, word: &str) -> Option<(String, String)> {
     let all: Vec<&str> = words(text).collect();
     all.windows(2).find_map(|pair| {
@@ -32,18 +32,18 @@ pub(super) fn clock_after(text: &str, word: &str) -> Option<(String, String)> {
     })
 }
 
-/// The whole number that stands before `noun`, as in `6 people`.
+/// Returns the whole number before `noun`, as in `6 people`.
 pub(super) fn count_of(text: &str, noun: &str) -> Option<u64> {
     let all: Vec<&str> = words(text).collect();
     all.windows(2).find_map(|pair| (pair.get(1)? == &noun).then(|| pair.first()?.parse().ok())?)
 }
 
-/// The capitalised words that follow `phrase`, as in `in the name of Ada Lovelace on ...`.
+/// Returns the capitalised words after `phrase`, as in `in the name of Ada Lovelace on ...`.
 pub(super) fn name_after(text: &str, phrase: &str) -> Option<String> {
     text.match_indices(phrase).find_map(|(at, _)| name_of(text.get(at + phrase.len()..)?))
 }
 
-/// The capitalised words with which a text begins.
+/// Returns the capitalised words at the start of a text.
 fn name_of(rest: &str) -> Option<String> {
     let mut name: Vec<&str> = Vec::new();
     for word in rest.split_whitespace() {

@@ -1,32 +1,32 @@
-//! An answer as a chat completion: whole, or as the chunks of a stream.
+//! Answer as a chat completion, either complete or as the chunks of a stream.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::request::ChatRequest;
 
-/// `created` of every answer: an answer must follow from the request alone, and a clock is not part of it.
+/// `created` of every answer: answers depend on the request only, not on a clock.
 pub(super) const CREATED: i64 = 1_767_225_600;
 
-/// Bytes of arguments in one delta, so that a stream's reader has something to put together.
+/// Bytes of arguments in one delta, so that clients must assemble several.
 const ARGUMENT_PIECE_BYTES: usize = 24;
 
-/// Characters of text that count as one token; good enough for a model that has none.
+/// Characters per token, an approximation.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// What the model answers.
+/// Answer of the model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Answer {
-    /// What it says; empty where it only calls.
+    /// Text; empty if the answer only has calls.
     pub(super) text: String,
-    /// What it calls: name and arguments.
+    /// Calls: name and arguments.
     pub(super) calls: Vec<(String, Map<String, Value>)>,
-    /// Messages of the conversation that it answers; ids are made from it.
+    /// Number of messages in the conversation; ids are derived from it.
     pub(super) position: usize,
 }
 
 impl Answer {
-    /// Nine alphanumerics: unique in the conversation, because every answer lengthens it.
+    /// Returns nine alphanumerics: unique in the conversation, because every answer lengthens it.
     fn call_id(&self, index: usize) -> String {
         format!("call{:03}{index:02}", self.position)
     }
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// The answer as one `chat.completion`.
+/// Returns the answer as one `chat.completion`.
 pub(super) fn completion(request: &ChatRequest, answer: &Answer) -> Value {
     let mut message = json!({ "role": "assistant", "content": (!answer.text.is_empty()).then_some(&answer.text) });
     if !answer.calls.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn completion(request: &ChatRequest, answer: &Answer) -> Value {
     })
 }
 
-/// The answer as the events of a stream of `chat.completion.chunk`s, `[DONE]` included.
+/// Returns the answer as the events of a stream of `chat.completion.chunk`s, `[DONE]` included.
 pub(super) fn chunks(request: &ChatRequest, answer: &Answer) -> Vec<Bytes> {
     let mut chunks = vec![delta(request, answer, json!({ "role": "assistant", "content": "" }), None)];
     let words = answer.text.split_inclusive(' ').map(|word| json!({ "content": word }));
@@ -115,7 +115,7 @@ fn chunk(request: &ChatRequest, answer: &Answer, choices: &Value, usage: &Value)
     format!("data: {chunk}\n\n").into()
 }
 
-/// Cuts a text into pieces of about [`ARGUMENT_PIECE_BYTES`], never inside of a character.
+/// Cuts a text into pieces of about [`ARGUMENT_PIECE_BYTES`], never inside a character.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for char in text.chars() {

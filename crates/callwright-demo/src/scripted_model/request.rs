@@ -1,9 +1,9 @@
-//! What the scripted model reads of a chat request. Everything else in it is accepted and ignored.
+//! Members of a chat request that the scripted model uses. Others are accepted and ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A chat request.
+/// Chat request.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChatRequest {
     #[serde(default)]
@@ -21,7 +21,7 @@ pub(super) struct ChatRequest {
     stream_options: StreamOptions,
 }
 
-/// One message of the conversation.
+/// Message of the conversation.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Message {
@@ -30,7 +30,7 @@ pub(super) struct Message {
     tool_calls: Option<Vec<Value>>,
 }
 
-/// One tool on offer.
+/// Offered tool.
 #[derive(Debug, Deserialize)]
 pub(super) struct Tool {
     #[serde(default)]
@@ -50,12 +50,12 @@ struct StreamOptions {
 }
 
 impl ChatRequest {
-    /// Reads a request's body; the error is a sentence for the client.
+    /// Parses a request body; the error is a message for the client.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(body).map_err(|error| format!("the body is not a chat request: {error}"))
     }
 
-    /// The offered tool with this name, but for case, separators and whatever stands before it.
+    /// Returns the offered tool with this name, ignoring case, separators and prefixes.
     pub(super) fn tool_like(&self, name: &str) -> Option<&str> {
         let wanted = letters(name);
         self.tools
@@ -64,19 +64,19 @@ impl ChatRequest {
             .find(|offered| !offered.is_empty() && letters(offered).ends_with(&wanted))
     }
 
-    /// May the answer hold calls?
+    /// Whether the answer may contain calls.
     pub(super) fn may_call(&self) -> bool {
         !self.tools.is_empty() && self.tool_choice.as_str() != Some("none")
     }
 
-    /// Must a stream end with the usage?
+    /// Whether a stream must end with the usage.
     pub(super) fn wants_usage_chunk(&self) -> bool {
         self.stream_options.include_usage
     }
 }
 
 impl Message {
-    /// The text, parts joined; empty where there is none.
+    /// Returns the text with joined parts; empty if there is none.
     pub(super) fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),
@@ -85,7 +85,7 @@ impl Message {
         }
     }
 
-    /// An assistant's last word: it called nothing.
+    /// Whether this is an assistant message without calls.
     pub(super) fn ends_an_exchange(&self) -> bool {
         self.role == "assistant" && self.tool_calls.as_ref().is_none_or(Vec::is_empty)
     }
@@ -97,7 +97,7 @@ fn letters(name: &str) -> String {
 
 #[cfg(test)]
 impl Message {
-    /// A message for tests.
+    /// Creates a message for tests.
     pub(super) fn of(role: &str, text: &str) -> Self {
         Self { role: role.to_owned(), content: text.into(), tool_calls: None }
     }

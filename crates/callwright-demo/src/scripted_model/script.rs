@@ -1,4 +1,4 @@
-//! What the scripted model does with a question: one file per kind of question, each with the mistakes that this model makes.
+//! Behaviour of the scripted model: one file per kind of question, each with the typical mistakes of this model.
 
 mod booked;
 mod booking;
@@ -16,27 +16,27 @@ use super::lessons::lessons;
 use super::reply::Answer;
 use super::request::ChatRequest;
 
-/// What is to be done next about a question.
+/// Next step for a question.
 enum Next {
-    /// Tell the user.
+    /// Answers the user.
     Say(String),
-    /// Make these calls, after saying something (which may be nothing).
+    /// Makes these calls, after an optional text.
     Call(&'static str, Vec<Draft>),
 }
 
-/// One kind of question: `None` where the question is of another kind, or where its tools are not on offer.
+/// Handler of one kind of question; `None` if the question is of another kind, or its tools are not offered.
 type Kind = fn(&ChatRequest, &Exchange) -> Option<Next>;
 
-/// The kinds of questions; the first that fits answers.
+/// Kinds of questions; the first matching one answers.
 const KINDS: [Kind; 7] =
     [dictated::next, booked::next, booking::next, rooms::next, route::next, place::next, weather::next];
 
-/// What is said to a question of no kind.
+/// Answer to an unknown question.
 const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules. With the tools for it I can find a place \
     (Where is Osaka Castle?), plan a route between two points, list and book meeting rooms, book flights, look up the weather, or make \
     any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
-/// The answer to a request.
+/// Returns the answer to a request.
 pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
     let saying = |text| Answer { text, ..Answer::default() };
     let answer = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
@@ -48,7 +48,7 @@ pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
     Answer { position: exchange.position, ..answer }
 }
 
-/// The drafts as calls, with what the feedback teaches; a thought about a lesson is said in place of `text`.
+/// Converts the drafts to calls and applies the lessons; a comment on a lesson replaces `text`.
 fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exchange) -> Answer {
     let lessons = lessons(exchange);
     let most = if request.parallel_tool_calls == Some(false) { 1 } else { drafts.len() };
@@ -63,7 +63,7 @@ fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exc
     answer
 }
 
-/// What is said where a call would be next and calls are not allowed: the last thing that was found wrong, where something was.
+/// Returns the answer if a call is next but calls are not allowed: the last reported fault, if any.
 fn give_up(exchange: &Exchange) -> String {
     let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
     match found {
@@ -72,7 +72,7 @@ fn give_up(exchange: &Exchange) -> String {
     }
 }
 
-/// A name with the separators that its owner did not choose: `get_weather` for `getWeather` and the other way round.
+/// Converts a name to the other separator style: `get_weather` for `getWeather` and vice versa.
 fn in_other_case(name: &str) -> String {
     let mut other = String::new();
     if name.contains('_') {
@@ -93,17 +93,17 @@ fn in_other_case(name: &str) -> String {
     other
 }
 
-/// An argument object.
+/// Returns an argument object.
 fn arguments<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A member that is text; empty where there is none.
+/// Returns a text member; empty if missing.
 fn text<'a>(object: &'a Value, member: &str) -> &'a str {
     object.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The items of a member that is an array; none where there is none.
+/// Returns the items of an array member; empty if missing.
 fn items<'a>(object: &'a Map<String, Value>, member: &str) -> &'a [Value] {
     object.get(member).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

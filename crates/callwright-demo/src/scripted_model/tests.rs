@@ -1,12 +1,12 @@
-//! The scripted model's rules as tables: what it does at first, what it does once it is told, and that it does not when it is
-//! told nothing.
+//! Rules of the scripted model as tables: its first behaviour, its behaviour after feedback, and its behaviour without
+//! usable feedback.
 
 use serde_json::{Value, json};
 
 use super::super::{Server, client};
 use super::{ScriptedModel, exchange::Exchange, reply, request::ChatRequest, script};
 
-/// Tools as the proxy offers them, and one of a client's own.
+/// Tools as the proxy offers them, and one of a client.
 const TOOLS: [&str; 7] =
     ["planRoute", "geocodePlace", "findPeople", "listRooms", "createBooking", "getBooking", "get_weather"];
 
@@ -18,7 +18,7 @@ const ROOMS: &str = "Which rooms seat 6 people on 2026-06-02?";
 const BOOK: &str = "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00.";
 const WEATHER: &str = "What will the weather be in Oslo for the next 3 days?";
 
-/// A request: the question, then what tools told, each message behind a call.
+/// Returns a request: the question, then tool messages, each after a call.
 fn request(question: &str, told: &[&str]) -> ChatRequest {
     let tools = TOOLS.map(|name| json!({ "type": "function", "function": { "name": name } }));
     let mut messages = vec![json!({ "role": "user", "content": question })];
@@ -79,7 +79,7 @@ fn at_first_it_makes_its_mistakes() {
 
 #[test]
 fn a_mistake_is_mended_by_what_the_feedback_says_and_by_nothing_else() {
-    // Question; feedback; the words that carry the lesson; the call once it is learned.
+    // Columns: question; feedback; the words that contain the lesson; the corrected call.
     let table = [
         (
             ROOMS,

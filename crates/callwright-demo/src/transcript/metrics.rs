@@ -1,8 +1,8 @@
-//! What moved between two scrapes of `/metrics` (Prometheus text format 0.0.4).
+//! Changes between two scrapes of `/metrics` (Prometheus text format 0.0.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The counters that grew, with how much: name and labels as they are written, in alphabetical order.
+/// Returns the counters that increased, with the difference: names and labels as written, in alphabetical order.
 pub(crate) fn moved(before: &str, after: &str) -> Vec<(String, f64)> {
     let before = counters(before);
     let grown = |(series, value): (&str, f64)| {
@@ -19,7 +19,7 @@ fn counters(text: &str) -> BTreeMap<&str, f64> {
     samples.filter(|(series, _)| names.contains(series.split('{').next().unwrap_or(series))).collect()
 }
 
-/// A sample's series and value. A label's value may hold spaces, the value behind the series cannot.
+/// Parses the series and value of a sample. Label values may contain spaces; the value after the series cannot.
 fn sample(line: &str) -> Option<(&str, f64)> {
     let end = line.rfind('}').map_or_else(|| line.find(' '), |brace| Some(brace + 1))?;
     let (series, rest) = line.split_at_checked(end)?;

@@ -1,6 +1,7 @@
-//! The transcript of a demo: what happened, for a person at a terminal.
+//! Transcript of a demo for a person at a terminal. Owns its wording and layout. Must not send requests.
 //!
-//! [`turn`] makes lines of a trace, [`plan`] of the plan that it followed, [`metrics`] of what two scrapes differ in, [`page`] puts lines on paper: wrapped, in colour.
+//! [`turn`] renders a trace, [`plan`] the plan that it followed, [`metrics`] the difference of two scrapes. [`page`]
+//! formats the lines: wrapped, with colours.
 
 mod metrics;
 mod page;
@@ -13,38 +14,38 @@ pub(super) use metrics::moved;
 pub(super) use page::Page;
 pub(super) use turn::{ending_lines, is_handed_over, turn_lines};
 
-/// What a line of the transcript is about.
+/// Topic of a transcript line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
-    /// What the user says.
+    /// User message.
     User,
-    /// What the model says and calls.
+    /// Text and calls of the model.
     Model,
-    /// What stands behind the question from earlier conversations.
+    /// Lessons from earlier conversations, added to the question.
     Recall,
-    /// What the plan that is followed says in the model's place.
+    /// Calls of the plan in place of the model.
     Plan,
-    /// What the scan found.
+    /// Faults found by the scan.
     Found,
-    /// What was changed without asking the model.
+    /// Repairs without the model.
     Repaired,
-    /// What the model was told.
+    /// Feedback to the model.
     SentBack,
-    /// What a tool API was asked and answered.
+    /// Request to a tool API and its response.
     Api,
-    /// What the documentation says about a failed outcome.
+    /// Documentation of a failed outcome.
     Explained,
-    /// What the client ran.
+    /// Calls that the client ran.
     Client,
-    /// Which limit ended the turn.
+    /// Limit that ended the turn.
     Limit,
-    /// What was tried, for the person who takes over.
+    /// Record of the attempts, for the person who takes over.
     Record,
-    /// What the client got.
+    /// Answer to the client.
     Answer,
-    /// How the turn was judged, and what it cost.
+    /// Verdict and cost of the turn.
     Verdict,
-    /// Something that is not as it should be.
+    /// Unexpected problem.
     Trouble,
 }
 
@@ -70,11 +71,11 @@ impl Label {
     }
 }
 
-/// One line of the transcript, before it is wrapped.
+/// Transcript line before wrapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) label: Label,
-    /// May hold line breaks.
+    /// Text; may contain line breaks.
     pub(super) text: String,
 }
 

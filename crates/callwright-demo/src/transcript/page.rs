@@ -1,4 +1,4 @@
-//! Lines on paper: wrapped at a width that every terminal has, and in colour.
+//! Terminal output of the transcript: wrapped at a common width, with colours.
 
 use std::io::{self, Write};
 
@@ -6,30 +6,30 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Label, Line};
 
-/// Columns of the page.
+/// Width of the page in columns.
 const WIDTH: usize = 100;
 
-/// Columns before a line's label.
+/// Width of the left margin in columns.
 const MARGIN: usize = 4;
 
-/// Columns of the label and the gap behind it.
+/// Width of the label column, including the gap after it.
 const LABEL: usize = 11;
 
-/// Where lines are written.
+/// Output of lines.
 #[derive(Debug)]
 pub(crate) struct Page<'a, W> {
     out: &'a mut W,
-    /// Is the last line a free one?
+    /// Whether the last line is blank.
     is_free: bool,
 }
 
 impl<'a, W: Write> Page<'a, W> {
-    /// A page that is written to `out`, with ANSI styles.
+    /// Creates a page that writes to `out` with ANSI styles.
     pub(crate) fn new(out: &'a mut W) -> Self {
         Self { out, is_free: false }
     }
 
-    /// A heading, with a free line before it.
+    /// Writes a heading after a blank line.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         let style = Style::new().bold();
         if !std::mem::take(&mut self.is_free) {
@@ -38,7 +38,7 @@ impl<'a, W: Write> Page<'a, W> {
         writeln!(self.out, "{style}{text}{style:#}")
     }
 
-    /// A paragraph, with a free line behind it.
+    /// Writes a paragraph and a blank line.
     pub(crate) fn paragraph(&mut self, text: &str) -> io::Result<()> {
         let style = Style::new().dimmed();
         for line in wrap(text, WIDTH - MARGIN) {
@@ -48,7 +48,7 @@ impl<'a, W: Write> Page<'a, W> {
         writeln!(self.out)
     }
 
-    /// A labelled line; what does not fit goes on below, indented.
+    /// Writes a labelled line; the rest of a long text continues below, indented.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let (label_style, text_style) = styles(line.label);
         let mut label = line.label.text();
@@ -61,12 +61,12 @@ impl<'a, W: Write> Page<'a, W> {
         Ok(())
     }
 
-    /// A command to copy: as it is, at the margin, because what is wrapped cannot be copied.
+    /// Writes a command to copy: unwrapped and without margin, because wrapped text cannot be copied.
     pub(crate) fn command(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}\n")
     }
 
-    /// Rows of a short and a long column.
+    /// Writes rows of a short and a long column.
     pub(crate) fn table<'r>(&mut self, rows: impl Iterator<Item = (String, &'r str)>) -> io::Result<()> {
         let style = AnsiColor::Green.on_default();
         rows.into_iter()
@@ -74,7 +74,7 @@ impl<'a, W: Write> Page<'a, W> {
     }
 }
 
-/// How the label and the text look.
+/// Returns the styles of label and text.
 fn styles(label: Label) -> (Style, Style) {
     let colour = |colour: AnsiColor| colour.on_default();
     let plain = Style::new();
@@ -93,8 +93,8 @@ fn styles(label: Label) -> (Style, Style) {
     }
 }
 
-/// Breaks a text at spaces so that no line is longer than `width` characters (at least 2). A line that is indented stays
-/// indented; control characters, which could speak to the terminal, become `�`.
+/// Wraps a text at spaces to lines of at most `width` characters (at least 2). Indentation is kept. Control characters,
+/// which could affect the terminal, are replaced by `�`.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     text.lines().flat_map(|line| wrap_line(line, width)).collect()
 }
@@ -124,8 +124,8 @@ fn wrap_line(source: &str, width: usize) -> Vec<String> {
     lines.into_iter().map(|line| " ".repeat(indent) + &String::from_iter(line)).collect()
 }
 
-/// How much of a word that does not fit stays on the line: nothing where it fits on a line of its own, else what ends with the last
-/// comma that fits, else, on an empty line, as much as there is room for.
+/// Returns how many characters of an overlong word stay on the line: none if it fits on a separate line. Otherwise the
+/// part up to the last comma that fits or, on an empty line, as many as fit.
 fn break_place(word: &[char], room: usize, line_is_empty: bool, line_room: usize) -> usize {
     if word.len() <= line_room {
         return 0;

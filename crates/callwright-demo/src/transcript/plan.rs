@@ -1,12 +1,12 @@
-//! What a turn's trace tells of the plan that it followed.
+//! Lines about the plan that a turn followed.
 
 use callwright_types::{ChosenBy, PlanChoice, PlanNote, Trace};
 
 use super::turn::{call_text, execution_lines, repair_text};
 use super::{Label, Line};
 
-/// What the plan was, what it said in the model's place with what came of that, and what drawing it has cost. A plan that is the one of the turn
-/// `before` is not told again.
+/// Returns the plan, its calls with their outcomes, and its notes. A plan that equals that of the turn `before` is not
+/// repeated.
 pub(super) fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<Line> {
     let before = before.and_then(|trace| trace.plan.as_ref());
     let mut lines = vec![Line::new(Label::Plan, heading(note, before))];
@@ -30,7 +30,7 @@ pub(super) fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>)
     lines
 }
 
-/// What drawing has cost, beside the requests that the model would have had anyway.
+/// Returns the cost of drawing, in addition to the requests that the turn needs anyway.
 pub(super) fn cost_text(note: &PlanNote) -> String {
     match note.cost.requests {
         0 => "no request for the plan".to_owned(),
@@ -62,7 +62,7 @@ fn choice_text(note: &PlanNote, choice: &PlanChoice) -> String {
     format!("takes item {taken} of {items} of {}'s answer for {}: {why}", tool(&choice.from), tool(&choice.call))
 }
 
-/// The tool of the call of this label.
+/// Returns the tool of the call with this label.
 fn tool_of<'a>(note: &'a PlanNote, label: &str) -> Option<&'a str> {
     Some(note.plan.as_ref()?.node(label)?.tool.as_str())
 }

@@ -1,4 +1,4 @@
-//! A trace told in full, as a person reads it.
+//! Full transcripts of traces.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Page, ending_lines, turn_lines};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{Plan, Trace};
 
-/// A trace with these attempts, executions, rounds and end.
+/// Creates a trace with these attempts, executions, rounds and limit.
 fn trace(attempts: &Value, executions: &Value, record: &Value, exhausted: Option<&str>) -> Trace {
     serde_json::from_value(json!({
         "id": "0af7651916cd43dd8448eb211c80319c", "started_at": "2026-06-02T10:00:00Z", "endpoint": "/v1/chat/completions",
@@ -108,7 +108,7 @@ fn a_used_up_limit_is_told_with_its_record() {
     "#);
 }
 
-/// A room from one call is booked by another.
+/// Creates a plan in which one call finds a room and another books it.
 fn plan() -> Plan {
     let room = Reference { node: "call1".to_owned(), output: "/rooms/0/id".into(), item: Item::Chosen };
     let node = |label: &str, tool: &str, name: &str, source| Node {
@@ -142,7 +142,7 @@ fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
         execution("b", "POST /bookings", r#"{"id":"b-1"}"#),
     ]);
     let note = json!({
-        "result": "complete", "reason": "nobody gave `room_id` of bookRoom, and findRooms supplies it", "plan": plan(),
+        "result": "complete", "reason": "`room_id` of bookRoom is missing, and findRooms supplies it", "plan": plan(),
         "made": ["call1", "call2"],
         "steps": [step("a", "findRooms", r#"{"start":"09:00"}"#), step("b", "bookRoom", r#"{"room_id":"r-2"}"#)],
         "choices": [{ "call": "call2", "from": "call1", "items": 2, "taken": 1, "by": "model" }],
@@ -151,7 +151,7 @@ fn a_plan_is_told_with_its_calls_choices_and_costs_and_once() {
     let mut planned = trace(&attempts, &executions, &json!([]), None);
     planned.plan = Some(serde_json::from_value(note).unwrap());
     insta::assert_snapshot!(told(&planned), @r#"
-    plan       is drawn: nobody gave `room_id` of bookRoom, and findRooms supplies it
+    plan       is drawn: `room_id` of bookRoom is missing, and findRooms supplies it
                call1: findRooms
                  start = "09:00" ("from 9")
                call2: bookRoom (goal)

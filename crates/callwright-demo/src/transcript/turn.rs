@@ -1,4 +1,4 @@
-//! What a turn's trace tells, as lines in the order in which it happened.
+//! Lines about a turn's trace, in chronological order.
 
 use callwright_types::trace::{Attempt, Execution, Observation, Round};
 use callwright_types::{Call, Diagnosis, Repair, Trace};
@@ -7,20 +7,20 @@ use serde_json::Value;
 use super::plan::{cost_text, plan_lines};
 use super::{Label, Line};
 
-/// Purpose of the attempt that asks for a last word.
+/// Purpose of the attempt that requests a final answer.
 const CLOSING: &str = "closing";
 
-/// Purpose of the attempts that draw a plan: they are told with the plan.
+/// Purpose of the attempts that draw a plan, which are shown with the plan.
 const PLAN: &str = "plan";
 
-/// Most characters of an API's answer that the transcript shows.
+/// Maximum number of characters shown of an API response.
 const BODY_CHARS: usize = 260;
 
-/// Most lines of a message to the model that the transcript shows.
+/// Maximum number of lines shown of a message to the model.
 const FEEDBACK_LINES: usize = 10;
 
-/// What happened in a turn up to its answer, in order. The answer itself is not told, not even where the model's last thought is
-/// that very `answer`. The turn `before` may have followed the same plan.
+/// Returns the events of a turn up to its answer, in order. The answer itself is omitted, also if it is the model's
+/// last thought. The turn `before` may have followed the same plan.
 pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<Line> {
     let rounds = trace.record.iter().collect();
     let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
@@ -39,7 +39,7 @@ pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) ->
     telling.lines
 }
 
-/// What is to be said about a turn once its answer is told: the record for a person where a limit ended it, the verdict, the costs.
+/// Returns the lines after the answer: the record for a person if a limit ended the turn, the verdict, the costs.
 pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
     let mut lines = Vec::new();
     if is_handed_over(trace) {
@@ -65,12 +65,12 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
     lines
 }
 
-/// Did a limit end the turn, with or without a last word of the model?
+/// Whether a limit ended the turn, with or without a final answer of the model.
 pub(crate) fn is_handed_over(trace: &Trace) -> bool {
     trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
 }
 
-/// The rounds, those that are alike as one.
+/// Returns the lines of the rounds; equal consecutive rounds are merged.
 fn record_lines(record: &[Round]) -> Vec<Line> {
     let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
     let mut number = 1;
@@ -91,9 +91,9 @@ struct Telling<'a> {
     trace: &'a Trace,
     answer: &'a str,
     lines: Vec<Line>,
-    /// Rounds that were not told yet.
+    /// Rounds that are not shown yet.
     rounds: Vec<&'a Round>,
-    /// The last message to the model that was told, so that it is not told twice.
+    /// Last shown message to the model, to avoid repeating it.
     last_told: &'a str,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// What the model was told in the next round of this kind, and what it said to that.
+    /// Shows the feedback of the next round of this kind, and the model's reaction.
     fn next_round(&mut self, kind: &str) {
         let Some(index) = self.rounds.iter().position(|round| round.kind == kind) else { return };
         let round = self.rounds.remove(index);
@@ -181,7 +181,7 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// What an API was asked and answered, and what the documentation says about a failed outcome.
+/// Returns the lines of an API request, its response, and the documentation of a failure.
 pub(super) fn execution_lines(execution: &Execution) -> Vec<Line> {
     let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
     let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
@@ -202,7 +202,7 @@ fn diagnosis_text(diagnosis: &Diagnosis) -> String {
     format!("{} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message)
 }
 
-/// What a repair tells that was found, and what was done about it.
+/// Describes the fault behind a repair, and the repair.
 pub(super) fn repair_text(repair: &Repair) -> (String, String) {
     let fault = repair.kind.fault();
     let place = if repair.path.is_root() { "the call".to_owned() } else { repair.path.to_string() };

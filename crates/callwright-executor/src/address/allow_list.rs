@@ -1,11 +1,11 @@
-//! The operator's exceptions: addresses, networks and names.
+//! Exceptions of the operator: addresses, networks and host names.
 
 use std::net::IpAddr;
 
 use super::ranges::{same_prefix_v4, same_prefix_v6};
 use crate::BuildError;
 
-/// What the operator allows beyond public addresses.
+/// Addresses, networks and host names that the operator allows in addition to public addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AllowList {
     networks: Vec<(IpAddr, u32)>,
@@ -13,10 +13,10 @@ pub(crate) struct AllowList {
 }
 
 impl AllowList {
-    /// Reads the entries of `allowed_addresses`.
+    /// Parses the entries of `allowed_addresses`.
     ///
     /// # Errors
-    /// [`BuildError::AllowedAddress`] for the first entry that is none of the three.
+    /// [`BuildError::AllowedAddress`] for the first entry that is not an address, a network or a host name.
     pub(crate) fn parse(entries: &[String]) -> Result<Self, BuildError> {
         let mut list = Self::default();
         for entry in entries {
@@ -42,10 +42,11 @@ impl AllowList {
     fn add(&mut self, entry: &str) -> Result<(), &'static str> {
         if let Some((address, bits)) = entry.split_once('/') {
             let address: IpAddr =
-                address.parse().map_err(|_| "no network: what stands before the `/` is no IP address")?;
-            let bits: u32 = bits.parse().map_err(|_| "no network: what stands behind the `/` is no number of bits")?;
+                address.parse().map_err(|_| "not a network: the part before the `/` is not an IP address")?;
+            let bits: u32 =
+                bits.parse().map_err(|_| "not a network: the part after the `/` is not a number of bits")?;
             if bits > address_bits(address) {
-                return Err("no network: it has more bits than the address");
+                return Err("not a network: its prefix is longer than the address");
             }
             self.networks.push((address, bits));
         } else if let Ok(address) = bare_address(entry) {
@@ -62,13 +63,13 @@ fn bare_address(entry: &str) -> Result<IpAddr, std::net::AddrParseError> {
     entry.trim_start_matches('[').trim_end_matches(']').parse()
 }
 
-/// Reads a name as the URL parser would, so that both forms of an international name agree.
+/// Normalises a name with the URL parser, so that the Unicode and Punycode forms of an international name are equal.
 fn host_name(entry: &str) -> Result<String, &'static str> {
     match url::Host::parse(entry) {
         Ok(url::Host::Domain(name)) if name.contains('*') => Err("a pattern, which is not supported"),
         Ok(url::Host::Domain(name)) => Ok(plain_name(&name)),
-        Ok(_) => Err("an address in a notation that is easily misread"),
-        Err(_) => Err("no host name"),
+        Ok(_) => Err("an address in an ambiguous notation"),
+        Err(_) => Err("not a host name"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Which addresses may be connected to.
+//! Address policy: the addresses that the executor may connect to.
 //!
-//! The policy holds for addresses, not for names: a name is resolved by us, its addresses are checked, and the connection is made to a
-//! checked address. A name that resolves differently the second time (DNS rebinding) gains nothing.
+//! The policy applies to addresses, not to names. The proxy resolves a name, checks its addresses, and connects to a
+//! checked address. A name that resolves differently the second time (DNS rebinding) therefore gains nothing.
 
 mod allow_list;
 mod ranges;
@@ -17,7 +17,7 @@ pub(super) use resolver::{CheckedResolver, ForbiddenAddress, SystemLookup};
 
 use super::refusal::{Refusal, refuse};
 
-/// Decides whether an address may be connected to: public ones may, and those that the operator allows.
+/// Decides whether the executor may connect to an address: public addresses and those that the operator allows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AddressPolicy {
     allowed: AllowList,
@@ -28,8 +28,8 @@ impl AddressPolicy {
         Self { allowed }
     }
 
-    /// Checks a host that is written as an address; a name is checked when it is resolved. The URL parser has already read the
-    /// decimal, octal, hexadecimal and shortened forms of IPv4 addresses.
+    /// Checks a host that is an IP address literal; a name is checked when it is resolved. The URL parser has already
+    /// normalised the decimal, octal, hexadecimal and shortened forms of IPv4 addresses.
     pub(super) fn check_literal(&self, host: Host<&str>) -> Result<(), Refusal> {
         let address = match host {
             Host::Domain(_) => return Ok(()),
@@ -39,7 +39,7 @@ impl AddressPolicy {
         if self.permits(address) { Ok(()) } else { Err(forbidden(&address.to_string(), &[address])) }
     }
 
-    /// Does the operator's list name this very host?
+    /// Whether the operator's list names this host.
     pub(super) fn names(&self, host: Host<&str>) -> bool {
         match host {
             Host::Domain(name) => self.allowed.has_name(name),
@@ -48,7 +48,7 @@ impl AddressPolicy {
         }
     }
 
-    /// The addresses of `name` that may be connected to.
+    /// Returns the addresses of `name` that the executor may connect to.
     pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
         if self.allowed.has_name(name) {
             return Ok(addresses);

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 ranges that are not public: the IANA special-purpose registry (RFC 6890), multicast and reserved space, and one public address
-/// behind which a cloud provider keeps its metadata.
+/// IPv4 ranges that are not public: the IANA special-purpose registry (RFC 6890), multicast and reserved space, and
+/// one public address at which a cloud provider serves its metadata.
 const LOCAL_IPV4: [([u8; 4], u32); 16] = [
     ([0, 0, 0, 0], 8),        // "this network" (RFC 791)
     ([10, 0, 0, 0], 8),       // private (RFC 1918)
@@ -30,7 +30,8 @@ const LOCAL_IPV6: [([u16; 8], u32); 3] = [
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), // documentation (RFC 9637)
 ];
 
-/// Is an address one of the public internet? Addresses that carry an IPv4 address (mapped, translated, 6to4) are what that one is.
+/// Whether an address is public. An address that embeds an IPv4 address (mapped, NAT64, 6to4) is public if that IPv4
+/// address is.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -50,7 +51,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     global && !LOCAL_IPV6.iter().any(|(network, bits)| same_prefix_v6(address, Ipv6Addr::from(*network), *bits))
 }
 
-/// The IPv4 address inside an IPv6 one: mapped (RFC 4291 section 2.5.5.2), NAT64 (RFC 6052 section 2.1) or 6to4 (RFC 3056 section 2).
+/// Returns the IPv4 address inside an IPv6 address: mapped (RFC 4291 section 2.5.5.2), NAT64 (RFC 6052 section 2.1)
+/// or 6to4 (RFC 3056 section 2).
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let joined = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
@@ -61,12 +63,12 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Do the first `bits` bits agree?
+/// Whether the first `bits` bits are equal.
 pub(super) fn same_prefix_v4(left: Ipv4Addr, right: Ipv4Addr, bits: u32) -> bool {
     (u32::from(left) ^ u32::from(right)).checked_shr(32 - bits.min(32)).unwrap_or(0) == 0
 }
 
-/// Do the first `bits` bits agree?
+/// Whether the first `bits` bits are equal.
 pub(super) fn same_prefix_v6(left: Ipv6Addr, right: Ipv6Addr, bits: u32) -> bool {
     (u128::from(left) ^ u128::from(right)).checked_shr(128 - bits.min(128)).unwrap_or(0) == 0
 }

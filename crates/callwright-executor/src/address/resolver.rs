@@ -1,4 +1,4 @@
-//! Name resolution that gives checked addresses alone.
+//! DNS resolution that returns checked addresses only.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,13 +9,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::AddressPolicy;
 
-/// Resolves names to addresses, unchecked: what it gives is checked before anything is connected to.
+/// Resolves names to addresses without a check. The executor checks the addresses before it connects.
 pub trait Lookup: Send + Sync {
-    /// All addresses of `name`.
+    /// Returns all addresses of `name`.
     fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The system's resolver.
+/// The resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SystemLookup;
 
@@ -27,12 +27,14 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// A name whose addresses are all forbidden: the text says which and what would allow them.
+/// Error for a name whose addresses are all forbidden. The text names the address and the setting that would allow
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ForbiddenAddress(pub(crate) String);
 
-/// What the HTTP client resolves names with. It connects to the very addresses that this gives, so nothing can change in between.
+/// DNS resolver of the HTTP client. The client connects to exactly the addresses that it returns, so they cannot
+/// change after the check.
 pub(crate) struct CheckedResolver {
     policy: Arc<AddressPolicy>,
     lookup: Arc<dyn Lookup>,
@@ -51,7 +53,7 @@ impl Resolve for CheckedResolver {
             let name = name.as_str().to_owned();
             let found = lookup.lookup(name.clone()).await?;
             let permitted = policy.check_resolved(&name, found).map_err(|refusal| ForbiddenAddress(refusal.0))?;
-            // The client replaces port 0 by the URL's.
+            // The client replaces port 0 with the port of the URL.
             let addresses: Addrs = Box::new(permitted.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })

@@ -1,4 +1,4 @@
-//! What is wrong with a toolset's credentials, as far as can be told before a call.
+//! Checks of a toolset's credentials before any call.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,9 +7,9 @@ use super::token_request::TokenRequest;
 use super::wanted::{Needed, Wanted};
 use callwright_openapi::{Credential, SecretSource, SecurityScheme, Toolset};
 
-/// The faults of a toolset's credentials, one sentence each, for the operator: operations that ask for credentials that are not given,
-/// files that cannot be read, and credentials of a kind that their scheme has no use for. Reads the files that hold secrets; asks no
-/// server.
+/// Returns the faults of a toolset's credentials for the operator, one sentence each: required credentials that are
+/// missing, unreadable files, and credentials whose kind does not match their scheme. Reads the files with secrets;
+/// sends no requests.
 pub fn audit(toolset: &Toolset) -> Vec<String> {
     let mut lacking: BTreeMap<String, usize> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -27,7 +27,7 @@ pub fn audit(toolset: &Toolset) -> Vec<String> {
     }
     lacking
         .into_iter()
-        .map(|(lacking, count)| format!("{count} operations ask for a credential, and {lacking}"))
+        .map(|(lacking, count)| format!("{count} operations require a credential, and {lacking}"))
         .chain(faults)
         .collect()
 }

@@ -1,11 +1,11 @@
-//! Did a call fail because of the toolset's own credential?
+//! Detection of calls that failed because of the toolset's own credential.
 
 use super::wanted::Wanted;
 use callwright_openapi::{Operation, Toolset};
 use callwright_types::Outcome;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};
 
-/// Words by which an answer with status 403 says that it is the credential that does not suffice, and not the request.
+/// Phrases in a 403 response that indicate an insufficient credential and not a forbidden request.
 const AUTHORISATION: [&str; 18] = [
     "access denied",
     "access token",
@@ -27,13 +27,15 @@ const AUTHORISATION: [&str; 18] = [
     "unauthorized",
 ];
 
-/// Bytes of an answer in which they are looked for.
+/// Number of response bytes that are searched for these phrases.
 const MAX_READ: usize = 4_000;
 
-/// What is wrong with the toolset's credential, where the call failed because of that: none was to be had, the API refused it (401), or
-/// it does not reach far enough (403, RFC 9110 section 15.5.4). An API also says 403 of what its rules forbid to anybody: that is no
-/// fault of the credential where the documentation explains it (`is_explained`) and the answer does not speak of authorisation. `None`
-/// where the operation asks for no credential.
+/// Returns the fault of the toolset's credential that made the call fail: it was unavailable, the API rejected it
+/// (401), or its permissions are insufficient (403, RFC 9110 section 15.5.4).
+///
+/// An API also responds with 403 if its rules forbid the request to everyone. This is not a credential fault if the
+/// documentation explains the status (`is_explained`) and the response does not mention authorisation. Returns `None`
+/// if the operation requires no credential.
 pub fn fault(
     operation: &Operation,
     toolset: &Toolset,

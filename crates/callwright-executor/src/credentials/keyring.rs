@@ -1,4 +1,4 @@
-//! From what an operation asks for to what is sent.
+//! Resolution of an operation's security requirements to the credentials that are sent.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use callwright_openapi::{Credential, SecretSource};
 use callwright_store::SharedTokens;
 use callwright_types::Secret;
 
-/// Obtains credentials: those that are given as they are, those in files by reading them, and tokens by asking for them.
+/// Obtains credentials: fixed values, secrets from files, and tokens from token endpoints.
 pub(crate) struct Keyring {
     tokens: Tokens,
 }
@@ -26,10 +26,10 @@ impl Keyring {
         Self { tokens: Tokens::new(client, settings, shared) }
     }
 
-    /// The credentials of the first alternative that can be had; none where none are needed.
+    /// Returns the credentials of the first available alternative; none if the operation requires none.
     ///
     /// # Errors
-    /// Why the best alternative cannot be had, or that no credential is given for any.
+    /// The reason why the first alternative is unavailable, or that no credential is configured for any alternative.
     pub(crate) async fn obtain(&self, wanted: &Wanted, deadline: Instant) -> Result<Credentials, Unavailable> {
         let mut why = None;
         for position in 0..wanted.alternatives.len() {
@@ -45,8 +45,8 @@ impl Keyring {
         }
     }
 
-    /// Other credentials in place of those that the API refused; `None` where there are none: what is fixed stays what it is, and a
-    /// token that was asked for during this very call would only be the same again.
+    /// Returns new credentials in place of those that the API rejected. Returns `None` if there are none: fixed
+    /// values do not change, and a token that was requested during this call would be the same again.
     pub(crate) async fn renew(&self, wanted: &Wanted, refused: &Credentials, deadline: Instant) -> Option<Credentials> {
         if !refused.may_be_renewed() {
             return None;
@@ -98,7 +98,7 @@ impl Keyring {
     }
 }
 
-/// The secret of the scheme `name`, read from its file where it stands in one.
+/// Returns the secret of the scheme `name`, from its file if it is stored in one.
 pub(super) async fn secret_of(source: &SecretSource, name: &str, deadline: Instant) -> Result<Secret, Unavailable> {
     match source {
         SecretSource::Given(secret) => Ok(secret.clone()),

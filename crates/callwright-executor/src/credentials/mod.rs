@@ -1,7 +1,9 @@
-//! The credentials of one toolset: which ones a call needs, where they come from, and how its API wants to be shown them.
+//! Credentials of one toolset: which credentials a call requires, where they come from, and how they are sent to the
+//! API.
 //!
-//! Read [`Keyring`] first. They go to the toolset's own servers alone; a client's secret goes to the token endpoint alone. What is
-//! wrong with a credential is for the operator (the log); the model learns only that the tool cannot be used.
+//! Start with [`Keyring`]. Credentials are sent only to the toolset's own servers; a client secret is sent only to
+//! the token endpoint. Credential faults are logged for the operator; the model learns only that the tool cannot be
+//! used.
 
 mod audit;
 mod fault;

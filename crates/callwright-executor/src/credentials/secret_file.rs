@@ -7,36 +7,37 @@ use tokio::time::{Instant, timeout_at};
 
 use callwright_types::Secret;
 
-/// Bytes of the largest secret. Tokens with many claims have a few thousand; header fields beyond it are commonly refused.
+/// Maximum size of a secret in bytes. Tokens with many claims have a few thousand bytes; servers commonly reject
+/// larger header fields.
 pub(super) const MAX_BYTES: u64 = 16 * 1024;
 
-/// Reads a secret; white space around it, such as an editor's last line break, is no part of it. It is read for every use: a file that is
-/// replaced holds from the next call on.
+/// Reads a secret without the white space around it, such as an editor's trailing line break. The file is read for
+/// every use, so a replaced file takes effect with the next call.
 ///
 /// # Errors
-/// Why there is no secret in it; never with its contents.
+/// The reason why no secret can be read; never the contents of the file.
 pub(super) async fn read(path: &str, deadline: Instant) -> Result<Secret, String> {
     let path = path.to_owned();
     match timeout_at(deadline, tokio::task::spawn_blocking(move || read_now(&path))).await {
         Ok(Ok(read)) => read,
-        Ok(Err(_)) => Err("reading it was broken off".to_owned()),
+        Ok(Err(_)) => Err("reading it was aborted".to_owned()),
         Err(_) => Err("it could not be read in time".to_owned()),
     }
 }
 
-/// As [`read`], at once.
+/// Reads a secret as [`read`] does, synchronously.
 pub(super) fn read_now(path: &str) -> Result<Secret, String> {
-    // A pipe or a device would never end.
+    // Reading a pipe or a device would never end.
     if !fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("it is larger than {MAX_BYTES} bytes, so no secret"));
+        return Err(format!("it is larger than {MAX_BYTES} bytes, the maximum for a secret"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| "it holds no UTF-8 text".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
     match text.trim() {
         "" => Err("it is empty".to_owned()),
         secret => Ok(Secret::new(secret)),
@@ -66,13 +67,13 @@ mod tests {
         let large = reading(&b"canary ".repeat(4_000)).unwrap_err();
         assert!(large.contains("16384") && !large.contains("canary"), "{large}");
         let folder = tempfile::tempdir().unwrap();
-        assert!(read_now(folder.path().to_str().unwrap()).unwrap_err().contains("no regular file"));
+        assert!(read_now(folder.path().to_str().unwrap()).unwrap_err().contains("not a regular file"));
         assert!(read_now(folder.path().join("none").to_str().unwrap()).is_err());
     }
 
     #[cfg(unix)]
     #[test]
     fn a_device_without_end_is_not_read() {
-        assert!(read_now("/dev/zero").unwrap_err().contains("no regular file"));
+        assert!(read_now("/dev/zero").unwrap_err().contains("not a regular file"));
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens that other processes got, and that the next one may use.
+//! Tokens that are shared between processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::token_request::TokenRequest;
 use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
 
-/// The tokens of all processes, where they share any. Whatever is wrong with them, a token is asked for instead.
+/// Token store that all processes share, if one is configured. If it fails, a new token is requested.
 pub(super) struct Shared(Option<Arc<dyn SharedTokens>>);
 
 impl Shared {
@@ -19,7 +19,7 @@ impl Shared {
         Self(tokens)
     }
 
-    /// A token for this request, and how long it may still be used.
+    /// Returns a shared token for this request and its remaining time of use.
     pub(super) async fn find(&self, request: &TokenRequest<'_>, deadline: Instant) -> Option<(Secret, Duration)> {
         let tokens = self.0.as_ref()?;
         match timeout_at(deadline, tokens.token(&request.name())).await {
@@ -29,14 +29,14 @@ impl Shared {
                 (!left.is_zero()).then_some((secret, left))
             }
             Ok(Err(error)) => {
-                tracing::debug!(%error, scheme = request.scheme, "no shared token can be had; one is asked for");
+                tracing::debug!(%error, scheme = request.scheme, "no shared token is available; requesting a new one");
                 None
             }
             Err(_) => None,
         }
     }
 
-    /// Lets others have a token that may be used for so long. Nobody waits for it.
+    /// Publishes a token that is usable for `use_for` to other processes. Runs in the background.
     pub(super) fn share(&self, request: &TokenRequest<'_>, secret: &Secret, use_for: Duration) {
         let Some(tokens) = self.0.clone() else { return };
         let (name, scheme) = (request.name(), request.scheme.to_owned());
@@ -45,7 +45,7 @@ impl Shared {
         let token = SharedToken { secret: secret.clone(), use_until };
         let share = async move {
             if let Err(error) = tokens.share(&name, &token).await {
-                tracing::debug!(%error, scheme, "a token is not shared");
+                tracing::debug!(%error, scheme, "a token cannot be shared");
             }
         };
         tokio::spawn(share.in_current_span());

@@ -1,4 +1,4 @@
-//! Credentials as one call shows them.
+//! Credentials as they are sent with one call.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
@@ -15,38 +15,38 @@ use callwright_openapi::{Location, SecurityScheme};
 use callwright_types::Secret;
 use callwright_types::outcome::{ApiAnswer, Paging};
 
-/// Bytes below which a secret is not looked for in an answer: so short a text stands there by chance.
+/// Minimum length in bytes of a secret that is searched for in a response; shorter texts occur by chance.
 const MIN_FOUND_BYTES: usize = 8;
 
-/// What an answer shows in place of a secret.
+/// Replacement for a secret in a response.
 const HIDDEN: &str = "***";
 
-/// What is added to a request so that the API accepts it. Empty where nothing is asked for.
+/// Data that is added to a request so that the API accepts it. Empty if the operation requires no credentials.
 #[derive(Default)]
 pub(crate) struct Credentials {
     headers: Vec<(HeaderName, HeaderValue)>,
     query: Vec<(String, String)>,
     cookies: Vec<(String, String)>,
-    /// Which alternative of the operation's security these are.
+    /// Index of the alternative of the operation's security requirements.
     pub(super) alternative: usize,
-    /// Does one of them stand in a file, which may have changed since?
+    /// Whether at least one secret comes from a file, which may have changed since.
     pub(super) from_file: bool,
-    /// Tokens that were asked for: the scheme, the token's number, and whether this call asked for it.
+    /// Requested tokens: scheme, token number, and whether this call requested the token.
     tokens: Vec<(String, u64, bool)>,
-    /// The secrets, in every form in which an answer could repeat them.
+    /// The secrets, in every encoding in which a response could repeat them.
     forms: Vec<String>,
 }
 
 impl Credentials {
-    /// Those of an alternative of the operation's security, of which none is added yet.
+    /// Creates an empty set of credentials for an alternative of the operation's security requirements.
     pub(super) fn of(alternative: usize) -> Self {
         Self { alternative, ..Self::default() }
     }
 
-    /// Puts them into the request, in place of what arguments put there under the same names.
+    /// Adds the credentials to the request. They replace values that arguments set under the same names.
     ///
     /// # Errors
-    /// Where cookies would not fit into a header.
+    /// Fails if the cookies are not a valid header value.
     pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Refusal> {
         for (name, value) in &self.headers {
             request.headers.insert(name.clone(), value.clone());
@@ -61,21 +61,21 @@ impl Credentials {
             let mut pairs: Vec<String> = split_pairs(';')(before).collect();
             replace_pairs(&self.cookies, &mut pairs);
             let mut value = HeaderValue::from_str(&pairs.join("; "))
-                .map_err(|_| refuse!("the cookies hold characters that a header cannot carry"))?;
+                .map_err(|_| refuse!("the cookies contain characters that are invalid in a header"))?;
             value.set_sensitive(true);
             request.headers.insert(COOKIE, value);
         }
         Ok(())
     }
 
-    /// Hides the secrets in an answer that repeats them, as APIs for testing and some error messages do.
+    /// Redacts the secrets in a response that repeats them, as test APIs and some error messages do.
     pub(crate) fn hide_in(&self, answer: &mut ApiAnswer) {
         let builder = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&self.forms);
         if self.forms.is_empty() {
             return;
         }
         let Ok(finder) = builder() else {
-            // Not to be expected of a handful of short texts; an answer that cannot be searched is not shown.
+            // Not expected for a few short patterns. A response that cannot be searched is withheld.
             answer.body.clear();
             answer.paging = Paging::default();
             answer.truncated = true;
@@ -99,22 +99,22 @@ impl Credentials {
         }
     }
 
-    /// Could asking again give others?
+    /// Whether a renewal could yield different credentials.
     pub(super) fn may_be_renewed(&self) -> bool {
         self.from_file || self.tokens.iter().any(|(_, _, is_new)| !is_new)
     }
 
-    /// Would a request with these be the very same?
+    /// Whether a request with `other` would be identical.
     pub(super) fn sends_the_same_as(&self, other: &Self) -> bool {
         self.headers == other.headers && self.query == other.query && self.cookies == other.cookies
     }
 
-    /// The number of the token that was used for the scheme `name`, unless this call asked for it.
+    /// Returns the number of the token that was used for the scheme `name`, unless this call requested it.
     pub(super) fn token_number(&self, name: &str) -> Option<u64> {
         self.tokens.iter().find(|(scheme, _, is_new)| scheme == name && !is_new).map(|(_, number, _)| *number)
     }
 
-    /// Adds a token that was asked for.
+    /// Adds a requested token.
     pub(super) fn add_token(&mut self, name: &str, lent: &Lent) -> Result<(), Unavailable> {
         self.tokens.push((name.to_owned(), lent.number, lent.is_new));
         self.add(name, &SecurityScheme::Bearer, &lent.secret)
@@ -132,8 +132,9 @@ impl Credentials {
                 self.cookies.push((name.clone(), key.to_owned()))
             }
             SecurityScheme::ApiKey { location: Location::Header, name: field } => {
-                let field = HeaderName::from_bytes(field.as_bytes())
-                    .map_err(|_| Unavailable::lasting(format!("the security scheme `{name}` names no header field")))?;
+                let field = HeaderName::from_bytes(field.as_bytes()).map_err(|_| {
+                    Unavailable::lasting(format!("the security scheme `{name}` has an invalid header field name"))
+                })?;
                 self.headers.push((field, field_value(name, key)?));
             }
             SecurityScheme::ApiKey { location: Location::Path, .. } | SecurityScheme::Unsupported { .. } => {
@@ -181,7 +182,7 @@ fn replace_pairs(parameters: &[(String, String)], pairs: &mut Vec<String>) {
     }
 }
 
-/// How many of the last bytes of `text` are the beginning of `form`; those of few bytes do not count.
+/// Returns the number of bytes at the end of `text` that are a prefix of `form`; short prefixes do not count.
 fn begun_at_end(text: &[u8], form: &[u8]) -> usize {
     let longest = form.len().saturating_sub(1).min(text.len());
     (MIN_FOUND_BYTES..=longest)
@@ -190,11 +191,11 @@ fn begun_at_end(text: &[u8], form: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-/// The value of a header field, marked so that it is never printed nor put into a compression table.
+/// Returns the value of a header field, marked as sensitive: it is never logged and never enters an HPACK table.
 fn field_value(scheme: &str, text: &str) -> Result<HeaderValue, Unavailable> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
         Unavailable::lasting(format!(
-            "the credential of the security scheme `{scheme}` has characters that a header cannot carry"
+            "the credential of the security scheme `{scheme}` contains characters that are invalid in a header"
         ))
     })?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! Tokens, kept until shortly before they end.
+//! Token cache: tokens are kept until shortly before they expire.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,17 +18,19 @@ use callwright_store::SharedTokens;
 use callwright_types::Secret;
 use callwright_types::outcome::ApiAnswer;
 
-/// Bytes of a token endpoint's answer that are read.
+/// Maximum number of bytes of a token endpoint's response that are read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Life of a token whose answer does not say how long it lives (RFC 6749 section 5.1 only recommends that). Short, because a token that
-/// ended earlier costs a call a second request, and one that would live longer costs a request now and then.
+/// Assumed lifetime of a token whose response has no `expires_in` (RFC 6749 section 5.1 only recommends it). The
+/// value is short: an expired token costs a call a second request, while an early renewal only costs an occasional
+/// request.
 const ASSUMED_LIFETIME: Duration = Duration::from_secs(300);
 
-/// Longest life that is believed.
+/// Upper limit for token lifetimes.
 const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
-/// The error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2). Anything else could hold what was sent.
+/// Error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2). Any other text could contain what was
+/// sent.
 const ERROR_CODES: [&str; 7] = [
     "invalid_client",
     "invalid_grant",
@@ -39,17 +41,17 @@ const ERROR_CODES: [&str; 7] = [
     "unsupported_grant_type",
 ];
 
-/// The tokens of all toolsets.
+/// Tokens of all toolsets.
 pub(super) struct Tokens {
     client: Arc<Client>,
     shared: Shared,
-    /// A token is not used any more when it ends within this time.
+    /// A token is no longer used if it expires within this time.
     margin: Duration,
     slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<Slot>>>>,
     next_number: AtomicU64,
 }
 
-/// What is known for one key. It is locked while a token is asked for, so that one request serves all who wait.
+/// State of one key. It is locked while a token is requested, so that one request serves all waiting calls.
 enum Slot {
     Empty,
     Token(Token),
@@ -63,12 +65,12 @@ struct Token {
     use_until: Instant,
 }
 
-/// A token, for one call.
+/// A token for one call.
 pub(super) struct Lent {
     pub(super) secret: Secret,
-    /// Tells this token from the one that replaces it.
+    /// Distinguishes this token from its replacement.
     pub(super) number: u64,
-    /// Was it asked for just now, for this call?
+    /// Whether this call requested the token.
     pub(super) is_new: bool,
 }
 
@@ -83,8 +85,9 @@ impl Tokens {
         }
     }
 
-    /// A token: the one that is kept, unless it ends soon or is the one that the API refused (`refused`), else one that another process got,
-    /// else a new one. Calls that need the same token wait for one request, and share its failure too.
+    /// Returns a token: the cached one unless it expires soon or is the one that the API rejected (`refused`), then
+    /// one that another process shared, then a new one. Calls that need the same token wait for one request and also
+    /// share its failure.
     pub(super) async fn lend(
         &self,
         request: &TokenRequest<'_>,
@@ -103,7 +106,7 @@ impl Tokens {
             Slot::Failed { at, why } if *at >= came => return Err(why.clone()),
             _ => {}
         }
-        // What the API refused may be what the others have.
+        // The shared token may be the one that the API rejected.
         if refused.is_none()
             && let Some((secret, use_for)) = self.shared.find(request, deadline).await
         {
@@ -151,7 +154,7 @@ impl Tokens {
             detail: format!("the token endpoint `{host}` of `{}` {why}", request.scheme),
             is_passing: answer.status == 429 || answer.status >= 500,
         })?;
-        // A short-lived token is used for half of its life, or it would never be used.
+        // A short-lived token is used for half of its lifetime; otherwise it would never be used.
         let use_for = lifetime.saturating_sub(self.margin).max(lifetime / 2);
         Ok(self.numbered(secret, asked_at + use_for))
     }
@@ -165,13 +168,13 @@ fn unanswered(host: &str, failed: Failed) -> Unavailable {
     match failed {
         Failed::Refused(refusal) => Unavailable::lasting(format!("the token endpoint may not be called: {refusal}")),
         Failed::Unreachable(why) | Failed::Broken(why) => {
-            Unavailable::passing(format!("the token endpoint `{host}` gave no answer: {why}"))
+            Unavailable::passing(format!("the token endpoint `{host}` returned no response: {why}"))
         }
         Failed::Late => Unavailable::passing(format!("the token endpoint `{host}` did not answer in time")),
     }
 }
 
-/// The token of a successful answer and how long it lives (RFC 6749 section 5.1).
+/// Returns the token of a successful response and its lifetime (RFC 6749 section 5.1).
 fn token_in(answer: &ApiAnswer) -> Result<(Secret, Duration), String> {
     let body: Map<String, Value> = serde_json::from_slice(&answer.body).unwrap_or_default();
     if !(200..300).contains(&answer.status) {
@@ -184,9 +187,9 @@ fn token_in(answer: &ApiAnswer) -> Result<(Secret, Duration), String> {
     };
     let kind = body.get("token_type").and_then(Value::as_str).unwrap_or("bearer");
     if !kind.eq_ignore_ascii_case("bearer") {
-        return Err("gave a token that is no bearer token".to_owned());
+        return Err("returned a token that is not a bearer token".to_owned());
     }
-    // Some servers write the number as a text.
+    // Some servers send the number as a string.
     let seconds = match body.get("expires_in") {
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(number) => number.as_f64(),
@@ -225,7 +228,7 @@ mod tests {
         for body in ["", "<html>", "[]", r#"{"access_token":""}"#, r#"{"access_token":5}"#] {
             assert!(read(200, body).unwrap_err().contains("access_token"), "{body}");
         }
-        assert!(read(200, r#"{"access_token":"t","token_type":"mac"}"#).unwrap_err().contains("no bearer"));
+        assert!(read(200, r#"{"access_token":"t","token_type":"mac"}"#).unwrap_err().contains("not a bearer"));
         assert!(read(302, "").unwrap_err().contains("302"));
     }
 }

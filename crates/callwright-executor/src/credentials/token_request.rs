@@ -1,4 +1,4 @@
-//! What is sent to a token endpoint (RFC 6749 section 4.4.2).
+//! Request to a token endpoint (RFC 6749 section 4.4.2).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,17 +16,17 @@ use callwright_common::digest::{add_part, hex};
 use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
 use callwright_types::Secret;
 
-/// A request for a token, without the client's secret.
+/// A token request without the client secret.
 #[derive(Debug, Clone)]
 pub(super) struct TokenRequest<'a> {
-    /// What the token is for, and who asks for it.
+    /// Identifies the token and the client that requests it.
     pub(super) key: TokenKey,
-    /// The scheme's name.
+    /// The name of the scheme.
     pub(super) scheme: &'a str,
     client: &'a ClientCredentials,
 }
 
-/// What tells tokens apart: one that was given for one key is never used for another.
+/// Identity of a token. A token that was issued for one key is never used for another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct TokenKey {
     toolset: String,
@@ -39,7 +39,7 @@ pub(super) struct TokenKey {
 
 impl<'a> TokenRequest<'a> {
     /// # Errors
-    /// Where the scheme has no use for a token, or no token endpoint is known.
+    /// Fails if the scheme does not use tokens, or if no token endpoint is known.
     pub(super) fn new(wanted: &Wanted, needed: &'a Needed, client: &'a ClientCredentials) -> Result<Self, Unavailable> {
         let mut scopes = client.scopes.clone().unwrap_or_else(|| needed.scopes.clone());
         scopes.sort_unstable();
@@ -55,8 +55,8 @@ impl<'a> TokenRequest<'a> {
         Ok(Self { key, scheme: &needed.name, client })
     }
 
-    /// What the token goes by outside of this process: a hash of all that makes it what it is. Another process may have other parameters
-    /// for the same key.
+    /// Returns the token's name outside of this process: a hash of all properties of the request. Another process may
+    /// use other parameters for the same key.
     pub(super) fn name(&self) -> String {
         let TokenKey { toolset, scheme, endpoint, client_id, audience, scopes } = &self.key;
         let mut hash = Sha256::new();
@@ -71,12 +71,12 @@ impl<'a> TokenRequest<'a> {
         hex(&hash.finalize())
     }
 
-    /// Where the client's secret stands.
+    /// Returns the source of the client secret.
     pub(super) fn secret(&self) -> &SecretSource {
         &self.client.client_secret
     }
 
-    /// The request as it is sent.
+    /// Builds the request with the client secret.
     pub(super) fn with_secret(&self, secret: &Secret) -> Result<Request, Unavailable> {
         let client = self.client;
         let mut headers = HeaderMap::new();
@@ -108,17 +108,18 @@ impl<'a> TokenRequest<'a> {
     }
 }
 
-/// Both parts are form-encoded first (RFC 6749 section 2.3.1).
+/// Builds the Basic credentials; both parts are form-encoded first (RFC 6749 section 2.3.1).
 fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, Unavailable> {
     let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let pair = format!("{}:{}", encoded(client_id), encoded(secret.expose()));
     let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
-        .map_err(|_| Unavailable::lasting("the client's secret cannot be written into a header"))?;
+        .map_err(|_| Unavailable::lasting("the client secret cannot be encoded in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// The operator's endpoint, else the document's; a relative one belongs to the API's server.
+/// Returns the operator's token endpoint, or else the document's. A relative URL is resolved against the API's
+/// server.
 fn endpoint(wanted: &Wanted, needed: &Needed, client: &ClientCredentials) -> Result<Url, Unavailable> {
     let name = &needed.name;
     let documented = match &needed.scheme {
@@ -126,19 +127,19 @@ fn endpoint(wanted: &Wanted, needed: &Needed, client: &ClientCredentials) -> Res
         SecurityScheme::OpenIdConnect | SecurityScheme::Bearer => None,
         _ => {
             return Err(Unavailable::lasting(format!(
-                "the security scheme `{name}` takes no token, so client credentials are of no use for it; give the secret itself"
+                "the security scheme `{name}` takes no token, so client credentials do not apply to it; configure the secret itself"
             )));
         }
     };
     let written = Some(client.token_url.as_str()).filter(|url| !url.is_empty()).or(documented);
     let Some(written) = written else {
         let lacks = match needed.scheme {
-            SecurityScheme::OpenIdConnect => "is one of OpenID Connect, whose discovery is not done",
-            SecurityScheme::Bearer => "is one of plain bearer tokens, which names no token endpoint",
+            SecurityScheme::OpenIdConnect => "is of type OpenID Connect, whose discovery is not supported",
+            SecurityScheme::Bearer => "is a plain bearer scheme, which has no token endpoint",
             _ => "has no client credentials flow in the document",
         };
         return Err(Unavailable::lasting(format!(
-            "the security scheme `{name}` {lacks}; set `token_url` beside `client_id`, or give a token"
+            "the security scheme `{name}` {lacks}; set `token_url` next to `client_id`, or configure a token"
         )));
     };
     let parsed = match (Url::parse(written), &wanted.server) {
@@ -152,7 +153,7 @@ fn endpoint(wanted: &Wanted, needed: &Needed, client: &ClientCredentials) -> Res
             && url.password().is_none()
     };
     parsed.ok().filter(usable).ok_or_else(|| {
-        Unavailable::lasting(format!("the token endpoint of `{name}` is no http or https address; set `token_url`"))
+        Unavailable::lasting(format!("the token endpoint of `{name}` is not an http or https URL; set `token_url`"))
     })
 }
 

@@ -1,34 +1,35 @@
-//! A credential that cannot be had.
+//! Error for unavailable credentials.
 
 use super::wanted::Wanted;
 use callwright_types::Outcome;
 
-/// Why a credential cannot be had. Holds no secret.
+/// Reason why a credential is unavailable. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unavailable {
-    /// For the operator.
+    /// Reason for the operator.
     pub(super) detail: String,
-    /// May it be otherwise in a moment, without anybody doing anything?
+    /// Whether the error is transient: it may disappear without any action of the operator.
     pub(super) is_passing: bool,
 }
 
 impl Unavailable {
-    /// It stays so until the operator does something.
+    /// Creates an error that persists until the operator acts.
     pub(super) fn lasting(detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), is_passing: false }
     }
 
-    /// A server did not answer, or is too busy.
+    /// Creates a transient error: a server did not answer, or is overloaded.
     pub(super) fn passing(detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), is_passing: true }
     }
 
-    /// Tells the operator.
+    /// Logs the error for the operator.
     pub(super) fn log(&self, wanted: &Wanted) {
         tracing::warn!(toolset = wanted.toolset, tool = wanted.tool, "no credential: {}", self.detail);
     }
 
-    /// Tells the operator what is wrong, and makes what the model is told of it: nothing was sent, and what it can do about that.
+    /// Logs the error for the operator and returns the outcome for the model: nothing was sent, and whether a later
+    /// attempt can help.
     pub(crate) fn outcome(self, wanted: &Wanted) -> Outcome {
         self.log(wanted);
         if self.is_passing {

@@ -1,41 +1,43 @@
-//! What an operation asks for, and what its toolset has for it.
+//! Credentials that an operation requires and that its toolset provides.
 
 use url::Url;
 
 use callwright_openapi::{Credential, MissingCredentials, Operation, Requirement, SecurityScheme, Toolset};
 
-/// The credentials that one call needs. It owns everything, because a call that was sent is finished even when its turn is gone.
+/// Credentials that one call requires. It owns its data, because a sent call is completed even if its turn has been
+/// dropped.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
-    /// The toolset's name: credentials and tokens belong to it alone.
+    /// Name of the toolset. Credentials and tokens are valid for this toolset only.
     pub(super) toolset: String,
-    /// The name under which the configuration has it.
+    /// Key of the toolset in the configuration.
     pub(super) entry: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub(super) tool: String,
-    /// The alternatives of the operation's security for which every credential is given, best first.
+    /// Alternatives of the operation's security requirements for which every credential is configured, best first.
     pub(super) alternatives: Vec<Vec<Needed>>,
-    /// May the call go without any?
+    /// Whether the call may be sent without credentials.
     pub(super) is_optional: bool,
-    /// Schemes of the operation's alternatives for which nothing is given.
+    /// Schemes of the operation's alternatives for which no credential is configured.
     pub(super) lacking: Vec<String>,
-    /// The server that a relative token endpoint belongs to.
+    /// Server against which a relative token endpoint is resolved.
     pub(super) server: Option<Url>,
 }
 
 /// One credential of an alternative.
 #[derive(Debug, Clone)]
 pub(super) struct Needed {
-    /// The scheme's name.
+    /// Name of the scheme.
     pub(super) name: String,
     pub(super) scheme: SecurityScheme,
     pub(super) credential: Credential,
-    /// The scopes that the operation asks for.
+    /// Scopes that the operation requires.
     pub(super) scopes: Vec<String>,
 }
 
 impl Wanted {
-    /// A scheme that the document does not define asks for nothing that anybody could know; its report names it.
+    /// Collects the credentials of an operation. A scheme that the document does not define is ignored; the load
+    /// report names it.
     pub(crate) fn of(operation: &Operation, toolset: &Toolset) -> Self {
         let defined = |alternative: &Vec<Requirement>| -> Vec<Requirement> {
             alternative
@@ -77,16 +79,16 @@ impl Wanted {
         wanted
     }
 
-    /// Is a credential needed, and none given?
+    /// Whether a credential is required and none is configured.
     pub(super) fn is_lacking(&self) -> bool {
         self.alternatives.is_empty() && !self.is_optional
     }
 
-    /// What is missing, for the operator.
+    /// Returns the description of the missing credentials for the operator.
     pub(super) fn what_is_lacking(&self) -> String {
         format!(
-            "none is given for the security scheme {} of toolset `{}`; set it under `toolsets.{}.credentials`, or send such calls \
-             without by `missing_credentials = \"send\"`",
+            "none is configured for the security scheme {} of toolset `{}`; set it under `toolsets.{}.credentials`, \
+             or set `missing_credentials = \"send\"` to send such calls without credentials",
             self.lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "),
             self.toolset,
             self.entry

@@ -1,8 +1,9 @@
-//! The marks by which bodies announce a next page. There is no standard for them; these are the usual ones.
+//! Body members that announce a next page. There is no standard for them; the lists contain the common ones.
 
 use serde_json::Value;
 
-/// Where bodies keep the link of the next page: a text, or an object with `href` or `url`. OData, HAL, JSON:API and common practice.
+/// Paths of the next page's link: a string, or an object with `href` or `url`. From OData, HAL, JSON:API and common
+/// practice.
 const LINKS: [&[&str]; 20] = [
     &["next"],
     &["next_url"],
@@ -26,19 +27,19 @@ const LINKS: [&[&str]; 20] = [
     &["meta", "pagination", "links", "next"],
 ];
 
-/// Parameters, without case and separators, that take a cursor.
+/// Parameters for a cursor, without case and separators.
 const CURSOR: &[&str] = &["cursor", "nextcursor", "pagecursor", "startcursor", "after", "startingafter"];
-/// Parameters that take a token of a page.
+/// Parameters for a page token.
 const TOKEN: &[&str] =
     &["pagetoken", "nextpagetoken", "nexttoken", "paginationtoken", "continuationtoken", "continuation"];
-/// Parameters that take the number of a page.
+/// Parameters for a page number.
 const NUMBER: &[&str] = &["page", "pagenumber", "pageno", "pagenum"];
-/// Parameters that take the number of items before a page.
+/// Parameters for the number of items before a page.
 const OFFSET: &[&str] = &["offset", "start", "skip", "startat", "startindex"];
-/// Any of them: the name of the member does not say which.
+/// All of these: the name of the member does not identify the kind.
 const ANY: &[&str] = &["cursor", "after", "pagetoken", "nexttoken", "page", "offset"];
 
-/// Where bodies keep the cursor, token or number of the next page, and which parameters take it.
+/// Paths of the cursor, token or number of the next page, and the parameters that take it.
 const CURSORS: [(&[&str], &[&str]); 25] = [
     (&["next_cursor"], CURSOR),
     (&["nextCursor"], CURSOR),
@@ -67,20 +68,20 @@ const CURSORS: [(&[&str], &[&str]); 25] = [
     (&["next"], ANY),
 ];
 
-/// Members that say that there is none, at the top or beside the cursor.
+/// Members that are `false` if there is no next page, at the top level or next to the cursor.
 const HAS_MORE: [&str; 8] =
     ["has_more", "hasMore", "has_next", "hasNext", "has_next_page", "hasNextPage", "has_more_items", "more"];
 
-/// What a body says about the next page.
+/// Reference to the next page in a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Its address, absolute or relative.
+    /// URL, absolute or relative.
     Link(String),
-    /// What to ask for, in a parameter of one of these names (without case and separators).
+    /// Value for a parameter with one of these names (without case and separators).
     Cursor { value: String, names: &'static [&'static str] },
 }
 
-/// The first mark of a body that is a page: an object that holds a list.
+/// Returns the first mark of a body that is a page: an object that contains a list.
 pub(super) fn next(body: &[u8]) -> Option<Mark> {
     let body: Value = serde_json::from_slice(body).ok()?;
     if !holds_a_list(&body) || says_no(&body) {

@@ -1,6 +1,6 @@
 //! The `Link` header field (RFC 8288 section 3).
 
-/// The target of the first link with the relation `next` whose context is the answer itself.
+/// Returns the target of the first link with the relation `next` whose context is the response itself.
 pub(super) fn next(values: &[String]) -> Option<String> {
     values.iter().find_map(|value| next_in(value))
 }
@@ -28,7 +28,7 @@ fn next_in(value: &str) -> Option<String> {
     }
 }
 
-/// A parameter's name and value, and what stands behind it.
+/// Parses a parameter: returns its name, its value and the rest of the text.
 fn parameter_of(text: &str) -> (&str, String, &str) {
     let end = text.find(['=', ';', ',']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
@@ -46,7 +46,7 @@ fn parameter_of(text: &str) -> (&str, String, &str) {
     }
 }
 
-/// The text up to the closing quotation mark, and what stands behind that.
+/// Returns the text up to the closing quotation mark, and the rest after it.
 fn quoted_string(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut letters = text.char_indices();

@@ -1,7 +1,8 @@
-//! Whether an answer has a next page, where it is, and with which arguments the same call asks for it.
+//! Pagination: detects the next page of a response, its URL, and the arguments with which the same call requests it.
 //!
-//! A `Link` field with the relation `next` (RFC 8288) says so, or a member of the body under one of the usual names (`body`). A link is
-//! followed within its own origin alone; for the model it is translated into the arguments of the tool.
+//! The next page is announced by a `Link` field with the relation `next` (RFC 8288) or by a body member with a common
+//! name (`body`). A link is followed within its own origin only. For the model it is translated into arguments of the
+//! tool.
 
 mod body;
 mod link_field;
@@ -14,28 +15,28 @@ use body::Mark;
 use callwright_openapi::{Location, Operation};
 use callwright_types::outcome::NextPage;
 
-/// Characters of the longest value that is told as an argument: a cursor has to be repeated letter by letter.
+/// Maximum number of characters of a value that is reported as an argument: the model has to repeat a cursor exactly.
 const MAX_VALUE_CHARS: usize = 1_000;
 
-/// A query parameter of an operation: the argument's name, and the name on the wire.
+/// Query parameter of an operation: the name of the argument, and the name on the wire.
 pub(super) type Parameter = (String, String);
 
-/// A page that an answer announces.
+/// Next page that a response announces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Announced {
-    /// What the model is told.
+    /// Data for the model.
     pub(super) page: NextPage,
-    /// Where it is, if it is on the same origin.
+    /// URL of the page, if it is on the same origin.
     pub(super) url: Option<Url>,
 }
 
-/// The query parameters of an operation.
+/// Returns the query parameters of an operation.
 pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
     let in_query = operation.bindings.iter().filter(|binding| binding.location == Location::Query);
     in_query.map(|binding| (binding.argument.clone(), binding.name.clone())).collect()
 }
 
-/// The next page that a successful answer announces.
+/// Returns the next page that a successful response announces.
 pub(super) fn next(received: &Received, parameters: &[Parameter]) -> Option<Announced> {
     if let Some(link) = link_field::next(&received.links) {
         return linked(&received.url, &link, parameters);
@@ -63,7 +64,8 @@ fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<Announced>
     Some(Announced { page: NextPage { arguments }, url: is_same.then_some(there) })
 }
 
-/// The arguments by which the query of `there` differs from that of `here`; `None` where the tool cannot say the difference.
+/// Returns the arguments by which the query of `there` differs from that of `here`; `None` if the tool's arguments
+/// cannot express the difference.
 fn arguments(here: &Url, there: &Url, parameters: &[Parameter]) -> Option<Vec<(String, String)>> {
     if there.path().trim_end_matches('/') != here.path().trim_end_matches('/') {
         return None;
@@ -86,7 +88,7 @@ fn fits(value: &str) -> bool {
     value.chars().nth(MAX_VALUE_CHARS).is_none()
 }
 
-/// Sets one parameter of a query and leaves the others as they are written.
+/// Sets one query parameter and keeps the others as they are written.
 fn set(url: &mut Url, name: &str, value: &str) {
     let key = encode(name);
     let is_other = |pair: &&str| pair.split('=').next() != Some(key.as_str());
@@ -95,7 +97,7 @@ fn set(url: &mut Url, name: &str, value: &str) {
     url.set_query(Some(&pairs.join("&")));
 }
 
-/// A name without case and separators.
+/// Returns a name without case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }

@@ -1,4 +1,4 @@
-//! The content of a body or of one of its parts.
+//! Encoding of the content of a body or of one of its parts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,26 +8,27 @@ use super::{body, file, style, xml};
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::{Content, Encoding};
 
-/// The media type of a file of which nothing is known (RFC 2046 section 4.5.1).
+/// Media type of a file of unknown type (RFC 2046 section 4.5.1).
 const BYTES: &str = "application/octet-stream";
 
-/// What is sent for one value.
+/// Encoded form of one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
-    /// `None`: plain text.
+    /// Media type; `None` for plain text.
     pub(super) media_type: Option<String>,
-    /// The name of a file that has one.
+    /// Name of the file, if it has one.
     pub(super) file_name: Option<String>,
-    /// Is it a file?
+    /// Whether it is a file.
     pub(super) is_file: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Writes the value of `name` (an argument or a member, for messages) as its content says, as one of the media types that `wanted`
-/// lists; `None` for `null`, which is left out.
+/// Encodes the value of `name` (an argument or a member, for messages) by its content kind, as one of the media types
+/// in `wanted`. Returns `None` for `null`, which is omitted.
 ///
 /// # Errors
-/// Where a file is none of the wanted media types, or cannot be read, or a value has no form in XML.
+/// Fails if a file has none of the media types in `wanted` or cannot be decoded, or if a value cannot be represented
+/// in XML.
 pub(super) fn write(
     name: &str,
     value: &Value,
@@ -45,16 +46,17 @@ pub(super) fn write(
     Ok(Some(Written {
         media_type: first(wanted).map(str::to_owned),
         file_name: None,
-        // Base64 is a file where the document says what is in it; else it is a text like any other.
+        // Base64 is a file if the document declares the type of its content; otherwise it is plain text.
         is_file: *content == Content::Base64 && wanted.is_some(),
         bytes: text.into_bytes(),
     }))
 }
 
-/// Writes the member `name` of a form: an array's items one by one (RFC 7578 section 4.3), anything else as one.
+/// Encodes the member `name` of a form: the items of an array separately (RFC 7578 section 4.3), any other value as
+/// one.
 ///
 /// # Errors
-/// As [`write()`].
+/// The errors of [`write()`].
 pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<Written>, Refusal> {
     let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
     let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
@@ -62,7 +64,7 @@ pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>)
     items.iter().filter_map(|item| write(name, item, content, wanted).transpose()).collect()
 }
 
-/// A value that is what it looks like (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
+/// Encodes a plain value by its JSON type (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
 fn plain(value: &Value, wanted: Option<&str>) -> Written {
     let first = first(wanted);
     let is_json = first.is_some_and(body::is_json);
@@ -76,7 +78,7 @@ fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<Written, Refusal
     let file::File { media_type: given, name: file_name, bytes } = file::read(name, text)?;
     let media_type = match (&given, wanted) {
         (Some(given), Some(wanted)) if !wanted.split(',').any(|range| is_in(range, given)) => {
-            return Err(refuse!("the argument `{name}` is a file of type `{given}`; the API takes {wanted}"));
+            return Err(refuse!("the argument `{name}` is a file of type `{given}`; the API accepts {wanted}"));
         }
         (Some(given), _) => given.clone(),
         (None, wanted) => first(wanted).unwrap_or(BYTES).to_owned(),
@@ -84,19 +86,20 @@ fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<Written, Refusal
     Ok(Written { media_type: Some(media_type), file_name, is_file: true, bytes })
 }
 
-/// What a data URL holds goes into the base64 text that is asked for.
+/// Returns the base64 text of the argument. The content of a data URL is encoded as base64.
 fn base64_text(name: &str, text: &str) -> Result<String, Refusal> {
     let file = file::read(name, text)?;
     let is_url = file.bytes != text.as_bytes();
     Ok(if is_url { STANDARD.encode(file.bytes) } else { text.to_owned() })
 }
 
-/// The first media type of a list that is no range.
+/// Returns the first media type in a list that is not a range.
 fn first(wanted: Option<&str>) -> Option<&str> {
     wanted?.split(',').map(str::trim).find(|media_type| !media_type.is_empty() && !media_type.contains('*'))
 }
 
-/// Is `media_type` one of `range` (RFC 9110 section 12.5.1), whatever its parameters are? Bytes of no known type may be any.
+/// Whether `media_type` matches `range` (RFC 9110 section 12.5.1), regardless of parameters.
+/// `application/octet-stream` matches any type.
 fn is_in(range: &str, media_type: &str) -> bool {
     let (range, media_type) = (body::essence(range), body::essence(media_type));
     let family = range.strip_suffix('*').filter(|family| family.ends_with('/'));

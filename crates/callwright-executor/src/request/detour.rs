@@ -1,16 +1,16 @@
-//! Values of path parameters that a server might read as a way to another operation.
+//! Path traversal: values of path parameters that a server might resolve to another operation.
 //!
-//! Such a value leaves as one encoded segment, and by RFC 3986 it stays one. But many servers, and the proxies in front of them, decode `%2F`
-//! before they resolve `..`, decode twice, or fold characters that look like a dot or a slash: `GET /users/..%2Fadmin` is `/admin` then. What
-//! only means something to them is not worth the risk.
+//! Such a value is sent as one encoded segment, and by RFC 3986 it remains one. However, many servers and reverse
+//! proxies decode `%2F` before they resolve `..`, decode twice, or fold characters that look like a dot or a slash.
+//! `GET /users/..%2Fadmin` then becomes `/admin`. Values that are only meaningful to such servers are refused.
 
 use percent_encoding::percent_decode;
 use unicode_normalization::UnicodeNormalization;
 
-/// How often a value is decoded: what some chain of servers does.
+/// Number of times a value is decoded: the maximum in a realistic chain of servers.
 const DECODINGS: usize = 3;
 
-/// Longest encodings of UTF-8 that are too long for their character (RFC 3629 section 10), for `.`, `/` and `\`: some decoders take them.
+/// Overlong UTF-8 encodings (RFC 3629 section 10) of `.`, `/` and `\`, longest first. Some decoders accept them.
 const OVERLONG: [(&[u8], u8); 6] = [
     (&[0xe0, 0x80, 0xae], b'.'),
     (&[0xe0, 0x80, 0xaf], b'/'),
@@ -20,7 +20,7 @@ const OVERLONG: [(&[u8], u8); 6] = [
     (&[0xc1, 0x9c], b'\\'),
 ];
 
-/// Would a server that reads `value` (not encoded) as generously as any does resolve a `.` or `..` in it, or find nothing but slashes?
+/// Whether the most lenient server would resolve a `.` or `..` in `value` (not encoded), or find nothing but slashes.
 pub(super) fn leads_elsewhere(value: &str) -> bool {
     let mut bytes = value.as_bytes().to_vec();
     for _ in 0..=DECODINGS {
@@ -38,12 +38,12 @@ pub(super) fn leads_elsewhere(value: &str) -> bool {
 
 fn has_detour(text: &str) -> bool {
     let mut segments = text.split(['/', '\\']);
-    // `..;x` is `..` to a server that cuts path parameters off.
+    // `..;x` is `..` for a server that removes path parameters.
     let is_dots = |segment: &str| matches!(segment.split(';').next().unwrap_or_default().trim(), "." | "..");
     text.split(['/', '\\']).any(is_dots) || segments.all(str::is_empty)
 }
 
-/// With characters that look like a dot or a slash made one, and overlong encodings made what they stand for.
+/// Replaces characters that look like a dot or a slash, and overlong encodings, with the ASCII character.
 fn folded(bytes: &[u8]) -> String {
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -55,7 +55,8 @@ fn folded(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&plain);
     text.nfkc()
         .map(|letter| match letter {
-            // Fraction slash, division slash, big solidus: no compatibility forms of a slash, but drawn like one.
+            // Fraction slash, division slash and big solidus have no compatibility decomposition to a slash, but look
+            // like one.
             '\u{2044}' | '\u{2215}' | '\u{29f8}' => '/',
             '\u{2216}' | '\u{29f5}' | '\u{29f9}' => '\\',
             _ => letter,

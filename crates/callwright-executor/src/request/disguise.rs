@@ -1,6 +1,8 @@
-//! Parts of a request by which some frameworks and proxies let it be another one than it says.
+//! Method and path overrides: parts of a request by which some frameworks and proxies treat it as a different
+//! request.
 //!
-//! Policy allows methods, and the document's paths are the tools: no argument may change either on the server's side.
+//! Policy permits methods, and the document's paths are the tools. No argument may change either on the server's
+//! side.
 
 use http::Method;
 use percent_encoding::percent_decode_str;
@@ -8,22 +10,22 @@ use serde_json::Value;
 
 use crate::refusal::{Refusal, refuse};
 
-/// Header fields that replace the method, or the path that proxies hand on (IIS, Symfony and their like).
+/// Header fields that override the method or the forwarded path (IIS, Symfony and similar).
 const FIELDS: [&str; 5] =
     ["x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"];
 
-/// The parameter of a query or a body that replaces the method (Rails, Laravel, Symfony and their like).
+/// Query or body parameter that overrides the method (Rails, Laravel, Symfony and similar).
 const PARAMETER: &str = "_method";
 
-/// Does a header field of this name, in lower case, make the request another one?
+/// Whether a header field with this name, in lower case, overrides the method or path.
 pub(super) fn is_disguise(field: &str) -> bool {
     FIELDS.contains(&field)
 }
 
-/// Looks for another method among the pairs of a query or form, which are encoded.
+/// Checks the encoded pairs of a query or form for a method override.
 ///
 /// # Errors
-/// Where one would change the method.
+/// Fails if a pair would change the method.
 pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
     let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     let mut named = pairs.into_iter().filter_map(|pair| {
@@ -33,10 +35,10 @@ pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &
     check(method, named.find(|value| !value.eq_ignore_ascii_case(method.as_str())).is_none())
 }
 
-/// Looks for another method among the members of a body, whatever its media type is.
+/// Checks the members of a body for a method override, regardless of its media type.
 ///
 /// # Errors
-/// Where one would change the method.
+/// Fails if a member would change the method.
 pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), Refusal> {
     let is_same = |value: &Value| value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(method.as_str()));
     check(method, body.get(PARAMETER).is_none_or(is_same))
@@ -46,9 +48,7 @@ fn check(method: &Method, is_same: bool) -> Result<(), Refusal> {
     if is_same {
         return Ok(());
     }
-    Err(refuse!(
-        "the value `{PARAMETER}` would change the method {method}, which is what policy allows; no argument can set it"
-    ))
+    Err(refuse!("the value `{PARAMETER}` would change the method {method} that policy permits; no argument may set it"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Files among the arguments: a text as it is, or a `data:` URL.
+//! File arguments: a plain text, or a `data:` URL.
 
 use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
@@ -6,31 +6,31 @@ use percent_encoding::percent_decode_str;
 use super::body::essence;
 use crate::refusal::{Refusal, refuse};
 
-/// Longest head of a `data:` URL that is taken for one, in bytes: a type, a name, `;base64`.
+/// Maximum length in bytes of the head of a `data:` URL: media type, parameters, `;base64`.
 const MAX_HEAD_BYTES: usize = 512;
 
-/// The content of a file.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
-    /// `None`: a text whose type was not said.
+    /// Media type; `None` for a text of unknown type.
     pub(super) media_type: Option<String>,
-    /// The name that the URL gives it.
+    /// File name in the URL.
     pub(super) name: Option<String>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// The file that an argument is: the content of a `data:` URL (RFC 2397; its parameter `name` or `filename` is the file's name), else the
-/// text itself. A text that merely begins with `data:` is no such URL.
+/// Decodes a file argument: the content of a `data:` URL (RFC 2397; its parameter `name` or `filename` is the file
+/// name), or else the text itself. A text that merely begins with `data:` is not such a URL.
 ///
 /// # Errors
-/// Where the content of the URL is no base64, or is cut by a `#`.
+/// Fails if the content of the URL is not valid base64, or is cut by a `#`.
 pub(super) fn read(argument: &str, text: &str) -> Result<File, Refusal> {
     let Some(head) = head(text) else {
         return Ok(File { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
     let broken = |why: &str| refuse!("the data URL of the argument `{argument}` {why}");
-    let url = DataUrl::process(text).map_err(|_| broken("cannot be read"))?;
-    let (bytes, fragment) = url.decode_to_vec().map_err(|_| broken("is no valid base64"))?;
+    let url = DataUrl::process(text).map_err(|_| broken("is invalid"))?;
+    let (bytes, fragment) = url.decode_to_vec().map_err(|_| broken("is not valid base64"))?;
     if fragment.is_some() {
         return Err(broken("has a `#`, which would end it: write `%23`, or use base64"));
     }
@@ -48,7 +48,8 @@ pub(super) fn read(argument: &str, text: &str) -> Result<File, Refusal> {
     Ok(File { media_type, name: name.filter(|name| !name.trim().is_empty()), bytes })
 }
 
-/// What stands between `data:` and the comma, if the text is a `data:` URL: a media type, parameters, `base64`, and nothing else.
+/// Returns the text between `data:` and the comma if `text` is a `data:` URL: media type, parameters, `base64`, and
+/// nothing else.
 fn head(text: &str) -> Option<&str> {
     let (scheme, behind) = text.split_at_checked("data:".len())?;
     if !scheme.eq_ignore_ascii_case("data:") {
@@ -64,8 +65,8 @@ fn head(text: &str) -> Option<&str> {
     is_head.then_some(head)
 }
 
-/// The name of a file that has none: that of its member, with the ending that its media type suggests, because many servers look at
-/// the ending alone.
+/// Returns a name for a file that has none: the name of its member with the file extension of its media type, because
+/// many servers only check the extension.
 pub(super) fn name_for(member: &str, media_type: Option<&str>) -> String {
     let Some(ending) = media_type.and_then(ending) else { return member.to_owned() };
     format!("{member}.{ending}")

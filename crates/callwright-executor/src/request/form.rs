@@ -8,19 +8,19 @@ use super::style::{self, RESERVED};
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Style};
 
-/// The members of an object as pairs joined by `&`; a text is taken for a form that is written already. A member for which the document
-/// chooses a style is written like a query parameter, any other by its content: each item of an array is a pair, and an object is JSON
-/// (OpenAPI 3.0.4, Encoding Object).
+/// Encodes the members of an object as pairs joined by `&`; a string is used as an already encoded form. A member
+/// with a documented style is encoded like a query parameter, any other member by its content: each item of an array
+/// is a pair, and an object is JSON (OpenAPI 3.0.4, Encoding Object).
 ///
 /// # Errors
-/// Where the value is neither an object nor a text, or a file cannot be read.
+/// Fails if the value is neither an object nor a string, or a file cannot be decoded.
 pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Refusal> {
     let members = match value {
         Value::Object(members) => members,
         Value::String(text) => return Ok(text.clone()),
         _ => {
             let media_type = &binding.media_type;
-            return Err(refuse!("a body of type `{media_type}` is made from an object, and the value is none"));
+            return Err(refuse!("a body of type `{media_type}` requires an object, and the value is not one"));
         }
     };
     let mut pairs = Vec::new();
@@ -40,13 +40,13 @@ fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<
     Ok(written.map(|one| format!("{}={}", style::encode(name), percent_encode(&one.bytes, RESERVED))).collect())
 }
 
-/// Does the document choose a style, which then holds instead of the content (OpenAPI 3.0.4, Encoding Object)?
+/// Whether the document declares a style, which then replaces the content type (OpenAPI 3.0.4, Encoding Object).
 pub(super) fn is_styled(encoding: &Encoding) -> bool {
     let says = encoding.style.is_some() || encoding.explode.is_some() || encoding.allow_reserved.is_some();
     says && encoding.content == Content::Value
 }
 
-/// A member of a form as a query parameter, with the defaults of those.
+/// Returns a form member as a query parameter, with the defaults of query parameters.
 pub(super) fn binding(name: &str, encoding: &Encoding) -> Binding {
     let style = encoding.style.unwrap_or(Style::Form);
     Binding {

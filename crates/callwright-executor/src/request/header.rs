@@ -10,11 +10,12 @@ use super::style;
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::Binding;
 
-/// Header parameters that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and the encoding of the answer, which is the
-/// connection's affair: they are ignored.
+/// Header parameters that are ignored: those that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and
+/// `Accept-Encoding`, which the connection sets.
 const IGNORED: [HeaderName; 4] = [ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, AUTHORIZATION];
 
-/// Fields that frame or route a message (RFC 9110 sections 7.2 and 7.6, RFC 9112 section 6): no argument may set them.
+/// Fields that frame or route a message (RFC 9110 sections 7.2 and 7.6, RFC 9112 section 6). No argument may set
+/// them.
 const FRAMING: [&str; 13] = [
     "connection",
     "content-length",
@@ -31,31 +32,32 @@ const FRAMING: [&str; 13] = [
     "upgrade",
 ];
 
-/// The header parameters' fields.
+/// Returns the fields of the header parameters.
 ///
 /// # Errors
-/// Where a name is no field name, frames the message or makes it another one, or a value has characters that a field cannot carry: CR and LF, which would begin
-/// another field, control characters, and what is not ASCII.
+/// Fails if a name is not a field name, frames the message or overrides the request. Also fails if a value contains
+/// characters that are invalid in a field: CR and LF, which would begin another field, control characters, and
+/// non-ASCII characters.
 pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
     let mut headers = HeaderMap::new();
     for (binding, value) in parameters {
         let name = HeaderName::from_bytes(binding.name.as_bytes())
-            .map_err(|_| refuse!("`{}` is no name of a header field", binding.name))?;
+            .map_err(|_| refuse!("`{}` is not a valid header field name", binding.name))?;
         if IGNORED.contains(&name) {
             continue;
         }
         if FRAMING.contains(&name.as_str()) {
-            return Err(refuse!("the header `{name}` belongs to the connection; no argument can set it"));
+            return Err(refuse!("the header `{name}` is set by the connection; no argument may set it"));
         }
         if is_disguise(name.as_str()) {
             return Err(refuse!(
-                "the header `{name}` would make the request another one than policy allows; no argument can set it"
+                "the header `{name}` would make it a request that policy does not permit; no argument may set it"
             ));
         }
         let Some(text) = style::header(binding, value) else { continue };
         let value = field_value(&text).ok_or_else(|| {
             refuse!(
-                "the argument `{}` has line breaks, control or non-ASCII characters, which a header cannot carry",
+                "the argument `{}` contains line breaks, control or non-ASCII characters, invalid in a header",
                 binding.argument
             )
         })?;
@@ -64,19 +66,20 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
     Ok(headers)
 }
 
-/// Visible ASCII, spaces and tabs: what new fields are limited to (RFC 9110 section 5.5).
+/// Returns a field value of visible ASCII, spaces and tabs, the limit for new fields (RFC 9110 section 5.5).
 fn field_value(text: &str) -> Option<HeaderValue> {
     text.is_ascii().then(|| HeaderValue::from_str(text).ok()).flatten()
 }
 
-/// Most media types that are asked for by name; what is beyond them is asked for as anything.
+/// Maximum number of media types in the `Accept` field; further ones are covered by `*/*`.
 const MAX_ACCEPTED: usize = 8;
 
-/// Anything, at last: an answer of another type than the document says is more than a 406.
+/// Last entry of the `Accept` field: a response of an undocumented type is more useful than a 406.
 const ANYTHING: &str = "*/*;q=0.1";
 
-/// What is asked for (RFC 9110 section 12.5.1), from the media types that the operation documents: JSON where it is among them, because
-/// models read it best; else texts, and what is no text at half their weight.
+/// Returns the `Accept` field (RFC 9110 section 12.5.1) for the media types that the operation documents. JSON is
+/// requested if it is among them, because models read it best. Otherwise text types are requested, and other types
+/// with half the weight.
 pub(super) fn accept(produces: &[String]) -> HeaderValue {
     let of = |is_wanted: fn(&str) -> bool| -> Vec<&str> {
         let all = produces.iter().map(String::as_str).filter(|media_type| media_type.contains('/'));

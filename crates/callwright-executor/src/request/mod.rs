@@ -1,4 +1,4 @@
-//! A call's arguments → an HTTP request.
+//! Conversion of a call's arguments to an HTTP request.
 
 mod body;
 mod content;
@@ -23,7 +23,7 @@ pub(super) use self::style::encode;
 use super::refusal::{Refusal, refuse};
 use callwright_openapi::{Binding, BodyFormat, Location, Operation};
 
-/// A request that is ready to be sent, but for its credentials.
+/// Request that is ready to be sent, without credentials.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) method: Method,
@@ -32,15 +32,15 @@ pub(super) struct Request {
     pub(super) body: Option<Bytes>,
 }
 
-/// Methods that are safe (RFC 9110 section 9.2.1) in that the client asks for no change; `TRACE` is left out, because it echoes credentials.
+/// Whether the method is safe (RFC 9110 section 9.2.1). `TRACE` is excluded because it echoes credentials.
 pub(super) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Makes the request of a call: the arguments go where the operation says. Credentials are added when it is sent.
+/// Builds the request of a call: the operation's bindings place the arguments. Credentials are added when it is sent.
 ///
 /// # Errors
-/// A [`Refusal`] where the arguments cannot be written safely, or the operation has no usable server.
+/// [`Refusal`] if the arguments cannot be encoded safely, or the operation has no usable server.
 pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<Request, Refusal> {
     let placement = operation.place(arguments);
     let at = |location: Location| -> Vec<(&Binding, &Value)> {
@@ -67,7 +67,7 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
             Some(BodyFormat::Form) => {
                 disguise::check_pairs(&operation.method, String::from_utf8_lossy(bytes).split('&'))?;
             }
-            // A member that explodes gives its own members as parts.
+            // An exploded member contributes its own members as parts.
             Some(BodyFormat::Multipart) => {
                 let members = value.as_object().into_iter().flat_map(Map::values);
                 members.into_iter().try_for_each(|member| disguise::check_members(&operation.method, member))?;
@@ -79,10 +79,10 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
     Ok(Request { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })
 }
 
-/// A header value that is never printed.
+/// Returns a header value that is never logged.
 fn sensitive(text: &str) -> Result<HeaderValue, Refusal> {
-    let mut value =
-        HeaderValue::from_str(text).map_err(|_| refuse!("a cookie holds characters that no header can carry"))?;
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| refuse!("a cookie contains characters that are invalid in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }

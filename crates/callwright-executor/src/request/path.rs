@@ -1,4 +1,4 @@
-//! A path template and its values → a path that leads nowhere else.
+//! Expansion of a path template with its values to a path that stays within the operation.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use super::style;
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::{Binding, Style};
 
-/// Characters that the fixed text of a template may not hold unencoded (RFC 3986 section 3.3); a backslash would be read as a slash.
+/// Characters that must be encoded in the literal text of a template (RFC 3986 section 3.3); servers may read a
+/// backslash as a slash.
 const NO_PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -23,22 +24,22 @@ const NO_PATH: &AsciiSet = &CONTROLS
     .add(b'[')
     .add(b']');
 
-/// An expanded path template.
+/// Expanded path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
-    /// The path, encoded, with its leading slash.
+    /// Path, encoded, with its leading slash.
     pub(super) path: String,
-    /// What stands behind a `?` of the template: some documents write a fixed query there.
+    /// Text after a `?` in the template: some documents put a fixed query there.
     pub(super) query: Option<String>,
 }
 
-/// Fills a template's `{name}` places with encoded values.
+/// Replaces the `{name}` placeholders of a template with encoded values.
 ///
 /// # Errors
-/// Where a place has no value, a value is empty or has control characters, or a segment would be `.` or `..`: such a path would be another
-/// operation's.
+/// Fails if a placeholder has no value, a value is empty or contains control characters, or a segment would be `.` or
+/// `..`: such a path would lead to another operation.
 pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Result<Path, Refusal> {
-    // A fragment is never sent; documents use it to tell operations of one path apart.
+    // A fragment is never sent; documents use it to distinguish operations with the same path.
     let template = template.split('#').next().unwrap_or_default();
     let (template, query) = match template.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -76,24 +77,24 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
         return Err(refuse!("the path parameter `{name}` is empty: the path would lead to another operation"));
     }
     let plain = percent_decode_str(&text).decode_utf8_lossy();
-    // A label begins with a dot of its own, a matrix parameter with a semicolon.
+    // A label style value begins with its own dot.
     let written = match binding.style {
         Style::Label => plain.strip_prefix('.').unwrap_or(&plain),
         _ => &plain,
     };
     if leads_elsewhere(written) {
         return Err(refuse!(
-            "the path parameter `{name}` has a segment `.` or `..`, or none but empty ones: the path would lead to another operation"
+            "the path parameter `{name}` has a segment `.` or `..`, or only empty segments: the path would lead to another operation"
         ));
     }
     if percent_decode_str(&text).any(|byte| byte.is_ascii_control()) {
-        return Err(refuse!("the path parameter `{name}` has control characters"));
+        return Err(refuse!("the path parameter `{name}` contains control characters"));
     }
     Ok(if binding.allow_reserved { with_slashes(&text) } else { text })
 }
 
-/// The slashes of a place that may have them (`{+name}`, `{key+}`) stand as they are: servers of such templates look for them. One that
-/// would make an empty segment stays encoded.
+/// Restores the slashes in a placeholder that permits them (`{+name}`, `{key+}`), because servers with such templates
+/// expect them. A slash that would create an empty segment stays encoded.
 fn with_slashes(encoded: &str) -> String {
     let mut joined = String::new();
     let mut segments = encoded.split("%2F").peekable();
@@ -106,7 +107,7 @@ fn with_slashes(encoded: &str) -> String {
     joined
 }
 
-/// Fixed text keeps the percent-encoding that it has.
+/// Encodes literal text and preserves its existing percent-encoding.
 fn encode_literal(literal: &str) -> String {
     let mut encoded = String::new();
     let mut pieces = literal.split('%');
@@ -119,7 +120,7 @@ fn encode_literal(literal: &str) -> String {
     encoded
 }
 
-/// `.` and `..`, encoded or not, are resolved by clients and servers.
+/// Rejects the segments `.` and `..`, encoded or not, because clients and servers resolve them.
 fn check_segments(path: &str) -> Result<(), Refusal> {
     for segment in path.split('/') {
         let decoded: Vec<u8> = percent_decode_str(segment).collect();

@@ -1,4 +1,4 @@
-//! What comes back: bounded bodies, kept headers, broken and missing answers.
+//! Responses: size limits, kept headers, broken and missing responses.
 
 use std::io::Write;
 

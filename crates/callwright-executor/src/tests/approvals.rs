@@ -28,11 +28,11 @@ async fn clear(executor: &Executor, operation: &Operation, arguments: Value, tur
 async fn application(executor: &Executor, operation: &Operation, arguments: Value) -> Application {
     match clear(executor, operation, arguments, "t").await {
         Clearance::Needed(application) => *application,
-        other => panic!("nobody is to be asked but {other:?}"),
+        other => panic!("no approval is required, but {other:?}"),
     }
 }
 
-/// The id of an approval of what is applied for.
+/// Returns the id of an approval of the application.
 async fn approved(queue: &Store, application: Application) -> String {
     let Application { operation, method, target, arguments, digest } = application;
     let hour = SignedDuration::from_hours(1);

@@ -1,4 +1,4 @@
-//! Where credentials come from, where they go, and where they never stand.
+//! Sources and destinations of credentials, and places where they must never appear.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) fn reply(status: u16, body: &str) -> Reply {
     Response::builder().status(status).body(Full::from(body.to_owned())).unwrap()
 }
 
-/// A token endpoint that numbers its tokens.
+/// Starts a token endpoint that numbers its tokens.
 pub(super) async fn token_server(lifetime: u64) -> Server {
     let count = Arc::new(AtomicUsize::new(0));
     Server::http(move |_| {
@@ -43,7 +43,7 @@ pub(super) fn given(secret: &str) -> SecretSource {
     SecretSource::Given(Secret::new(secret))
 }
 
-/// The toolset whose scheme `key` is OAuth 2 with this token endpoint.
+/// Returns the toolset whose scheme `key` is OAuth 2 with this token endpoint.
 pub(super) fn oauth(token_url: &str, credential: Credential) -> Toolset {
     let mut toolset = guarded(SecurityScheme::OAuth2 { token_url: Some(format!("{token_url}/token")) }, None);
     toolset.credentials.insert("key".into(), credential);
@@ -115,7 +115,7 @@ async fn calls_at_the_same_time_wait_for_one_token_and_share_a_failure() {
     }
 }
 
-/// Refuses every token but the one with this number.
+/// Starts a server that rejects every token except this one.
 async fn accepting(token: &'static str) -> Server {
     Server::http(move |seen| if bearer(seen) == token { reply(200, "{}") } else { reply(401, "{}") }).await
 }
@@ -128,7 +128,7 @@ async fn a_refused_token_is_replaced_and_the_call_repeated_once_whatever_its_met
         let intents = Arc::new(Remembered::default());
         let executor = Executor::build(&local(), Arc::clone(&intents) as Arc<dyn Intents>, None).unwrap();
         let operation = needing(method.clone(), &api.url());
-        // A token that was asked for just now is refused for another reason than its age.
+        // A token that was requested for this call is rejected for another reason than its age.
         assert_eq!(answer(run(&executor, &operation, &toolset, json!({})).await).status, 401);
         assert_eq!((tokens.seen().len(), api.seen().len()), (1, 1));
         assert_eq!(answer(run(&executor, &operation, &toolset, json!({})).await).status, 200);
@@ -210,7 +210,7 @@ async fn a_secret_in_a_file_is_read_for_every_call() {
     answer(run(&executor, &operation, &toolset, json!({})).await);
     std::fs::remove_file(&path).unwrap();
     let reason = refusal(run(&executor, &operation, &toolset, json!({})).await);
-    assert!(!reason.contains("secret"), "the model is not told about files: {reason}");
+    assert!(!reason.contains("secret"), "the model learns nothing about files: {reason}");
     let used: Vec<String> = api.seen().iter().map(|seen| bearer(seen).to_owned()).collect();
     assert_eq!(used, ["Bearer first-secret", "Bearer second-secret"]);
 }

@@ -1,4 +1,4 @@
-//! Documents from servers, friendly and hostile.
+//! Documents from servers, including hostile ones.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::DocumentFetcher;
 use callwright_openapi::{Catalog, Fetch, FetchBounds, Origin, ToolsetSettings, load_from};
 use http::Response;
 
-/// Long enough for any machine: no test waits for it.
+/// Timeout that suffices on any machine; no test waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BOUNDS: FetchBounds = FetchBounds { bytes: 100_000, time: PATIENCE };
 
 const DOCUMENT: &str = "openapi: 3.0.0\npaths:\n  /a: {$ref: 'parts/a.yaml'}\n";
 
-/// Fetches on a thread of its own, as a reload does.
+/// Fetches on a separate thread, as a reload does.
 async fn fetch(settings: &Settings, url: &str, bounds: FetchBounds) -> Result<String, String> {
     let fetcher = DocumentFetcher::build(settings).unwrap();
     let url = Url::parse(url).unwrap();
@@ -39,7 +39,7 @@ async fn a_document_and_the_files_that_it_refers_to_are_fetched() {
     let fetcher = DocumentFetcher::build(&local()).unwrap();
     let url = Url::parse(&format!("{}/v1/api.yaml", server.url())).unwrap();
     let settings = ToolsetSettings { allow_remote_refs: true, ..ToolsetSettings::default() };
-    // From a thread of this runtime, as at the start of the proxy.
+    // On a thread of this runtime, as during the start of the proxy.
     let toolset = load_from("api", Origin::Url(&url), &settings, &fetcher).unwrap();
     assert_eq!((toolset.operations[0].label(), toolset.remote_files.len()), ("GET /a".to_owned(), 2));
     assert_eq!(toolset.operations[0].servers[0].as_str(), format!("{}/", server.url()));
@@ -92,9 +92,9 @@ async fn redirects_stay_on_their_host_and_end() {
     let other = Server::plain().await;
     let target = format!("{}/end", other.url());
     for (location, expected) in [
-        (target.clone(), "another server"),
-        ("http://169.254.169.254/latest".to_owned(), "another server"),
-        ("file:///etc/passwd".to_owned(), "another server"),
+        (target.clone(), "not the server in the document"),
+        ("http://169.254.169.254/latest".to_owned(), "not the server in the document"),
+        ("file:///etc/passwd".to_owned(), "not the server in the document"),
         ("/again".to_owned(), "redirects more than 3 times"),
     ] {
         let server = Server::http(move |_| {
@@ -129,7 +129,7 @@ async fn a_document_without_end_and_one_that_never_comes_are_given_up() {
     })
     .await;
     let reason = why_not(&slow.url(), soon).await;
-    assert!(reason.contains("broke off after 7 bytes"), "{reason}");
+    assert!(reason.contains("stopped after 7 bytes"), "{reason}");
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn only_what_has_changed_is_found_to_have_changed() {
     let catalog = Catalog::load(&toolsets, std::path::Path::new("."), &fetcher).unwrap().0;
     let changed = || catalog.remote_changes(&toolsets, &fetcher);
     assert_eq!(changed().0.len(), 0);
-    // Another name for the same content.
+    // Another ETag for the same content.
     current.lock().unwrap().0 = "\"2\"";
     assert_eq!(changed().0.len(), 0);
     *current.lock().unwrap() = ("\"3\"", "openapi: 3.0.0\npaths: {/b: {get: {}}}\n");

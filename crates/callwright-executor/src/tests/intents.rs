@@ -1,4 +1,4 @@
-//! Never twice while the outcome is unknown.
+//! At-most-once execution while the outcome is unknown.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn a_call_whose_outcome_is_unknown_is_never_sent_again() {
     let operation = post(&server.url());
     let (first, second) = (with_intents(&intents), with_intents(&intents));
     unknown(run(&first, &operation, &toolset(), json!({"room": 1})).await);
-    // Another executor over the same store: as after a restart.
+    // Another executor with the same store, as after a restart.
     for executor in [&first, &second, &second] {
         let reason = unknown(run(executor, &operation, &toolset(), json!({"room": 1})).await);
         assert!(reason.contains("not sent again"), "{reason}");
@@ -83,7 +83,7 @@ async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
     let operation = post(&server.url());
     let call = checked(&operation, &json!({"room": 1}));
     let execute = async |turn| {
-        // Each over the same store, as after a restart.
+        // Another executor with the same store, as after a restart.
         with_intents(&intents).execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await
     };
     let first = answer(execute("t1").await);
@@ -94,12 +94,12 @@ async fn an_answer_that_was_not_told_is_given_again_and_nothing_is_sent() {
     assert_eq!(server.seen().len(), 1);
     with_intents(&intents).told("t3").await;
     answer(execute("t4").await);
-    assert_eq!(server.seen().len(), 2, "the client knew, and wants it again");
+    assert_eq!(server.seen().len(), 2, "the client received the outcome and repeats the call");
     answer(execute("t4").await);
-    assert_eq!(server.seen().len(), 3, "the model knew, and wants it again");
+    assert_eq!(server.seen().len(), 3, "the model received the outcome and repeats the call");
 }
 
-/// An operation whose documented idempotency key is a header.
+/// Returns an operation whose documented idempotency key is a header.
 fn keyed(server: &str) -> Operation {
     let mut operation = post(server);
     operation.bindings.push(binding("Idempotency-Key", Location::Header));
@@ -122,7 +122,7 @@ async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
         answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await);
     }
     let sent = keys(&server);
-    assert_eq!(sent.len(), 3, "an API with keys is asked again");
+    assert_eq!(sent.len(), 3, "the request is repeated for an API with keys");
     assert!(sent.iter().all(|key| *key == sent[0] && key.len() == 36), "{sent:?}");
 }
 

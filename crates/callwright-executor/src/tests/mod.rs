@@ -31,7 +31,7 @@ use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ScanRules};
 use callwright_types::{Call, OperationRef, Outcome, Owner, Secret, Tool};
 use futures_util::future::BoxFuture;
 
-/// Intents in memory.
+/// Intent store in memory.
 #[derive(Default)]
 struct Remembered {
     rows: Mutex<Vec<(IntentKey, Row)>>,
@@ -131,7 +131,7 @@ impl Remembered {
     }
 }
 
-/// An operation of the toolset `shop` on a server.
+/// Returns an operation of the toolset `shop` on a server.
 fn operation(method: Method, server: &str, path: &str, bindings: Vec<Binding>) -> Operation {
     let reference = OperationRef { toolset: "shop".into(), tool: "use".into() };
     let tool = Tool {
@@ -195,7 +195,7 @@ fn toolset() -> Toolset {
     toolset
 }
 
-/// The toolset with one security scheme and, maybe, its credential.
+/// Returns the toolset with one security scheme and optionally its credential.
 fn guarded(scheme: SecurityScheme, credential: Option<&str>) -> Toolset {
     let mut toolset = toolset();
     toolset.security_schemes.insert("key".into(), scheme);
@@ -209,7 +209,7 @@ fn checked(operation: &Operation, arguments: &Value) -> CheckedCall {
     scan(&call, 0, &toolbook, &ScanRules::default()).unwrap()
 }
 
-/// Settings that allow this machine, and no more than a second.
+/// Returns settings that allow this machine, with a timeout of one second.
 fn local() -> Settings {
     Settings { allowed_addresses: vec!["127.0.0.1".into()], timeout_seconds: 1, ..Settings::default() }
 }

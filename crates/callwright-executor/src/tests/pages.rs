@@ -1,4 +1,4 @@
-//! Answers with a next page.
+//! Responses with a next page.
 
 use http::Response;
 use http_body_util::Full;
@@ -7,7 +7,7 @@ use super::server::{Seen, Server};
 use super::*;
 use callwright_types::outcome::NextPage;
 
-/// An API whose list has this many pages, and which says where the next one is: in a field or in its body.
+/// Starts an API whose list has this many pages, and which announces the next page in a header field or in its body.
 async fn listing(pages: u32, in_field: bool) -> Server {
     Server::http(move |seen| {
         let page = number(seen);

@@ -5,7 +5,7 @@ use http::Response;
 use super::server::Server;
 use super::*;
 
-/// Redirects everything but `/end` to what `location` says.
+/// Starts a server that redirects everything except `/end` to the result of `location`.
 async fn redirecting(status: u16, location: impl Fn(&str) -> String + Clone + Send + Sync + 'static) -> Server {
     Server::http(move |seen| {
         if seen.target == "/end" {

@@ -1,4 +1,4 @@
-//! What leaves: the parts of the request, credentials, addresses, permission.
+//! Requests as sent: their parts, credentials, addresses and permissions.
 
 use std::io;
 use std::net::IpAddr;
@@ -175,7 +175,7 @@ async fn a_url_beyond_all_bounds_is_refused() {
     assert!(refusal(run(&executor(&local()), &operation, &toolset(), arguments).await).contains("longer than"));
 }
 
-/// Gives one list of addresses after the other.
+/// Resolver that returns one list of addresses after the other.
 struct Scripted {
     turns: Vec<Vec<&'static str>>,
     asked: Arc<AtomicUsize>,
@@ -200,7 +200,7 @@ async fn a_name_is_resolved_once_per_connection_and_the_checked_address_is_the_o
     let server =
         Server::http(|_| http::Response::builder().header("connection", "close").body("{}".into()).unwrap()).await;
     let operation = operation(Method::GET, &format!("http://rebound.example:{}", server.port()), "/r", Vec::new());
-    // The second answer is the rebinding attack: nothing may be connected to on the strength of the first one.
+    // The second response is the rebinding attack: the executor must not connect on the basis of the first one.
     let (executor, asked) = scripted(vec![vec!["127.0.0.1"], vec!["127.0.0.2"]]);
     assert_eq!(answer(run(&executor, &operation, &toolset(), json!({})).await).status, 200);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
@@ -218,7 +218,7 @@ async fn forbidden_addresses_among_permitted_ones_are_passed_over() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// Knows no name.
+/// Resolver that knows no name.
 struct Nowhere;
 
 impl Lookup for Nowhere {

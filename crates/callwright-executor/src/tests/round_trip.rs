@@ -1,4 +1,5 @@
-//! A document, its tool's arguments, the request, and the same values read back out of it by a reader that knows the document alone.
+//! Round trip: a document, its tool's arguments, the request, and the same values parsed from it by a parser that
+//! only uses the document.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +10,12 @@ use serde_json::{Map, Value, json};
 use crate::request::{self, Request};
 use callwright_openapi::{ToolsetSettings, load_document};
 
-/// Names that collide across locations and with each other, and names that break what is written carelessly.
+/// Names that collide across locations and with each other, and names with special characters.
 const NAMES: [&str; 9] = ["id", "id_query", "body", "a b", "filter[x]", "$top", "a&b=c", "ü;q", "50%"];
 const HEADERS: [&str; 5] = ["id", "X-Id", "body", "a.b", "id_query"];
 const LOCATIONS: [&str; 4] = ["path", "query", "header", "cookie"];
 
-/// A parameter of the document with the value that it is to have.
+/// Parameter of the document with its expected value.
 #[derive(Debug, Clone)]
 struct Parameter {
     location: &'static str,
@@ -25,7 +26,7 @@ struct Parameter {
 }
 
 impl Parameter {
-    /// What only this parameter is described by, so that its argument is found without the bindings.
+    /// Returns a description that is unique to this parameter, so that its argument is found without the bindings.
     fn description(&self) -> String {
         format!("{} parameter {}", self.location, self.name)
     }
@@ -45,7 +46,7 @@ impl Parameter {
 
 fn parameters() -> impl Strategy<Value = Vec<Parameter>> {
     let texts = || proptest::collection::vec("v[a-z/ü&=?#;+\"',:]{0,5}", 1..4);
-    // Headers are not encoded: what a list of them separates cannot be in its items.
+    // Headers are not encoded, so list items cannot contain the separator.
     let plain = || proptest::collection::vec("v[a-z/&?#;+\"':]{0,5}", 1..4);
     let one = (0..4_usize, 0..9_usize, 0..4_usize, any::<bool>(), 0..3_usize, texts(), plain());
     proptest::collection::vec(one, 0..9).prop_map(|rows| {
@@ -55,7 +56,7 @@ fn parameters() -> impl Strategy<Value = Vec<Parameter>> {
             let location = LOCATIONS[location];
             let name = if location == "header" { HEADERS[name % HEADERS.len()] } else { NAMES[name] };
             let texts = if location == "header" { plain } else { texts };
-            // Members of an object that explodes are parameters of their own: no other may have their names.
+            // Members of an exploded object are separate parameters: no other parameter may have their names.
             let members =
                 || texts.iter().enumerate().map(|(at, text)| (format!("m{index}.{at}"), json!(text))).collect();
             let value = match kind {
@@ -70,7 +71,7 @@ fn parameters() -> impl Strategy<Value = Vec<Parameter>> {
                 "header" => "simple",
                 _ => "form",
             };
-            // A label separates by dots, which the members' names have.
+            // A label separates by dots, which occur in the members' names.
             let explode = explode && !(style == "label" && value.is_object());
             Parameter { location, name, style, explode, value }
         });
@@ -88,7 +89,7 @@ fn members() -> impl Strategy<Value = Map<String, Value>> {
         .prop_map(|members| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// The operation's request with these arguments, each found by its description.
+/// Returns the operation's request with these arguments, each found by its description.
 fn sent(parameters: &[Parameter], body: Option<(&str, &Map<String, Value>)>) -> Result<Request, TestCaseError> {
     let in_path = parameters.iter().filter(|parameter| parameter.location == "path");
     let path: String = in_path.map(|parameter| format!("/at/{{{}}}", parameter.name)).collect();
@@ -134,14 +135,14 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8().unwrap().into_owned()
 }
 
-/// Takes every pair of this name out of `pairs`.
+/// Removes and returns the values of every pair with this name.
 fn take(pairs: &mut Vec<(String, String)>, name: &str) -> Vec<String> {
     let taken = pairs.iter().filter(|(known, _)| decoded(known) == name).map(|(_, value)| value.clone()).collect();
     pairs.retain(|(known, _)| decoded(known) != name);
     taken
 }
 
-/// A value that was written as one text with a separator, where `between` stands between a member's name and its value.
+/// Parses a value that was written as one text with a separator; `between` separates a member's name from its value.
 fn split(text: &str, separator: &str, between: &str, like: &Value, decode: fn(&str) -> String) -> Value {
     let parts: Vec<&str> = text.split(separator).collect();
     match like {
@@ -213,7 +214,7 @@ fn pairs(text: &str, separator: &str) -> Vec<(String, String)> {
     parts.map(|part| part.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The members of a form or multipart body, each with all its values.
+/// Returns the members of a form or multipart body, each with all its values.
 fn body_members(request: &Request) -> Vec<(String, String)> {
     let media_type = request.headers["content-type"].to_str().unwrap();
     let body = String::from_utf8(request.body.clone().unwrap().to_vec()).unwrap();
@@ -234,7 +235,7 @@ fn body_members(request: &Request) -> Vec<(String, String)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, rng_seed: proptest::test_runner::RngSeed::Fixed(23), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every parameter arrives once, in its place, with its value; and nothing else arrives.
+    /// Every parameter arrives once, in its location, with its value; and nothing else arrives.
     #[test]
     fn parameters_come_back_out_of_the_request(parameters in parameters()) {
         let request = sent(&parameters, None)?;
@@ -267,7 +268,7 @@ proptest! {
         prop_assert!(query.is_empty() && cookies.is_empty() && headers.is_empty(), "{:?} {:?} {:?}", query, cookies, headers);
     }
 
-    /// Beside parameters of the same names every member of a body arrives once.
+    /// Every member of a body arrives once, also next to parameters with the same names.
     #[test]
     fn bodies_come_back_out_of_the_request(parameters in parameters(), members in members(), format in 0..3_usize) {
         let media_type = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"][format];

@@ -1,4 +1,4 @@
-//! Servers on loopback that record what they get.
+//! Loopback servers that record their requests.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A request as the server saw it.
+/// Request as the server received it.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) method: Method,
@@ -24,7 +24,7 @@ pub(super) struct Seen {
     pub(super) body: Bytes,
 }
 
-/// A server; it ends with its value.
+/// Server that stops when it is dropped.
 pub(super) struct Server {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -32,12 +32,12 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Answers each request as `reply` says.
+    /// Answers each request with `reply`.
     pub(super) async fn http(reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static) -> Self {
         Self::slow_http(Duration::ZERO, reply).await
     }
 
-    /// Answers each request as `reply` says, after some time.
+    /// Answers each request with `reply` after a delay.
     pub(super) async fn slow_http(
         time: Duration,
         reply: impl Fn(&Seen) -> Response<Full<Bytes>> + Clone + Send + Sync + 'static,
@@ -70,7 +70,7 @@ impl Server {
         Self::http(|_| Response::new(Full::from("{}"))).await
     }
 
-    /// Reads a request's head, records it, and hands the connection to `script`.
+    /// Reads the head of a request, records it, and passes the connection to `script`.
     pub(super) async fn raw<F>(script: impl Fn(TcpStream) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send,
@@ -78,7 +78,7 @@ impl Server {
         Self::raw_heads(move |_, stream| script(stream)).await
     }
 
-    /// Like [`Self::raw`], and hands over the head too.
+    /// Works like [`Self::raw`], and also passes the head.
     pub(super) async fn raw_heads<F>(script: impl Fn(String, TcpStream) -> F + Clone + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send,
@@ -107,7 +107,7 @@ impl Server {
         .await
     }
 
-    /// Sends fixed bytes again and again, after the first ones.
+    /// Sends `first`, then the same bytes repeatedly.
     pub(super) async fn endless(first: &'static [u8], again: &'static [u8]) -> Self {
         Self::raw(move |mut stream| async move {
             let mut next = first;
@@ -118,7 +118,7 @@ impl Server {
         .await
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`.
+    /// Returns its address: `http://127.0.0.1:PORT`.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -127,12 +127,12 @@ impl Server {
         self.address.port()
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The only request so far.
+    /// Returns the only request so far.
     #[track_caller]
     pub(super) fn only(&self) -> Seen {
         let seen = self.seen();
@@ -161,7 +161,7 @@ impl Drop for Server {
     }
 }
 
-/// An address that nobody listens on.
+/// Returns an address without a listener.
 pub(super) async fn nobody() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())

@@ -1,4 +1,4 @@
-//! Tokens that several executors share.
+//! Tokens that are shared between executors.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::server::Server;
 use super::*;
 use callwright_store::{SharedToken, SharedTokens};
 
-/// Keeps tokens in memory; counts how often it is asked.
+/// In-memory token store that counts its queries.
 #[derive(Debug, Default)]
 struct Kept {
     tokens: Mutex<HashMap<String, SharedToken>>,
@@ -29,7 +29,7 @@ impl SharedTokens for Kept {
     }
 }
 
-/// A store that fails to read and never ends to write.
+/// Token store whose reads fail and whose writes never end.
 #[derive(Debug)]
 struct Stuck;
 
@@ -48,7 +48,7 @@ fn sharing(tokens: &Arc<impl SharedTokens + 'static>) -> Executor {
     Executor::build(&local(), Arc::new(Remembered::default()), Some(tokens)).unwrap()
 }
 
-/// Waits until so many tokens are shared: nobody who asks for one does.
+/// Waits until this number of tokens is shared, which happens in the background.
 async fn shared(kept: &Kept, count: usize) {
     while kept.tokens.lock().unwrap().len() < count {
         tokio::task::yield_now().await;
@@ -105,7 +105,7 @@ async fn a_shared_token_that_the_api_refuses_is_replaced_for_all() {
     let (tokens, kept) = (token_server(3600).await, Arc::new(Kept::default()));
     let api = Server::http(|seen| reply(if bearer(seen) == "Bearer issued-token-1" { 200 } else { 401 }, "{}")).await;
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
-    assert_eq!(get(&sharing(&kept), &toolset, &api).await, 401, "it was asked for just now");
+    assert_eq!(get(&sharing(&kept), &toolset, &api).await, 401, "it was requested just now");
     shared(&kept, 1).await;
     assert_eq!(get(&sharing(&kept), &toolset, &api).await, 200);
     let is_new = || kept.tokens.lock().unwrap().values().all(|token| token.secret.expose() == "issued-token-1");

@@ -1,4 +1,4 @@
-//! Waiting: for what the API asks, and for a place at its host.
+//! Delays: for `Retry-After` of the API, and for a permit of its host.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::address::SystemLookup;
 use crate::client::Client;
 use crate::request::Request;
 
-/// Says "later" so often, with this `Retry-After`, and then answers.
+/// Starts a server that returns `status` this number of times, with this `Retry-After`, and then succeeds.
 async fn busy(times: usize, status: u16, after: &'static str) -> Server {
     let count = Arc::new(AtomicUsize::new(0));
     Server::http(move |_| {

@@ -1,4 +1,4 @@
-//! What the benchmarks share; none needs all of it.
+//! Helpers shared by the benchmarks; no benchmark uses all of them.
 #![allow(dead_code)]
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use callwright_judge::scanner::{Toolbook, Validators};
 use callwright_types::{Owner, Tool};
 use serde_json::{Value, json};
 
-/// A toolbook of `(name, parameters)`, compiled: its validators are warm.
+/// Creates a tool set from `(name, parameters)`.
 pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
     let tool = |(name, parameters)| {
         Arc::new(Tool {
@@ -22,7 +22,7 @@ pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
     Toolbook::compile(tools.into_iter().map(tool).collect(), &Validators::default())
 }
 
-/// Three tools as an agent has them, with six parameters of the usual kinds.
+/// Returns three typical agent tools with six parameters of common kinds.
 pub(crate) fn usual_tools() -> Toolbook {
     let weather = json!({"type": "object", "required": ["city", "days"], "additionalProperties": false, "properties": {
         "city": {"type": "string", "minLength": 1, "description": "Name of the city."},
@@ -42,7 +42,7 @@ pub(crate) fn usual_tools() -> Toolbook {
     ])
 }
 
-/// `bytes` bytes of the paragraph, over and over.
+/// Returns `bytes` bytes of the repeated paragraph.
 pub(crate) fn repeated(paragraph: &str, bytes: usize) -> String {
     let mut text = paragraph.repeat(bytes / paragraph.len() + 1);
     text.truncate((0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! What the model is told of a call that a person has to approve.
+//! Feedback about a call that requires approval.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -7,10 +7,10 @@ use super::fault::named;
 use super::quote;
 use callwright_types::{ApprovalNote, Call};
 
-/// Characters of a person's comment that the model is shown.
+/// Maximum number of characters of an approver's comment to show to the model.
 const MAX_COMMENT: usize = 2_000;
 
-/// What the template can say.
+/// Returns the template context.
 pub(super) fn context(call: &Call, note: &ApprovalNote) -> Value {
     let comment = note.comment.as_deref().map(str::trim).filter(|comment| !comment.is_empty());
     let comment = comment.map(|comment| comment.chars().take(MAX_COMMENT).collect::<String>());

@@ -1,11 +1,12 @@
-//! The part of an API's answer that says why a call failed.
+//! Part of an API response that explains the failure of a call.
 
 use serde_json::Value;
 
 use super::answer;
 use callwright_types::outcome::ApiAnswer;
 
-/// Members of a JSON answer that are likely to say why, most telling first (RFC 9457 and common practice).
+/// Members of a JSON response that are likely to explain the failure, most relevant first (RFC 9457 and common
+/// practice).
 const TELLING: [&str; 18] = [
     "error",
     "errors",
@@ -27,8 +28,8 @@ const TELLING: [&str; 18] = [
     "fault",
 ];
 
-/// At most `limit` characters of the answer: of a JSON object that is longer the telling members first, of any other text
-/// the beginning.
+/// Returns at most `limit` characters of the response. A longer JSON object begins with its most relevant members; any
+/// other text is shortened from its end.
 pub(super) fn relevant(answer: &ApiAnswer, limit: usize) -> String {
     answer::failed(answer, limit, telling_first)
 }

@@ -1,28 +1,28 @@
-//! How much of a message is left to say.
+//! Length budget of a message.
 
 use callwright_common::tokens::BYTES_PER_TOKEN;
 
-/// Fewest tokens that a message gets: below that it could not say what happened.
+/// Minimum number of tokens of a message: with fewer it could not describe the failure.
 const MIN_TOKENS: usize = 200;
 
-/// The bytes that a message may still have.
+/// Remaining bytes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     left: usize,
 }
 
 impl Budget {
-    /// A message of about so many tokens.
+    /// Creates a budget of about `tokens` tokens.
     pub(super) fn of_tokens(tokens: usize) -> Self {
         Self { left: tokens.max(MIN_TOKENS).saturating_mul(BYTES_PER_TOKEN) }
     }
 
-    /// What is left.
+    /// Returns the remaining bytes.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// The first of `items` for which there is room in `1/share` of what is left now.
+    /// Takes the first of `items` that fit in `1/share` of the remaining bytes.
     pub(super) fn first<T>(&mut self, share: usize, items: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<T> {
         let mut room = self.left / share.max(1);
         let mut taken = Vec::new();

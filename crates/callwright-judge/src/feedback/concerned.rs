@@ -1,8 +1,8 @@
-//! The parameters that a failure is about.
+//! Finds the parameters that a failure concerns.
 //!
-//! APIs name faulty fields in many ways: `{"field": "address.zip"}`, `{"loc": ["body", "address", "zip"]}`, `{"pointer": "/address/zip"}`,
-//! `{"errors": {"address.zip": ["is invalid"]}}`. All that such a name has in common is that its last parts are a place in the tool's
-//! arguments, so that is what is looked for.
+//! APIs name faulty fields in many ways: `{"field": "address.zip"}`, `{"loc": ["body", "address", "zip"]}`,
+//! `{"pointer": "/address/zip"}`, `{"errors": {"address.zip": ["is invalid"]}}`. The common property is that the last
+//! parts of the name are a path in the tool's arguments, so the search looks for those.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_types::Passage;
 
-/// Parameters that are described.
+/// Maximum number of parameters to describe.
 const MAX_PARAMETERS: usize = 8;
 
-/// Levels and values of an answer that are looked at.
+/// Maximum number of levels and values of a response to search.
 const MAX_DEPTH: usize = 12;
 const MAX_VALUES: usize = 2_000;
 
-/// Parts of a name that are looked at.
+/// Maximum number of parts of a name to check.
 const MAX_PARTS: usize = 12;
 
 /// Members whose value names a parameter.
@@ -64,7 +64,7 @@ const LISTING: [&str; 9] = [
     "violations",
 ];
 
-/// Keywords of a schema that say more about a value than its type and description.
+/// Schema keywords that restrict a value beyond its type.
 const RULES: [&str; 12] = [
     "format",
     "pattern",
@@ -80,8 +80,8 @@ const RULES: [&str; 12] = [
     "default",
 ];
 
-/// What a template can say of the parameters that the answer names as faulty and that it or the documentation speaks of; where there are
-/// none, of those that were given.
+/// Returns template contexts of the parameters that the response names as faulty, and that the response or the
+/// documentation mentions. If there are none, returns the given parameters.
 pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage], arguments: &str) -> Vec<Value> {
     let mut search = Search { tool, found: Vec::new(), spoken: String::new(), values_left: MAX_VALUES };
     match serde_json::from_str::<Json>(answer) {
@@ -125,7 +125,7 @@ fn described(tool: &CompiledTool, place: &Pointer, required: &BTreeSet<&str>) ->
     }
 }
 
-/// Bytes that a described parameter takes in a message.
+/// Returns the approximate number of bytes of a described parameter in a message.
 pub(super) fn size(parameter: &Value) -> usize {
     quote::described(parameter).len() + 64
 }
@@ -133,13 +133,13 @@ pub(super) fn size(parameter: &Value) -> usize {
 struct Search<'a> {
     tool: &'a CompiledTool,
     found: Vec<Pointer>,
-    /// What the answer says in words, in lower case.
+    /// Texts of the response in lower case.
     spoken: String,
     values_left: usize,
 }
 
 impl Search<'_> {
-    /// Reads a value; `lists` where its members are named after parameters.
+    /// Visits a value; `lists` is true if its members are named after parameters.
     fn read(&mut self, value: &Json, lists: bool, depth: usize) {
         if depth > MAX_DEPTH || self.values_left == 0 {
             return;
@@ -158,7 +158,7 @@ impl Search<'_> {
 
     fn member(&mut self, name: &str, value: &Json, lists: bool, depth: usize) {
         let word: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-        // `{"email": ["is invalid"]}`, but not `{"request": {...}}`, which only repeats what was sent.
+        // `{"email": ["is invalid"]}` names a parameter; `{"request": {...}}` only echoes the request.
         let says = matches!(value, Json::String(_) | Json::Array(_)) || depth > 0 && value.is_object();
         if lists && says && self.values_left > 0 {
             self.place(name);
@@ -169,7 +169,8 @@ impl Search<'_> {
         self.read(value, LISTING.contains(&word.as_str()), depth + 1);
     }
 
-    /// A value that may name a parameter: a text, or a list of texts, each a name or all of them the parts of one. Does it?
+    /// Adds the parameters that a value names: a string, or a list in which each string is a name or all strings are
+    /// parts of one name. Returns whether it names any.
     fn named(&mut self, value: &Json) -> bool {
         match value {
             Json::String(name) => self.place(name),
@@ -188,7 +189,7 @@ impl Search<'_> {
         self.place_of(&parts)
     }
 
-    /// Adds the place that the last of these parts name, as many of them as name one.
+    /// Adds the argument path that the longest suffix of these parts names. Returns whether there is one.
     fn place_of(&mut self, parts: &[String]) -> bool {
         let place = |from: usize| {
             let parts = parts.get(from..).unwrap_or_default();
@@ -209,7 +210,7 @@ impl Search<'_> {
     }
 }
 
-/// Does the text, in lower case, have the name as a word?
+/// Whether the lower-case text contains the name as a word.
 fn mentions(text: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');

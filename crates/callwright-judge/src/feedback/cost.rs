@@ -1,4 +1,4 @@
-//! What each fault's message costs, kept in step with the table in BENCHMARKS.md.
+//! Checks that the table of feedback sizes in BENCHMARKS.md matches the templates.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Templates, samples};
 use callwright_common::tokens::estimated;
 use callwright_types::FaultCode;
 
-/// The table: for each template the shortest and the longest message about one fault of the sample tools.
+/// Returns the table: for each template, the shortest and the longest message about one fault of the sample tools.
 fn table() -> String {
     let mut table = String::from("| code | template | bytes | words | tokens, about |\n|---|---|---:|---:|---:|\n");
     let of_calls = |code: FaultCode| (code, code.name(), samples::messages(&Templates::builtin(), code));
@@ -33,5 +33,5 @@ fn range(messages: &[String], measure: impl Fn(&str) -> usize) -> String {
 fn the_table_of_costs_is_that_of_the_templates() {
     let table = table();
     let documented = include_str!("../../../../BENCHMARKS.md");
-    assert!(documented.contains(&table), "BENCHMARKS.md has not this table:\n{table}");
+    assert!(documented.contains(&table), "BENCHMARKS.md does not contain this table:\n{table}");
 }

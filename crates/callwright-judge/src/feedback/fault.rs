@@ -1,4 +1,4 @@
-//! Static feedback: what the scan found in one call.
+//! Static feedback: faults that the scan found in one call.
 
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -8,10 +8,10 @@ use super::shown::{self, Shown};
 use crate::scanner::Toolbook;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
-/// Faults of one call that are spelled out; the rest is counted.
+/// Maximum number of faults to describe per call; the message states how many more there are.
 const MAX_TOLD: usize = 8;
 
-/// What each fault's own template says, with the code's name as the template's.
+/// Renders each fault with its own template, whose name is that of the fault code.
 pub(super) fn texts(
     call: &Call,
     diagnoses: &[Diagnosis],
@@ -21,15 +21,15 @@ pub(super) fn texts(
     told.map(|(index, diagnosis)| {
         let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
         let text = render(diagnosis.code.name(), &context(call, diagnosis, again));
-        // A fault whose template has not what it needs is told by its message.
+        // Falls back to the diagnosis message if the template renders nothing.
         let text = if text.is_empty() { format!("{}: {}", diagnosis.code, diagnosis.message) } else { one_line(&text) };
         (diagnosis.code, text)
     })
     .collect()
 }
 
-/// What a fault's template can say; `again` where a fault of the same code stands before it in the message, so that advice
-/// need not be repeated.
+/// Returns the template context of a fault. `again` is set if an earlier fault in the message has the same code, so
+/// that its advice is not repeated.
 pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value {
     context! {
         again => again,
@@ -42,7 +42,7 @@ pub(super) fn context(call: &Call, diagnosis: &Diagnosis, again: bool) -> Value 
     }
 }
 
-/// Facts for the template of an answer's fault.
+/// Returns the template context of a fault of an answer.
 pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
     context! {
         code => diagnosis.code.code(),
@@ -51,13 +51,13 @@ pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
     }
 }
 
-/// What the frame around the faults can say.
+/// Returns the context of the template that frames the faults.
 pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
     let faults: Vec<Value> =
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
     let is_repeated = |diagnosis: &Diagnosis| diagnosis.code.level() == FaultCode::RepeatedCall.level();
     let repeated = !diagnoses.is_empty() && diagnoses.iter().all(is_repeated);
-    // The same call once more would only be repeated again, and another one has to come first.
+    // The same call would be a repetition again, and a missing source requires another call first.
     let example = match repeated || diagnoses.iter().any(waits_for_another) {
         true => None,
         false => example_of(call, diagnoses, toolbook),
@@ -71,12 +71,12 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
     }
 }
 
-/// Does a value come from a call that has not been made yet?
+/// Whether a value comes from a call that has not been made yet.
 fn waits_for_another(diagnosis: &Diagnosis) -> bool {
     diagnosis.code == FaultCode::WrongSource && diagnosis.facts.get("was_called").is_some_and(|called| called == false)
 }
 
-/// What the messages about one call alone can say.
+/// Returns the context of messages that mention only the call.
 pub(super) fn call_alone(call: &Call) -> Value {
     context! { call => named(call) }
 }
@@ -85,7 +85,7 @@ pub(super) fn named(call: &Call) -> Value {
     context! { name => &call.name, arguments => &call.arguments }
 }
 
-/// A call of the tool that was meant, with the arguments that are right already and right values for the others.
+/// Returns an example call of the intended tool, with the correct arguments kept and valid values for the others.
 fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Shown> {
     let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
     let name = match of_tool {
@@ -96,8 +96,8 @@ fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Opti
     shown::call_of(toolbook.get(name)?, &given, &wanted)
 }
 
-/// The arguments without what is faulty, but with what is known to be meant in its place; and the parameters to which a
-/// right value is to be shown.
+/// Returns the arguments with faulty ones removed or, if the intended value is known, replaced; and the parameters for
+/// which the example shows a valid value.
 fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_json::Value>, Vec<String>) {
     let mut given: Map<String, serde_json::Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
     let mut wanted = Vec::new();
@@ -121,7 +121,7 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
     (given, wanted)
 }
 
-/// `text` with all its white space as single blanks.
+/// Returns `text` with each run of whitespace replaced with a single space.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -139,7 +139,7 @@ mod tests {
         Templates::builtin().faulty_call(&call, &diagnoses, &book)
     }
 
-    /// The arguments in the example at the end of a message.
+    /// Returns the arguments of the example at the end of a message.
     fn example(message: &str) -> String {
         let line = message.lines().find(|line| line.starts_with("Call again")).unwrap();
         line.rsplit_once("with the arguments ").unwrap().1.to_owned()

@@ -1,10 +1,10 @@
-//! Every message has the five parts of AutoFeedback (section 3.2.3), from coarse to fine.
+//! Checks that every message has the five parts of AutoFeedback (section 3.2.3), from coarse to fine.
 
 use super::{Templates, samples};
 use callwright_types::FaultCode;
 
-/// For each code, what every message about it says: where and what, what was ruled out, where it comes from and how to mend it.
-/// Of alternatives (`|`), which differ by what is known, one is said.
+/// Expected parts of every message, per code: location and fault, excluded causes, source of the correct value or
+/// repair. A part lists alternatives separated by `|`; a message contains one of them.
 const PARTS: [(FaultCode, [&str; 3]); 16] = [
     (FaultCode::NoCall, ["E1 in the arguments: they are", "The call itself was read", "Write one JSON object"]),
     (

@@ -1,34 +1,35 @@
-//! What the model is told of the tools that it searched for.
+//! Feedback about the tools that a search found.
 
 use minijinja::context;
 use minijinja::value::Value;
 
 use super::quote;
 
-/// Characters of a tool's description that are told: a line. Its whole text is in the tool's own, which is offered from then on.
+/// Maximum number of characters of a tool's description: one line. The full text is in the tool definition, which is
+/// offered from then on.
 const MAX_DESCRIPTION: usize = 160;
 
-/// A tool that was found.
+/// A tool that a search found.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundTool<'a> {
-    /// The name that the model is to use.
+    /// Name that the model must use.
     pub name: &'a str,
-    /// Its description.
+    /// Description of the tool.
     pub description: &'a str,
 }
 
-/// What the template can say of tools, the best first.
+/// Returns the template context of tools, the best first.
 pub(super) fn context(found: &[FoundTool<'_>]) -> Value {
     let line = |tool: &FoundTool<'_>| context! { name => tool.name, description => line(tool.description) };
     context! { exhausted => false, limit => 0, found => found.iter().map(line).collect::<Vec<_>>() }
 }
 
-/// What the template can say where nothing is searched for any more.
+/// Returns the template context if no further search is allowed.
 pub(super) fn exhausted(limit: u32) -> Value {
     context! { exhausted => true, limit => limit, found => Vec::<Value>::new() }
 }
 
-/// The beginning of a description on one line, up to the end of its first sentence.
+/// Returns the first sentence of a description on one line, shortened.
 fn line(description: &str) -> String {
     let words = quote::line(description);
     let sentence = words.find(". ").map_or(words.as_str(), |end| words.get(..=end).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Where templates come from: built in, or an operator's directory.
+//! Sources of templates: built in, or a directory of the operator.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
 use super::{quote, samples};
 
-/// A template and its built-in text.
+/// A template name and its built-in text.
 struct BuiltIn {
     name: &'static str,
     text: &'static str,
@@ -21,7 +21,7 @@ macro_rules! built_in {
     };
 }
 
-/// Every template: the frame of static feedback with one template per fault code in it, and the messages beside it.
+/// All templates: the frame of static feedback, one template per fault code in it, and the other messages.
 const BUILT_IN: [BuiltIn; 31] = built_in![
     "faulty_call",
     "no_call",
@@ -56,52 +56,52 @@ const BUILT_IN: [BuiltIn; 31] = built_in![
     "handover",
 ];
 
-/// A directory of templates that cannot be used.
+/// Error in a directory of templates.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     /// The directory or a file in it cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
     Unreadable {
-        /// What could not be read.
+        /// Path that cannot be read.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file is too large to be a template.
+    /// The file is too large for a template.
     #[error("{path} has more than {limit} bytes", path = path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes allowed.
+        /// Maximum size in bytes.
         limit: u64,
     },
-    /// The file replaces no template.
-    #[error("{path} replaces no template; the templates are {known}", path = path.display())]
+    /// The file name does not match a built-in template.
+    #[error("{path} does not match a built-in template; the templates are {known}", path = path.display())]
     UnknownName {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The names of all templates.
+        /// Names of all templates.
         known: String,
     },
-    /// The template is not valid, or uses something that its message does not have.
+    /// The template is invalid, or uses a variable that its message does not have.
     #[error("{path}, line {line}: {message}", path = path.display())]
     Invalid {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Line in the file, from 1.
+        /// Line in the file, 1-based.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
 }
 
-/// In a conversation a fact that is not there is no reason to say nothing: a condition on it does not hold.
+/// Behaviour at run time: a missing fact must not suppress the message, so a condition on it is false.
 const IN_SERVICE: UndefinedBehavior = UndefinedBehavior::SemiStrict;
 
-/// When templates are tried, every name must be known.
+/// Behaviour while templates are checked: every name must be defined.
 const ON_TRIAL: UndefinedBehavior = UndefinedBehavior::Strict;
 
-/// The built-in templates.
+/// Returns an environment with the built-in templates.
 pub(super) fn built_in() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(IN_SERVICE);
@@ -122,17 +122,17 @@ pub(super) fn built_in() -> Environment<'static> {
     environment
 }
 
-/// An operator's template.
+/// A template of the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     path: PathBuf,
     text: String,
 }
 
-/// Bytes of the largest template: far beyond what people write, and little memory.
+/// Maximum size of a template in bytes: far larger than real templates, and little memory.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// The templates of a directory, in the order of their names. What has another ending than `.jinja`, or is hidden, is none.
+/// Reads the templates of a directory, sorted by path. Skips hidden files and files without the extension `.jinja`.
 pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -159,7 +159,7 @@ pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
     paths.into_iter().map(read).collect()
 }
 
-/// Templates ready to render, and the operator's texts among them.
+/// Compiled templates, and the operator's sources among them.
 #[derive(Debug)]
 pub(super) struct Library {
     pub(super) environment: Environment<'static>,
@@ -167,15 +167,15 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// The operator's text in place of a built-in template.
+    /// Returns the operator's text that replaces a built-in template, if any.
     pub(super) fn replacing(&self, name: &str) -> Option<&str> {
         let source = self.sources.iter().find(|source| source.path.file_stem().is_some_and(|stem| stem == name))?;
         Some(&source.text)
     }
 }
 
-/// The built-in templates, with these in place of theirs. Each one is rendered once with sample facts, so that a mistake is
-/// found now and not in a conversation.
+/// Compiles the built-in templates with these replacements. Renders each replacement with sample facts, so that errors
+/// are found at load time and not in a conversation.
 pub(super) fn compile(sources: Vec<Source>) -> Result<Library, TemplateError> {
     let mut environment = built_in();
     environment.set_undefined_behavior(ON_TRIAL);
@@ -253,7 +253,8 @@ mod tests {
         assert!(message("constraint.jinja", "{{ facts.nonsense }}").contains("constraint.jinja, line 1"));
         assert!(message("closing.jinja", "{% if %}").contains("line 1"));
         assert!(message("repeated_call.jinja", "{% if facts.nonsense %}x{% endif %}").contains("line 1"));
-        assert!(message("clozing.jinja", "x").contains("replaces no template; the templates are faulty_call,"));
+        let unknown = message("clozing.jinja", "x");
+        assert!(unknown.contains("does not match a built-in template; the templates are faulty_call,"));
         assert!(message("closing.jinja", &"x".repeat(300_000)).contains("closing.jinja has more than 262144 bytes"));
         let missing = load(Path::new("nowhere/at/all")).unwrap_err().to_string();
         assert!(missing.starts_with("cannot read nowhere/at/all"), "{missing}");

@@ -1,4 +1,4 @@
-//! Dynamic feedback about a call that the client executed: what is added below the message that reports the failure.
+//! Dynamic feedback about a call that the client executed, appended to the message that reports the failure.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -9,24 +9,24 @@ use super::outcome::{passages, tried};
 use crate::scanner::CompiledTool;
 use callwright_types::{Call, Explanation};
 
-/// What is told below a tool message that reports a failure.
+/// Facts to append to a tool message that reports a failure.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedFailure<'a> {
-    /// The call that the message answers.
+    /// Call that the message answers.
     pub call: &'a Call,
-    /// The message's text, which the model reads anyway.
+    /// Text of the message, which the model reads anyway.
     pub text: &'a str,
-    /// What the documentation says about it.
+    /// Explanation from the documentation.
     pub explanation: &'a Explanation,
-    /// The tool called, where it is offered.
+    /// Called tool, if it is offered.
     pub tool: Option<&'a CompiledTool>,
-    /// Earlier calls of the tool that failed as well, oldest first.
+    /// Earlier failed calls of the tool, oldest first.
     pub earlier: &'a [String],
-    /// Tokens, about, that may be used.
+    /// Approximate token limit.
     pub tokens: usize,
 }
 
-/// What the template can say.
+/// Returns the template context.
 pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
     let mut budget = Budget::of_tokens(facts.tokens);
     let passages = passages(facts.explanation, &mut budget);

@@ -1,4 +1,4 @@
-//! Dynamic feedback: why the execution of a call failed.
+//! Dynamic feedback: the reason why the execution of a call failed.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -14,49 +14,50 @@ use callwright_types::promise::Shortfall;
 use callwright_types::trace::Round;
 use callwright_types::{Call, Explanation, Outcome, Passage};
 
-/// Characters of an answer in which the parameters that it names are looked for.
+/// Maximum number of characters of a response to search for parameters.
 const READ_CHARS: usize = 16_000;
 
-/// Earlier calls that are told, at most: the last ones.
+/// Maximum number of earlier calls to list: the last ones.
 pub const MAX_TRIED: usize = 6;
 
-/// Characters of each of them.
+/// Maximum number of characters per earlier call.
 const MAX_ACTION: usize = 300;
 
-/// What is told about a call whose execution failed (AutoFeedback section 3.3.2).
+/// Facts about a call whose execution failed (AutoFeedback section 3.3.2).
 #[derive(Debug, Clone, Copy)]
 pub struct FailedOutcome<'a> {
-    /// The call that was executed.
+    /// Executed call.
     pub call: &'a Call,
-    /// What came of it.
+    /// Outcome of the execution.
     pub outcome: &'a Outcome,
-    /// What the documentation says about that.
+    /// Explanation from the documentation.
     pub explanation: &'a Explanation,
-    /// The tool called.
+    /// Called tool.
     pub tool: &'a CompiledTool,
-    /// Does the call only read? Where it does not, an API that failed may have done what was asked for all the same.
+    /// Whether the call only reads. Otherwise a failed call may have taken effect anyway.
     pub only_reads: bool,
-    /// What is wrong with the toolset's credential, if that is why the call failed.
+    /// Fault of the toolset's credential, if it caused the failure.
     pub credential: Option<CredentialFault>,
-    /// In what the answer does not keep what its document promises, if that is why the call failed.
+    /// Deviation of the response from the API description, if it caused the failure.
     pub shortfall: Option<&'a Shortfall>,
     /// Earlier rounds of this turn.
     pub earlier: &'a [Round],
-    /// Tokens, about, that may be used.
+    /// Approximate token limit.
     pub tokens: usize,
 }
 
-/// What the template of a failed outcome can say. The passages are the most telling part, so they come first where there is not room for
-/// all; the answer gets what the others leave.
+/// Returns the template context. Passages explain the most, so they take precedence if space is short; the response
+/// gets the remaining space.
 pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     let mut budget = Budget::of_tokens(facts.tokens);
     let passages = match facts.credential {
-        // They would only say what a credential is.
+        // The passages would only explain what a credential is.
         Some(_) => Vec::new(),
         None => passages(facts.explanation, &mut budget),
     };
     let parameters = budget.first(3, parameters(facts), size);
-    // The same call again is no other attempt; and where it gives the same again, the same is told, by which the scanner knows a circle.
+    // An identical call is not another attempt. Omitting it also keeps the feedback on identical failures identical,
+    // which the scanner needs to detect circles.
     let own = facts.call.written();
     let others = facts.earlier.iter().map(|round| round.action.as_str()).filter(|action| *action != own);
     let earlier = tried(&mut budget, 3, others);
@@ -77,7 +78,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
     }
 }
 
-/// The passages for which there is room in half of what is left; of the first as much as fits.
+/// Returns the passages that fit in half of the remaining budget, or the beginning of the first one.
 pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Value> {
     let told = |text: &str, source: &str| context! { text => text, source => quote::code(source) };
     let cut = |passage: &Passage, room| {
@@ -94,7 +95,8 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Va
     }
 }
 
-/// The last of the actions for which there is room in `1/share` of what is left, each cut short and told once, oldest first.
+/// Returns the last actions that fit in `1/share` of the remaining budget, shortened and without duplicates, oldest
+/// first.
 pub(super) fn tried<'a>(
     budget: &mut Budget,
     share: usize,
@@ -118,8 +120,8 @@ fn answer(outcome: &Outcome, limit: usize) -> String {
     }
 }
 
-/// Where it is not known whether the call took effect, or a rule forbids it, calling again helps nobody; where the API says when it wants to
-/// be called again, calling before that only costs a round: what could be waited for was waited for.
+/// Whether a repeated call can help. It cannot if the call may have taken effect or a rule forbids it. If the API
+/// requests a later call, repeating it earlier only costs a round: acceptable delays have been waited for already.
 fn may_repeat(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Answered(answer) => !answer.asks_for_later(),
@@ -128,7 +130,7 @@ fn may_repeat(outcome: &Outcome) -> bool {
     }
 }
 
-/// The API failed by itself: the call may be right.
+/// Whether the API reports a server error; the call itself may be correct.
 fn is_server_fault(outcome: &Outcome) -> bool {
     outcome.status().is_some_and(|status| status >= 500)
 }
@@ -159,7 +161,7 @@ fn what_came(outcome: &Outcome) -> String {
     }
 }
 
-/// The parameters concerned, where changing them can help.
+/// Returns the parameters concerned, if changing them can help.
 fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
     let can_help = matches!(facts.outcome, Outcome::Answered(_) | Outcome::Unreachable { .. });
     if facts.credential.is_some() || !can_help {

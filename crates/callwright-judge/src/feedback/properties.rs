@@ -1,4 +1,4 @@
-//! What holds for every message, whatever schema and whatever call it is about.
+//! Properties of all messages, for arbitrary schemas and calls.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -11,10 +11,10 @@ use callwright_common::json::Pointer;
 use callwright_types::rules::{Report, ScanRules};
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Bytes of the longest message. Each piece that is quoted is bounded, and so are their numbers.
+/// Maximum length of a message in bytes. The length and number of quoted parts are bounded.
 const MAX_BYTES: usize = 40_000;
 
-/// The example in a message, if it shows one.
+/// Returns the arguments of the example in a message, if any.
 fn example(message: &str) -> Option<Map<String, Value>> {
     let (_, behind) = message.split_once("in this form: `f` with the arguments ")?;
     let shown = serde_json::Deserializer::from_str(behind).into_iter().next();

@@ -1,12 +1,12 @@
-//! What the user is asked where a plan lacks something.
+//! Question to the user about missing inputs of a plan.
 
 use minijinja::context;
 use minijinja::value::Value;
 
-/// Characters of one question: a model wrote it.
+/// Maximum number of characters of a question, which a model wrote.
 const MAX_QUESTION: usize = 500;
 
-/// What the template can say: each question once, on one line.
+/// Returns the template context with each distinct question on one line.
 pub(super) fn context(questions: &[&str]) -> Value {
     let mut told: Vec<String> = Vec::new();
     for question in questions {

@@ -1,7 +1,7 @@
-//! Names, values and foreign text inside a message.
+//! Quoting of names, values and foreign text in messages.
 //!
-//! What an API answers, what a document says and what a model wrote is data. It is set off from what the proxy says, and
-//! cannot end the quotation by itself (DESIGN section 8).
+//! API responses, documents and model output are data. They are quoted, and cannot end the quotation themselves (DESIGN
+//! section 8).
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use minijinja::value::Value;
 
 use callwright_common::text::excerpt;
 
-/// Characters of a name or value quoted within a line.
+/// Maximum number of characters of a name or value quoted within a line.
 const MAX_INLINE: usize = 200;
 
-/// `text` as code within a line: in backticks, cut short, without line breaks or backticks of its own.
+/// Formats `text` as inline code: in backticks, shortened, without line breaks and backticks of its own.
 pub(super) fn code(text: &str) -> String {
     format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
 }
 
-/// Texts of a list that are quoted; more cost more tokens than they help.
+/// Maximum number of texts of a list to quote; more cost more tokens than they help.
 const MAX_LISTED: usize = 30;
 
-/// Several texts as code.
+/// Formats several texts as inline code.
 pub(super) fn codes(texts: &[String]) -> String {
     let listed = texts.iter().take(MAX_LISTED).map(|text| code(text)).collect::<Vec<_>>().join(", ");
     match texts.len().saturating_sub(MAX_LISTED) {
@@ -29,33 +29,34 @@ pub(super) fn codes(texts: &[String]) -> String {
     }
 }
 
-/// Characters of a description quoted within a line.
+/// Maximum number of characters of a description quoted within a line.
 const MAX_SAID: usize = 200;
 
-/// What somebody else says, within a line: in double quotes, cut short, without line breaks or double quotes of its own.
+/// Quotes foreign text within a line: in double quotes, shortened, without line breaks and double quotes of its own.
 pub(super) fn said(text: &str) -> String {
     format!("\"{}\"", excerpt(text, MAX_SAID).replace('"', "'"))
 }
 
-/// Characters of a clause that quotes values itself, such as a rule with its allowed values.
+/// Maximum number of characters of a clause that quotes values itself, such as a rule with its allowed values.
 const MAX_CLAUSE: usize = 1000;
 
-/// A clause that quotes values itself: cut short, without line breaks, and without backticks, which stand for our own quotes.
+/// Formats a clause that quotes values itself: shortened, without line breaks, and without backticks, which mark the
+/// proxy's quotes.
 pub(super) fn line(text: &str) -> String {
     excerpt(text, MAX_CLAUSE).replace('`', "'")
 }
 
-/// Text without the control characters that a terminal obeys: all but tabs and line breaks are replaced, because a message is also printed.
+/// Replaces control characters except tabs and line breaks, because messages are also printed to terminals.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     let is_obeyed = |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
-/// The opening and closing marks of quoted data, without their brackets.
+/// Name in the opening and closing marks of quoted data.
 const MARK: &str = "data";
 
-/// Foreign text as a block between `<data>` and `</data>`. Marks inside it are made harmless: their `<` becomes `&lt;`; so are control
-/// characters ([`printable`]).
+/// Formats foreign text as a block between `<data>` and `</data>`. Escapes such marks inside (`<` becomes `&lt;`) and
+/// replaces control characters ([`printable`]).
 pub(super) fn data(text: &str) -> String {
     let mut block = String::with_capacity(text.len() + 16);
     block.push_str("<data>\n");
@@ -78,7 +79,7 @@ fn opens_mark(text: &str) -> bool {
     name.get(..MARK.len()).is_some_and(|name| name.eq_ignore_ascii_case(MARK))
 }
 
-/// What a value must be, in a clause: `string, one of "a", "b" ("The unit.")`.
+/// Formats the requirements for a value as a clause: `string, one of "a", "b" ("The unit.")`.
 pub(super) fn described(description: &Value) -> String {
     let text = |name: &str| {
         description.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

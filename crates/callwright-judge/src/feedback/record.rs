@@ -1,4 +1,4 @@
-//! The record of the loop, for the model's last word and for a person.
+//! Record of the feedback loop, for the final request to the model and for the user.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -6,26 +6,26 @@ use minijinja::value::Value;
 use callwright_common::text::excerpt;
 use callwright_types::trace::Round;
 
-/// The last rounds that are told; earlier ones are in the trace.
+/// Maximum number of rounds to list: the last ones. The trace has the earlier ones.
 const MAX_ROUNDS: usize = 6;
 
-/// Characters of an action or a thought that are told.
+/// Maximum number of characters of an action or a thought.
 const MAX_ACTION: usize = 300;
 
-/// Characters of an observation that a person is told.
+/// Maximum number of characters of an observation.
 const MAX_OBSERVATION: usize = 600;
 
-/// What the request for a last word can say.
+/// Returns the template context of the request for a final answer.
 pub(super) fn closing(record: &[Round]) -> Value {
     context! { record => rounds(record) }
 }
 
-/// What the text for a person can say.
+/// Returns the template context of the text for the user.
 pub(super) fn handover(record: &[Round], trace_id: &str) -> Value {
     context! { record => rounds(record), trace_id => trace_id }
 }
 
-/// The last rounds, each cut short.
+/// Returns the last rounds, each one shortened.
 pub(super) fn rounds(record: &[Round]) -> Vec<Value> {
     let last = record.iter().skip(record.len().saturating_sub(MAX_ROUNDS));
     last.map(|round| {

@@ -1,4 +1,4 @@
-//! Sample facts for every template, taken from real scans, so that an operator's template is tried before it is used.
+//! Sample facts for every template, taken from real scans, to check an operator's templates before use.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use callwright_types::{
     ApprovalNote, ApprovalStatus, Call, Diagnosis, Explanation, FaultCode, Outcome, Owner, Passage, Tool,
 };
 
-/// Contexts in which the template `name` must render.
+/// Returns contexts in which the template `name` must render.
 pub(super) fn contexts(name: &str) -> Vec<Value> {
     let call = call("book_room", r#"{"room":7}"#);
     match name {
@@ -87,7 +87,7 @@ fn toolbook() -> Toolbook {
     Toolbook::compile(vec![book_room, same_name, other, find_guest], &Validators::default())
 }
 
-/// Calls with every fault that a scan reports, in every variant that a template tells apart.
+/// Calls with every fault that a scan reports, in every variant that a template distinguishes.
 const FAULTY: [(&str, &str); 13] = [
     ("book_room", ""),
     ("book_room", "{room: 7}"),
@@ -118,7 +118,7 @@ fn faults() -> Vec<(Call, Diagnosis)> {
     faults
 }
 
-/// Faults that no call alone shows: they need the conversation, the request or the plan.
+/// Returns faults that depend on the conversation, the request or the plan.
 fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
     let (room, size) = (Pointer::root().child("room"), Pointer::root().child("size"));
     let relevance = Relevance::by_words([("cancel_booking", 1.0)], 1.0);
@@ -168,21 +168,21 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
     known.into_iter().flat_map(judge).collect()
 }
 
-/// A call that was made before, and what it returned.
+/// Creates an earlier call with its result.
 fn past(name: &str, arguments: &str, result: &str) -> PastCall {
     PastCall { result: Some(result.to_owned()), ..call(name, arguments).into() }
 }
 
-/// A right call.
+/// Arguments of a valid call.
 const BOOKING: &str = r#"{"room":7,"size":"large"}"#;
 
-/// Rules by which every fault goes back to the model.
+/// Returns rules that reject calls for every fault.
 fn all_faults() -> ScanRules {
     let faults = FaultCode::ALL.into_iter().fold(FaultActions::default(), |all, code| all.with(code, Action::Feedback));
     ScanRules { faults, ..ScanRules::default() }
 }
 
-/// Answers without a call that can be read, with every fact and with none, where tools are offered and where not.
+/// Returns faults of answers without a readable call, with all facts and with none, with and without offered tools.
 fn unread() -> Vec<(Diagnosis, Toolbook)> {
     let near = "<tool_call>{\"name\" \"bookRoom\"";
     let because =
@@ -204,14 +204,14 @@ fn unread() -> Vec<(Diagnosis, Toolbook)> {
     diagnoses.into_iter().flat_map(with_both).collect()
 }
 
-/// Answers without content and call, with reasoning and without.
+/// Returns faults of answers without content and call, with and without reasoning.
 fn silent() -> Vec<Diagnosis> {
     let book = toolbook();
     let answers = [false, true].map(|reasoned| CallFreeAnswer { text: "", reasoned });
     answers.iter().filter_map(|answer| scan_answer(answer, &book, &ScanRules::default())).collect()
 }
 
-/// Whole messages about one fault of the kind, in every variant.
+/// Returns complete messages about one fault of the kind, in every variant.
 #[cfg(test)]
 pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<String> {
     let book = toolbook();
@@ -219,13 +219,13 @@ pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<Str
     of_kind.map(|(call, diagnosis)| templates.faulty_call(&call, &[diagnosis], &book)).collect()
 }
 
-/// Whole messages about answers without content and call.
+/// Returns complete messages about answers without content and call.
 #[cfg(test)]
 pub(super) fn silent_messages(templates: &super::Templates) -> Vec<String> {
     silent().iter().map(|diagnosis| templates.no_answer(diagnosis)).collect()
 }
 
-/// Whole messages about answers without a call that can be read.
+/// Returns complete messages about answers without a readable call.
 #[cfg(test)]
 pub(super) fn unread_messages(templates: &super::Templates) -> Vec<String> {
     unread().iter().map(|(diagnosis, book)| templates.no_call(diagnosis, book)).collect()
@@ -288,7 +288,7 @@ fn outcomes(call: &Call) -> Vec<Value> {
     .collect()
 }
 
-/// With everything that there can be to tell, and with next to nothing.
+/// Returns a context with all facts, and one with as few as possible.
 fn observations(call: &Call) -> Vec<Value> {
     let book = toolbook();
     let passages =
@@ -300,7 +300,7 @@ fn observations(call: &Call) -> Vec<Value> {
     [all, ObservedFailure { tool: None, earlier: &[], ..all }].map(|facts| observed::context(&facts)).to_vec()
 }
 
-/// Every status, with a person's comment and without.
+/// Returns a context for every approval status, with and without a comment.
 fn approvals(call: &Call) -> Vec<Value> {
     let note = |status, comment: Option<&str>| ApprovalNote {
         id: "apr_0".to_owned(),

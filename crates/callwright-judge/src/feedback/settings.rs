@@ -1,4 +1,4 @@
-//! What an operator may set about feedback.
+//! Settings of feedback messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Directory with templates `NAME.jinja` that replace the built-in ones of the same name; empty: all built in.
+    /// Directory with templates `NAME.jinja` that replace the built-in ones of the same name. Empty: built-in templates
+    /// only.
     pub templates: String,
-    /// Read the directory again when it changes.
+    /// Whether to reload the directory when it changes.
     pub reload: bool,
-    /// Milliseconds without a further change after which the directory is read again.
+    /// Quiet time in milliseconds after the last change before the directory is reloaded.
     pub reload_quiet_milliseconds: u64,
 }
 

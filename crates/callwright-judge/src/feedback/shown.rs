@@ -1,4 +1,4 @@
-//! An example of a right call, as a message shows it.
+//! Example of a valid call in a message.
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -8,26 +8,26 @@ use super::example::example;
 use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
 
-/// A right call to show.
+/// A valid call to show.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shown {
-    /// The tool.
+    /// Name of the tool.
     pub(super) name: String,
-    /// The arguments, as JSON.
+    /// JSON text of the arguments.
     pub(super) arguments: String,
-    /// Parameters whose values only show the form: nobody knows the right ones yet.
+    /// Parameters whose values only illustrate the form, because the correct ones are unknown.
     pub(super) open: Vec<String>,
 }
 
 impl Shown {
-    /// What a template can say of it.
+    /// Returns the template context.
     pub(super) fn context(self) -> Value {
         context! { name => self.name, arguments => self.arguments, open => self.open }
     }
 }
 
-/// A call of `tool` with what fits of the arguments `given`, what is required beside them, and the parameters `wanted`.
-/// `None` where no arguments can be made that the schema accepts.
+/// Creates a call of `tool` with the matching ones of the arguments `given`, the other required parameters, and the
+/// parameters `wanted`. `None` if no arguments are found that the schema accepts.
 pub(super) fn call_of(tool: &CompiledTool, given: &Map<String, serde_json::Value>, wanted: &[String]) -> Option<Shown> {
     let built = example(tool, given, wanted)?;
     let is_open =
@@ -36,7 +36,8 @@ pub(super) fn call_of(tool: &CompiledTool, given: &Map<String, serde_json::Value
     Some(Shown { name: tool.name().to_owned(), arguments: serde_json::Value::Object(built).to_string(), open })
 }
 
-/// Does the schema itself say that the parameter has this value: by its default, or because it allows no other?
+/// Whether the schema itself determines the value of the parameter: by its default, or because it allows no other
+/// value.
 fn is_settled(tool: &CompiledTool, name: &str, value: &serde_json::Value) -> bool {
     let path = Pointer::root().child(name);
     tool.default_of(&path) == Some(value)

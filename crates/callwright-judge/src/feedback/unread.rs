@@ -1,4 +1,4 @@
-//! Static feedback for an answer that meant to call and holds no call that can be read (E1).
+//! Static feedback for an answer that contains an unreadable call (E1).
 
 use minijinja::context;
 use minijinja::value::Value;
@@ -8,11 +8,11 @@ use super::shown::{self, Shown};
 use crate::scanner::Toolbook;
 use callwright_types::Diagnosis;
 
-/// Names of offered tools that are listed.
+/// Maximum number of offered tools to list.
 const MAX_LISTED: usize = 10;
 
-/// What the template can say. Which facts the diagnosis has depends on how far the answer could be read: `reason` (why no call
-/// can be recovered), `name` (the tool that is named), `near` (the text of the place), `notation`; none is needed.
+/// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
+/// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`.
 pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
     let fact =
         |name: &str| diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty());
@@ -34,7 +34,7 @@ pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
     }
 }
 
-/// A call of the tool that was named, or of the only one there is.
+/// Returns an example call of the named tool, or of the only one offered.
 fn example_of(name: Option<&str>, toolbook: &Toolbook) -> Option<Shown> {
     let tool = match (name, toolbook.tools()) {
         (Some(name), _) => toolbook.find(name),

@@ -1,4 +1,4 @@
-//! Hot reload: an operator's good templates replace those in use.
+//! Hot reload of the operator's templates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +7,12 @@ use super::library::{self, Source};
 use super::{Settings, TemplateError, Templates};
 use callwright_common::watch::{self, Trigger, WatchError, Watcher};
 
-/// Reads the templates again when their directory changes, and tells `on_result` of every reload; one bad template leaves all of
-/// `templates` as they are. With `reload = false` it does so only where the watcher is woken; for the built-in templates there is nothing to watch.
+/// Reloads the templates when their directory changes, and reports every reload to `on_result`. One invalid template
+/// leaves all of `templates` unchanged. With `reload = false`, reloads only when the watcher is woken. Without a
+/// template directory, the watcher is idle.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the directory.
+/// [`WatchError`] if the system cannot watch the directory.
 pub fn watch(
     settings: &Settings,
     templates: &Templates,
@@ -31,7 +32,7 @@ struct Reloader<F> {
     directory: PathBuf,
     templates: Templates,
     on_result: F,
-    /// The texts of the last reload, good or bad.
+    /// Sources of the last reload, valid or not.
     seen: Option<Vec<Source>>,
 }
 
@@ -65,13 +66,13 @@ mod tests {
     use super::*;
     use crate::scanner::testing::call;
 
-    /// Long enough for any machine; a test that passes does not wait for it.
+    /// Long enough for any machine; a passing test does not wait for it.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn good_templates_replace_those_in_use_and_bad_ones_never() {
         let directory = tempfile::tempdir().unwrap();
-        // In one step, as editors do: no reload can see half of a file.
+        // Atomic, as editors do: no reload sees a partial file.
         let write = |text: &str| {
             fs::write(directory.path().join(".new"), text).unwrap();
             fs::rename(directory.path().join(".new"), directory.path().join("accepted_call.jinja")).unwrap();

@@ -1,4 +1,4 @@
-//! The table of what policy does about a fault, and of which of its keys comes before which.
+//! Tests of the policy action for each fault, and of the precedence of policy keys.
 
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
@@ -13,7 +13,7 @@ fn judged(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -
     judge_message(&spoken, &toolbook(TOOLS), scan, repair, &Context::default())
 }
 
-/// What became of the call: `passed`, `noted`, `mended`, `blocked`, and the codes that say so.
+/// Returns the outcome of the call (`passed`, `noted`, `mended` or `blocked`) and the codes of its faults.
 fn fate(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -> (&'static str, Vec<FaultCode>) {
     let judged = judged(scan, repair, name, arguments);
     let only = &judged.calls[0];
@@ -31,7 +31,7 @@ fn fate(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -> 
 /// A tool's name and the arguments.
 type Made = (&'static str, &'static str);
 
-/// Of each fault one call that repair can mend, where there is such a thing, and one that it cannot.
+/// For each fault, one call that repair can fix, if there is one, and one call that it cannot fix.
 const CALLS: [(FaultCode, Option<Made>, Made); 11] = [
     (FaultCode::NoCall, Some(("ping", "")), ("ping", "{a:")),
     (FaultCode::ToolNameLiteral, Some(("getWeather", r#"{"city":"Oslo"}"#)), ("makenote", "{}")),

@@ -1,4 +1,4 @@
-//! E1: arguments that are no JSON object, or that hold the argument object, and yet say exactly one.
+//! E1: repairs arguments that are not a JSON object, or that wrap the argument object, if they contain exactly one.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,22 @@ use super::{Job, Mended, wrapper};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
-/// Times that arguments may have been encoded as a JSON string.
+/// Maximum number of times that the arguments may be encoded as a JSON string.
 const MAX_ENCODINGS: usize = 3;
 
-/// Reads arguments that are no JSON object, and unwraps those within another object.
+/// Parses arguments that are not a JSON object, and unwraps an argument object from within another object.
 pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
     let guard = Guard { tool: job.tool, toolbook: job.toolbook };
     let text = &mended.call.arguments;
-    let object = if is_object(text) { None } else { object_in(text, guard) };
-    let unwrapped = unwrapped(object.as_deref().unwrap_or(text), job, guard);
+    let (object, arguments) = match parse_object(text) {
+        Some(arguments) => (None, Some(arguments)),
+        None => {
+            let object = object_in(text, guard);
+            let arguments = object.as_deref().and_then(parse_object);
+            (object, arguments)
+        }
+    };
+    let unwrapped = arguments.and_then(|given| unwrapped(given, object.as_deref().unwrap_or(text), job, guard));
     if let Some(object) = unwrapped.or(object) {
         let to = serde_json::from_str(&object).unwrap_or_default();
         let from = std::mem::replace(&mut mended.call.arguments, object);
@@ -32,11 +39,11 @@ pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
     }
 }
 
-/// The text of the object that the arguments say.
+/// Returns the JSON text of the one object that the arguments encode.
 fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
     let mut decoded = text.to_owned();
     for _ in 0..=MAX_ENCODINGS {
-        if is_object(&decoded) {
+        if parse_object(&decoded).is_some() {
             return Some(decoded);
         }
         let Ok(inner) = serde_json::from_str(&decoded) else { break };
@@ -45,10 +52,13 @@ fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
     lenient::members(text, guard).as_deref().map(json)
 }
 
-/// The text of the argument object within the object of `text`, which is no argument object of the tool.
-fn unwrapped(text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
-    let arguments: Map<String, Value> = serde_json::from_str(text).ok()?;
-    // Only a wrapper that the tool does not have is taken off.
+/// Returns the JSON text of the argument object within `arguments`, whose text is `text`, if these do not fit the tool.
+fn unwrapped(arguments: Map<String, Value>, text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
+    // An object with an argument of the tool is no wrapper: see `wrapper::inner`. This is the common case.
+    if arguments.keys().any(|key| guard.tool.has_parameter_like(key)) {
+        return None;
+    }
+    // Unwraps only objects that do not fit the tool's schema.
     if job.tool.examine(&Value::Object(arguments), job.scan.unknown_parameters).is_clean() {
         return None;
     }
@@ -62,8 +72,8 @@ fn json(members: &[(String, Literal)]) -> String {
     object_json(first)
 }
 
-fn is_object(text: &str) -> bool {
-    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+fn parse_object(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(text).ok()
 }
 
 #[cfg(test)]

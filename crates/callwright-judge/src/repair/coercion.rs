@@ -1,7 +1,7 @@
-//! E4.1: a value of the wrong type that says exactly one value of the right one.
+//! E4.1: converts a value of the wrong type that represents exactly one value of the expected type.
 //!
-//! Only changes from which the original can be told are made: `"5"` becomes 5, but `"05"`, `"5.5"` for an integer and
-//! numbers with more digits than a JSON reader keeps stay what they are.
+//! Makes only reversible changes: `"5"` becomes 5. `"05"`, `"5.5"` for an integer, and numbers with more digits than a
+//! JSON parser keeps are not changed.
 
 use serde_json::{Map, Number, Value};
 
@@ -10,7 +10,7 @@ use super::rescue::literal::whole_json;
 use crate::scanner::schema::{Rule, Violation};
 use callwright_types::RepairKind;
 
-/// The coercion that `violation`'s value needs.
+/// Proposes the type coercion that the value of `violation` needs.
 pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
     let Rule::Type(expected) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
@@ -22,7 +22,7 @@ fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
     let expects = |name: &str| expected.contains(&name);
     match value {
         Value::String(text) => scalar(text, &expects).or_else(|| structure(text, &expects)),
-        // The digits of a fraction are not kept as they were written: 1.10 would become "1.1".
+        // Floats are not converted to strings, because parsing does not keep their digits: 1.10 would become "1.1".
         Value::Number(number) if !number.is_f64() && expects("string") => Some(Value::from(number.to_string())),
         Value::Number(number) if number.is_f64() && expects("integer") => whole(number).map(Value::Number),
         _ => None,
@@ -30,7 +30,7 @@ fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {
     .or_else(|| (expects("array") && is_one_item(value)).then(|| Value::Array(vec![value.clone()])))
 }
 
-/// The number or boolean that a string spells.
+/// Parses the number or boolean that a string represents.
 fn scalar(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
     if expects("boolean") && text.eq_ignore_ascii_case("true") {
         Some(Value::Bool(true))
@@ -45,10 +45,10 @@ fn scalar(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
     }
 }
 
-/// The most digits of a decimal number that survive every reader (IEEE 754 binary64).
+/// Maximum number of decimal digits that every JSON parser preserves (IEEE 754 binary64).
 const EXACT_DIGITS: usize = 15;
 
-/// The number that a text spells by the grammar of RFC 8259, exactly.
+/// Parses a number by the grammar of RFC 8259. Returns `None` if it cannot be represented exactly.
 fn number(text: &str) -> Option<Number> {
     let is_bare = text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
         && text.ends_with(|last: char| last.is_ascii_digit());
@@ -58,10 +58,11 @@ fn number(text: &str) -> Option<Number> {
     (!number.is_f64() || digits <= EXACT_DIGITS || number.to_string() == text).then_some(number)
 }
 
-/// Whole numbers up to here are exact in floating point.
+/// Largest magnitude up to which every integer is exact in IEEE 754 binary64 (2^53).
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A number without the fraction that it does not need; `None` where it has one, or is too large to be exact.
+/// Converts a number with a zero fraction to an integer; `None` if the fraction is not zero or the number is too large
+/// to be exact.
 fn whole(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return Some(number.clone());
@@ -72,7 +73,7 @@ fn whole(number: &Number) -> Option<Number> {
     Some(Number::from(whole))
 }
 
-/// The object or array that a string spells.
+/// Parses the object or array that a string represents.
 fn structure(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
     let fits = match text.trim_start().chars().next()? {
         '{' => expects("object"),
@@ -86,7 +87,7 @@ fn structure(text: &str, expects: &impl Fn(&str) -> bool) -> Option<Value> {
     is_exact(&value).then_some(value)
 }
 
-/// Did no number lose digits when the value was read?
+/// Whether no number lost digits when the value was parsed.
 fn is_exact(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64() || number.as_f64().is_some_and(|float| float.abs() < MAX_EXACT),
@@ -96,7 +97,7 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// Is a scalar evidently one item? A string that lists several, or spells something else, is not.
+/// Whether a scalar is evidently one item. A string that contains list separators or opening brackets is not.
 fn is_one_item(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty() && !text.contains([',', ';', '|', '\n', '[', '{']),

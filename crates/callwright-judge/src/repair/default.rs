@@ -1,4 +1,4 @@
-//! E3.4: a required parameter that is absent gets the schema's default.
+//! E3.4: sets a missing required parameter to the default of its schema.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::scanner::CompiledTool;
 use crate::scanner::schema::{Rule, Violation};
 use callwright_types::RepairKind;
 
-/// The default for what `violation` says is missing.
+/// Proposes the schema default for the parameter that `violation` reports as missing.
 pub(super) fn propose(violation: &Violation, tool: &CompiledTool) -> Option<Change> {
     let Rule::Missing(name) = &violation.rule else { return None };
     let path = violation.path.child(name);

@@ -1,4 +1,4 @@
-//! E4.2: a date that is written with other separators than its format's.
+//! E4.2: normalises the separators of a date whose schema has the format `date`.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use crate::scanner::CompiledTool;
 use crate::scanner::schema::{Rule, Violation};
 use callwright_types::RepairKind;
 
-/// The date that `violation`'s value says, year first: in any other order, day and month could be confused.
+/// Proposes the date of `violation`'s value in the format `YYYY-MM-DD`. Accepts only dates that begin with the year,
+/// because any other order is ambiguous between day and month.
 pub(super) fn propose(violation: &Violation, arguments: &Value, tool: &CompiledTool) -> Option<Change> {
     let Rule::Constraint("format", _) = &violation.rule else { return None };
     let is_date = tool.keyword_at(&violation.path, "format").and_then(Value::as_str) == Some("date");

@@ -1,4 +1,5 @@
-//! Answers that are made to take long: what judging them costs is bounded, and what is not judged is neither right nor wrong.
+//! Tests with adversarial answers: the cost of judging is bounded, and an unjudged call is reported as neither valid
+//! nor faulty.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +12,7 @@ use crate::scanner::{Budget, BudgetLimits, Context, Settings, Toolbook, Validato
 use callwright_types::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Similarity, Verdict};
 
-/// A tool `f` with this many parameters, and other tools.
+/// Creates a tool `f` with this many parameters, and other tools.
 fn book(parameters: usize, others: usize) -> Toolbook {
     let schema = |count: usize| {
         let one = |index: usize| (format!("parameter_{index}"), json!({ "type": "string", "enum": ["red", "green"] }));
@@ -44,7 +45,7 @@ fn judged_with(calls: &[Call], text: Option<&str>, book: &Toolbook, context: &Co
     judge_message(&spoken, book, &scan, &RepairRules::default(), context)
 }
 
-/// Steps that judging takes.
+/// Returns the number of steps that judging takes.
 fn steps(calls: &[Call], text: Option<&str>, book: &Toolbook) -> u64 {
     let takes_all = |steps: u64| judged(calls, text, book, &Budget::of_steps(100, steps)).unjudged.is_some();
     let mut enough = 1;
@@ -55,7 +56,7 @@ fn steps(calls: &[Call], text: Option<&str>, book: &Toolbook) -> u64 {
     enough
 }
 
-/// Counts what it is requested to compare.
+/// Counts the comparisons that are requested.
 #[derive(Debug, Default)]
 struct Counting(AtomicUsize);
 

@@ -1,12 +1,12 @@
-//! Scan, repair where that is needed, and scan again.
+//! Scans a call, repairs it if needed, and scans the result.
 
 use super::{Mended, mend_in};
 use crate::scanner::{Context, Scan, Toolbook, scan_in};
 use callwright_types::Call;
 use callwright_types::rules::{RepairRules, ScanRules};
 
-/// Mends the call at `index` of an answer and scans what came of it, but a call that is right as it came, which is what
-/// nearly all calls are, is read only once.
+/// Repairs the call at `index` of an answer and scans the result. A call without faults, which is the common case, is
+/// scanned only once.
 pub fn judge(
     call: &Call,
     index: usize,

@@ -1,6 +1,6 @@
-//! E1: the argument object of a native call whose text is no JSON, read as leniently as a call that is written as text.
+//! E1: parses the argument object of a native call whose text is not JSON, as leniently as a call written as text.
 //!
-//! Nothing is lost: everything around the object is debris of a chat template, or the same object again.
+//! No data is lost: anything around the object is residue of a chat template or a repetition of the same object.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,24 +10,25 @@ use crate::scanner::names::template_token;
 use crate::scanner::{CompiledTool, Toolbook};
 use callwright_common::json::bare;
 
-/// Times that arguments may have been encoded as a JSON string.
+/// Maximum number of times that the arguments may be encoded as a JSON string.
 const MAX_ENCODINGS: usize = 3;
 
-/// Tools that the reader is aware of: the one that is called, and those offered with it.
+/// Tools that guide the parser: the called tool, and the tools offered with it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guard<'a> {
     pub(super) tool: &'a CompiledTool,
     pub(super) toolbook: &'a Toolbook,
 }
 
-/// The members of the one object that `text` holds; `None` where it holds none, several different ones, or anything else.
+/// Returns the members of the one object in `text`; `None` if there is no object, if there are several different
+/// objects, or if there is any other content.
 pub(super) fn members(text: &str, guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
     decoded(text, guard, MAX_ENCODINGS)
 }
 
 fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String, Literal)>> {
     let text = without_leading_tokens(bare(text));
-    // A model that calls a tool without arguments writes nothing, or `null`.
+    // For a call without arguments, models write an empty text or `null`.
     if text.is_empty() {
         return guard.tool.needs_nothing().then(Vec::new);
     }
@@ -43,7 +44,8 @@ fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String
     }
 }
 
-/// The value of the text, which may be repeated, with tokens of a chat template or a closing bracket too many behind it.
+/// Returns the value of the text. The value may be repeated, and chat template tokens, code fences or extra closing
+/// brackets may follow it.
 fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
     let mut reader = Reader::new(text, false).with_arguments_of(guard.tool, guard.toolbook);
     let value = reader.data()?;
@@ -67,11 +69,11 @@ fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
     }
 }
 
-/// Whether two values are the same but for the order of their members.
+/// Whether two values are equal, ignoring the order of members.
 fn is_same(one: &Literal, other: &Literal) -> bool {
     match (one, other) {
         (Literal::Object(members), Literal::Object(others)) => {
-            // Of a name that is written twice both values are the same: see `is_plain`.
+            // A duplicate key has equal values: see `is_plain`.
             let others_by_key: HashMap<&str, &Literal> =
                 others.iter().map(|(key, value)| (key.as_str(), value)).collect();
             let has = |(key, value): &(String, Literal)| {
@@ -93,7 +95,7 @@ fn without_leading_tokens(mut text: &str) -> &str {
     text
 }
 
-/// Whether no value is an expression, and no member is written twice with different values.
+/// Whether no value is an expression, and no member is repeated with a different value.
 fn is_plain(members: &[(String, Literal)]) -> bool {
     let within = |value: &Literal| match value {
         Literal::Object(members) => is_plain(members),

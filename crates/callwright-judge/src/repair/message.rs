@@ -1,4 +1,4 @@
-//! One message of a model, judged: native calls, or those that its text holds.
+//! Judges one message of a model: its native calls, or the calls that its text contains.
 
 use std::collections::HashSet;
 
@@ -11,35 +11,35 @@ use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
 use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
 use serde_json::Value;
 
-/// What a model said in one message.
+/// One message of a model, before it is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Spoken<'a> {
-    /// Its text.
+    /// Text of the message.
     pub text: Option<&'a str>,
-    /// Its native calls; where there are any, the text is only text.
+    /// Native calls. If there are any, the text is not searched for calls.
     pub calls: &'a [Call],
-    /// How its text may be read.
+    /// Restrictions on how the text may be parsed.
     pub situation: Situation<'a>,
 }
 
-/// One call, judged.
+/// One call with its judgement.
 #[derive(Debug)]
 pub struct JudgedCall {
-    /// As the model made it.
+    /// The call as the model made it.
     pub made: Call,
-    /// After the repairs.
+    /// The call after the repairs.
     pub mended: Call,
-    /// What was repaired.
+    /// The repairs that were made.
     pub repairs: Vec<Repair>,
-    /// The call that may be passed on or executed, or what is wrong with it after the repairs. An empty list: it was not examined, because
-    /// the answer has enough faults already or was not judged at all.
+    /// The call that may be forwarded or executed, or the faults that remain after the repairs. An empty list means
+    /// that the call was not examined, because the answer already has enough faults or was not judged at all.
     pub result: Result<CheckedCall, Vec<Diagnosis>>,
-    /// What policy says is only noted: it holds nothing up and does not change the verdict.
+    /// Diagnoses that policy only notes. They do not block the call and do not change the verdict.
     pub advice: Vec<Diagnosis>,
 }
 
 impl JudgedCall {
-    /// A call that was not examined. It is neither passed off as right nor executed.
+    /// Creates a call that was not examined. It is neither reported as valid nor executed.
     fn unexamined(call: Call) -> Self {
         Self { mended: call.clone(), made: call, repairs: Vec::new(), result: Err(Vec::new()), advice: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl JudgedCall {
         self.result.as_ref().is_err_and(Vec::is_empty)
     }
 
-    /// Repairs and scans the call at `index` of an answer, unless the answer has enough faults.
+    /// Repairs and scans the call at `index` of an answer, unless the answer already has enough faults.
     pub(super) fn of(
         call: &Call,
         index: usize,
@@ -68,7 +68,7 @@ impl JudgedCall {
         Self { made: call.clone(), mended: mended.call, repairs: mended.repairs, result, advice }
     }
 
-    /// The verdict on this call alone.
+    /// Returns the verdict on this call alone.
     pub fn verdict(&self) -> Verdict {
         match &self.result {
             Err(_) => Verdict::Faulty,
@@ -78,40 +78,43 @@ impl JudgedCall {
     }
 }
 
-/// What of a message was not judged in time.
+/// The part of a message that was not judged within the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unjudged {
-    /// Its native calls.
+    /// The native calls.
     Calls,
-    /// Its text, which may hold calls.
+    /// The text, which may contain calls.
     Text,
 }
 
-/// A message, judged.
+/// One message with its judgement.
 #[derive(Debug, Default)]
 pub struct JudgedMessage {
-    /// What was not judged within the budget; then none of its calls is right or wrong, and its text is only text.
+    /// The part that was not judged within the budget. If set, no call has a verdict, and the text is treated as plain
+    /// text.
     pub unjudged: Option<Unjudged>,
-    /// Its calls.
+    /// The calls of the message.
     pub calls: Vec<JudgedCall>,
-    /// Where the calls come from, if not native.
+    /// Origin of the calls if they were found in the text.
     pub rescued: Option<Rescued>,
-    /// The message meant to call and holds no call that can be recovered, or it may be a call or about one (E1), or it is empty (E6).
+    /// The fault of the whole message: a call that was meant but cannot be recovered (E1), a text that may be a call or
+    /// may describe one (E1), or an empty answer (E6).
     pub no_call: Option<Diagnosis>,
-    /// Whether `no_call` says that the message may be a call or about one: the model is to confirm it, and it is text otherwise.
+    /// Whether `no_call` reports that the message may be a call or may describe one. The model is requested to confirm;
+    /// without confirmation the message is text.
     pub is_unsure: bool,
-    /// The same, where policy says that it is only noted.
+    /// The same fault as in `no_call`, if policy only notes it.
     pub no_call_advice: Option<Diagnosis>,
 }
 
 impl JudgedMessage {
-    /// A message whose judgement was not finished; `calls` are its native ones.
+    /// Creates a message whose judgement was not finished; `calls` are its native calls.
     pub(super) fn unjudged(calls: &[Call]) -> Self {
         let unjudged = Some(if calls.is_empty() { Unjudged::Text } else { Unjudged::Calls });
         Self { unjudged, calls: calls.iter().cloned().map(JudgedCall::unexamined).collect(), ..Self::default() }
     }
 
-    /// The verdict on the whole message: that of its worst call.
+    /// Returns the verdict on the whole message, which is that of its worst call.
     pub fn verdict(&self) -> Verdict {
         let has = |verdict| self.calls.iter().any(|call| call.verdict() == verdict);
         if self.unjudged.is_some() {
@@ -127,26 +130,26 @@ impl JudgedMessage {
         }
     }
 
-    /// Whether calls were found in its text, or were evidently meant there.
+    /// Whether calls were found in the text, or were evidently meant there.
     pub fn called_in_text(&self) -> bool {
         let meant = self.no_call.as_ref().or(self.no_call_advice.as_ref());
         let is_call = |diagnosis: &Diagnosis| diagnosis.code == FaultCode::NoCall && !diagnosis.is_unsure();
         self.rescued.is_some() || meant.is_some_and(is_call)
     }
 
-    /// Everything that is only noted.
+    /// Returns all diagnoses that policy only notes.
     pub fn advice(&self) -> impl Iterator<Item = &Diagnosis> {
         self.no_call_advice.iter().chain(self.calls.iter().flat_map(|call| &call.advice))
     }
 
-    /// Everything that is wrong with it.
+    /// Returns all diagnoses of faults.
     pub fn diagnoses(&self) -> impl Iterator<Item = &Diagnosis> {
         self.no_call.iter().chain(self.calls.iter().filter_map(|call| call.result.as_ref().err()).flatten())
     }
 }
 
-/// Judges one message: rescues, repairs what loses nothing, then scans what came of it. Where the budget does not suffice, the message
-/// is unjudged as a whole.
+/// Judges one message: rescues calls from its text, makes lossless repairs, then scans the result. If the budget does
+/// not suffice, the whole message is unjudged.
 pub fn judge_message(
     spoken: &Spoken<'_>,
     toolbook: &Toolbook,
@@ -196,7 +199,8 @@ fn judged_in_budget(
     }
 }
 
-/// Notes calls that an earlier one of the same answer equals. They are not removed: both may be meant.
+/// Notes calls that are equal to an earlier call of the same answer. They are not removed, because both may be
+/// intended.
 fn note_duplicates(calls: &mut [JudgedCall]) {
     let mut seen: HashSet<(&str, &str)> = HashSet::with_capacity(calls.len());
     for (index, JudgedCall { mended, advice, .. }) in calls.iter_mut().enumerate() {
@@ -213,7 +217,7 @@ fn note_duplicates(calls: &mut [JudgedCall]) {
     }
 }
 
-/// The message where calls found in its text are not taken for calls.
+/// Returns the judged message if the calls found in its text are not accepted as calls, else `None`.
 fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: &RepairRules) -> Option<JudgedMessage> {
     let unsure_is = repair.rescue.unsure.towards(case.delivery == Delivery::Native);
     match (decide(case), unsure_is) {
@@ -225,7 +229,7 @@ fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, repair: 
     }
 }
 
-/// Judges calls that were found in a text, and notes where each was found as its first repair.
+/// Judges calls that were found in a text, and records the notation as the first repair of each.
 pub(super) fn judge_rescued(rescued: &Rescued, judge: impl Fn((usize, &Call)) -> JudgedCall) -> Vec<JudgedCall> {
     let mut calls: Vec<JudgedCall> = rescued.calls.iter().enumerate().map(judge).collect();
     for (index, call) in calls.iter_mut().enumerate() {
@@ -244,7 +248,7 @@ fn rescue_of(index: usize, call: &JudgedCall, rescued: &Rescued) -> Repair {
     }
 }
 
-/// For calls that stand in the text and that policy leaves there.
+/// Returns the advice for calls in the text that policy does not rescue.
 fn written_as_text(rescued: &Rescued) -> Diagnosis {
     Diagnosis {
         code: FaultCode::NoCall,

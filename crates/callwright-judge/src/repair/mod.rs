@@ -1,6 +1,7 @@
-//! Changes to calls that lose nothing and need no model.
+//! Repairs tool calls without loss of data and without a model.
 //!
-//! Owns the rescue of calls from text, renames, coercions and mended JSON. Must not judge: what it cannot mend it leaves to the scanner.
+//! Owns the rescue of calls from text, renames, type coercions and repairs of malformed JSON. Must not report faults:
+//! those that cannot be repaired remain for the scanner.
 
 #[cfg(test)]
 mod actions;
@@ -43,21 +44,21 @@ use callwright_types::{Call, FaultCode, Repair, RepairKind};
 /// A call after repair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mended {
-    /// The call; as it came where nothing was repaired.
+    /// The call; unchanged if nothing was repaired.
     pub call: Call,
-    /// What was changed, in order; empty where nothing was.
+    /// The changes in order; empty if there are none.
     pub repairs: Vec<Repair>,
 }
 
-/// Repairs the call at `index` of an answer as far as nothing is lost and `rules` allow (DESIGN section 5, third column).
+/// Repairs the call at `index` of an answer without loss of data, within `rules` (DESIGN section 5, third column).
 ///
-/// A call that is right already is never touched, not even its whitespace. A value is only changed if that makes it fit
-/// its schema; what cannot be mended is left as it came, for the scan to report. Mending twice changes nothing more.
+/// A call without faults is never changed, not even its whitespace. A value is changed only if it then fits its schema.
+/// Faults that cannot be repaired remain for the scanner. The operation is idempotent.
 pub fn mend(call: &Call, index: usize, toolbook: &Toolbook, scan: &ScanRules, rules: &RepairRules) -> Mended {
     mend_in(call, index, toolbook, scan, rules, &Context::default())
 }
 
-/// As [`mend`], with what else is known.
+/// Repairs like [`mend`], with the conversation, the budget and the similarity of `context`.
 fn mend_in(
     call: &Call,
     index: usize,
@@ -74,7 +75,7 @@ fn mend_in(
         if rules.values && job.mends(FaultCode::NoCall) {
             arguments::mend(&mut mended, &job);
         }
-        // Readers differ in which of two values counts, and a repair would decide for one.
+        // Parsers differ in which of two duplicate members they use, and a repair would choose one of them.
         if !gives_two_values(&mended.call.arguments) {
             passes::mend(&mut mended, &job);
         }
@@ -85,14 +86,14 @@ fn mend_in(
     mended
 }
 
-/// Whether an argument object has a member twice, with different values.
+/// Whether an argument object has a duplicate member with different values.
 fn gives_two_values(arguments: &str) -> bool {
     let Ok(object) = RawObject::parse(arguments) else { return false };
     let mut seen: HashMap<&str, &str> = HashMap::new();
     object.iter().any(|(key, value)| seen.insert(key, value.get()).is_some_and(|other| other != value.get()))
 }
 
-/// What every repair of arguments may look at.
+/// Inputs of every repair of arguments.
 struct Job<'a> {
     tool: &'a CompiledTool,
     toolbook: &'a Toolbook,
@@ -102,13 +103,13 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Does policy let this fault be mended?
+    /// Whether policy lets this fault be repaired.
     fn mends(&self, code: FaultCode) -> bool {
         self.scan.faults.of(code).mends()
     }
 }
 
-/// A repair that is to be made, and the edit that makes it.
+/// A proposed repair, and the edit that makes it.
 #[derive(Debug, Clone)]
 struct Change {
     repair: Repair,
@@ -116,13 +117,13 @@ struct Change {
 }
 
 impl Change {
-    /// A value at `path` becomes another one.
+    /// Creates a change that replaces the value at `path`.
     fn set(kind: RepairKind, path: &Pointer, from: &Value, to: Value) -> Self {
         let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: to.clone() };
         Self { repair, edit: Edit::Set(path.clone(), to) }
     }
 
-    /// The member at `path` goes away.
+    /// Creates a change that removes the member at `path`.
     fn remove(kind: RepairKind, path: &Pointer, from: &Value) -> Self {
         let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: Value::Null };
         Self { repair, edit: Edit::Remove(path.clone()) }

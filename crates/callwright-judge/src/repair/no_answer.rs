@@ -1,4 +1,4 @@
-//! Empty answers (E6): rescues the call in which the reasoning ends, or else reports that there is no answer.
+//! Empty answers (E6): rescues the call at the end of the reasoning, or reports that there is no answer.
 
 use super::message::{JudgedCall, JudgedMessage, judge_rescued};
 use super::rescue::Situation;
@@ -7,20 +7,21 @@ use crate::scanner::{CallFreeAnswer, Context, Toolbook, scan_answer};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, Diagnosis, FaultCode};
 
-/// An answer that holds only text and reasoning: no call, no refusal, no sound or image.
+/// An answer that contains only text and reasoning: no call, no refusal, no audio and no image.
 #[derive(Debug, Clone, Copy)]
 pub struct TextAnswer<'a> {
-    /// Its text.
+    /// Text of the answer.
     pub text: Option<&'a str>,
-    /// Its reasoning, where that has a member of its own.
+    /// Reasoning, if the answer has a separate member for it.
     pub reasoning: Option<&'a str>,
-    /// How its text may be read.
+    /// Restrictions on how the text may be parsed.
     pub situation: Situation<'a>,
 }
 
 impl JudgedMessage {
-    /// Judges whether a message without a call is an answer at all. Where it is empty, the call in which its reasoning ends becomes the
-    /// answer. A message with calls, or one that meant to call, stays as it is.
+    /// Judges whether a message without a call is an answer at all. If it is empty, the call at the end of its
+    /// reasoning becomes the answer. A message with calls, or with a fault or advice about calls, is returned
+    /// unchanged.
     #[must_use]
     pub fn or_no_answer(
         self,
@@ -45,7 +46,8 @@ impl JudgedMessage {
         if diagnosis.code == FaultCode::CallAnnounced || !action.mends() {
             return Self { no_call_advice: Some(diagnosis), ..self };
         }
-        // The proxy parses reasoning that a server left in the text; a member of its own was parsed by the server.
+        // The proxy parses reasoning that the server left in the text. A separate member was already parsed by the
+        // server.
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
         let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
         let situation = Situation { budget: context.budget, ..answer.situation };
@@ -57,7 +59,7 @@ impl JudgedMessage {
         if context.is_spent() { Self::unjudged(&[]) } else { judged }
     }
 
-    /// The diagnosis of an empty message that goes back to the model (E6).
+    /// Returns the diagnosis of an empty message that is sent back to the model (E6).
     pub fn no_answer(&self) -> Option<&Diagnosis> {
         self.no_call.as_ref().filter(|diagnosis| diagnosis.code == FaultCode::NoAnswer)
     }

@@ -1,4 +1,4 @@
-//! E4.1: `null` for an optional parameter means that it is absent.
+//! E4.1: removes `null` from an optional parameter, because it means that the parameter is absent.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use crate::scanner::schema::Violation;
 use callwright_common::json::Pointer;
 use callwright_types::RepairKind;
 
-/// The removal of a `null` that does not fit. Whether its object can do without it is seen afterwards.
+/// Proposes the removal of a `null` that does not fit. The caller checks afterwards whether the object is valid without
+/// it.
 pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
     let path = &violation.path;
     let is_null = arguments.pointer(path.as_str()) == Some(&Value::Null);
@@ -15,7 +16,7 @@ pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change
     (is_null && is_member && !path.is_root()).then(|| Change::remove(RepairKind::NullDropped, path, &Value::Null))
 }
 
-/// The place that holds the one at `path`.
+/// Returns the JSON Pointer of the object or array that contains `path`.
 pub(super) fn parent(path: &Pointer) -> &str {
     path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent)
 }

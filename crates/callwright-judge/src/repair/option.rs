@@ -1,4 +1,4 @@
-//! E4.2: a value that differs from exactly one of the allowed ones in its writing alone.
+//! E4.2: replaces a value that differs from exactly one allowed value only in its spelling.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use super::null::parent;
 use crate::scanner::schema::{Rule, Violation};
 use callwright_types::RepairKind;
 
-/// The allowed value that `violation`'s value is but another writing of: another case or other separators, or a string
-/// that spells it.
+/// Proposes the one allowed value that `violation`'s value spells differently: in another case, with other separators,
+/// or as a string instead of a number or boolean.
 pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
     let Rule::Options(options) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
@@ -22,7 +22,8 @@ pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change
     Some(Change::set(kind, &violation.path, value, only.clone()))
 }
 
-/// The removal of an empty string, which chooses nothing. Whether its object can do without it is seen afterwards.
+/// Proposes the removal of an empty string, which selects no option. The caller checks afterwards whether the object is
+/// valid without it.
 fn absent(violation: &Violation, arguments: &Value, value: &Value) -> Option<Change> {
     let is_member = arguments.pointer(parent(&violation.path)).is_some_and(Value::is_object);
     (is_member && !violation.path.is_root()).then(|| Change::remove(RepairKind::EmptyDropped, &violation.path, value))
@@ -36,8 +37,8 @@ fn is_same(option: &Value, written: &str, value: &Value) -> bool {
     }
 }
 
-/// A value without case and separators. Between two digits, and as a sign before one, a separator means something (`1.5`,
-/// `-1`, `2025-01`), so there it stays.
+/// Folds case and removes separators. A separator between two digits, or as a sign before one, is significant (`1.5`,
+/// `-1`, `2025-01`) and is kept.
 fn fold(text: &str) -> String {
     let letters: Vec<char> = text.trim().chars().flat_map(char::to_lowercase).collect();
     let is_digit = |index: Option<usize>| index.and_then(|index| letters.get(index)).is_some_and(char::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! E3.2: a parameter is renamed to the one unset parameter of the same literal name.
+//! E3.2: renames a parameter to the one unset parameter of the same literal name.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use crate::scanner::names::{template_token, without_debris};
 use callwright_common::json::{Edit, Pointer};
 use callwright_types::{Repair, RepairKind};
 
-/// The rename that `member` needs, unless another member got that name already: it is one of `taken`.
+/// Proposes the rename that `member` needs, unless another member was already renamed to that name (`taken`).
 pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, taken: &mut HashSet<Pointer>) -> Option<Change> {
     let meant = member.meant()?;
-    // Debris in the name and in the value are the rest of several arguments that ran into one.
+    // Template residue in both the name and the value means that several arguments were merged into one.
     if without_debris(&member.name).is_some() && arguments.pointer(member.path().as_str()).is_none_or(has_debris) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Repairs of arguments, one upon another: a name that is mended shows a value to mend, a string that is parsed shows names.
+//! Repairs arguments in passes: a renamed parameter can reveal a value to repair, and a parsed string can reveal names.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,16 +10,16 @@ use crate::scanner::schema::{Rule, Violation};
 use callwright_common::json::{Edit, Pointer, apply};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 
-/// Passes over the arguments; each may show the next one something new.
+/// Maximum number of passes over the arguments. Each pass may reveal new repairs.
 const MAX_PASSES: usize = 12;
 
-/// Times that arguments are mended anew without the repairs that did not make their place right.
+/// Maximum number of attempts. Each attempt omits the repairs that failed to make their location valid.
 const MAX_TRIALS: usize = 3;
 
-/// Bytes that the edits of one pass may read and write, so that no answer takes long to mend.
+/// Maximum number of bytes that the edits of one pass may read and write, which bounds the time of a repair.
 const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 
-/// Mends the arguments as far as each repair makes its place right.
+/// Repairs the arguments, and keeps only the repairs that make their location valid.
 pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
     let call = &mended.call;
     let Some(arguments) = parse(&call.arguments) else { return };
@@ -47,16 +47,16 @@ fn examine<'a>(arguments: &Value, job: &Job<'a>) -> Examination<'a> {
     job.tool.examine(arguments, job.scan.unknown_parameters)
 }
 
-/// Arguments that were mended as far as it goes.
+/// One attempt: the arguments after all possible repairs.
 struct Trial {
     text: String,
     repairs: Vec<Repair>,
-    /// What was wrong with values before any was changed, once the names were right.
+    /// Violations after the renames and before any value was changed.
     before: Vec<Violation>,
 }
 
 impl Trial {
-    /// `None` where the arguments are too large to be mended.
+    /// Runs one attempt. Returns `None` if the arguments are too large or the budget is spent.
     fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &Job<'_>) -> Option<Self> {
         let mut trial = Self { text: call.arguments.clone(), repairs: Vec::new(), before: Vec::new() };
         for _ in 0..MAX_PASSES {
@@ -86,7 +86,7 @@ impl Trial {
         Some(trial)
     }
 
-    /// Places where a value was changed and something is still wrong, or newly so.
+    /// Returns the locations where a value was changed and a violation remains or is new.
     fn failed(&self, job: &Job<'_>) -> Vec<Pointer> {
         let Some(arguments) = parse(&self.text) else { return Vec::new() };
         let left = examine(&arguments, job).explain(job.tool.compiled(), &arguments).violations;
@@ -104,7 +104,7 @@ impl Trial {
 /// A violation after the repairs.
 struct Left<'a> {
     place: &'a Pointer,
-    /// The member that is missing, where one is.
+    /// Location of the missing member, if one is missing.
     missing: Option<Pointer>,
     is_new: bool,
 }
@@ -123,7 +123,7 @@ impl<'a> Left<'a> {
     }
 }
 
-/// Is `inner` at `outer` or below it?
+/// Whether `inner` is at `outer` or below it.
 fn holds(outer: &Pointer, inner: &Pointer) -> bool {
     inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -136,13 +136,13 @@ fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &J
         let rename = if renames { parameter_name::propose(member, arguments, &mut taken) } else { None };
         changes.extend(rename.or_else(|| unknown_parameter::propose(member, arguments, call, job)));
     }
-    // An object that is renamed takes its members along: what is inside is looked at in the next pass.
+    // A renamed object moves its members: the next pass examines them.
     let renamed: HashSet<Pointer> = changes.iter().map(|change| edited(&change.edit).clone()).collect();
     changes.retain(|change| !outer_places(edited(&change.edit)).any(|outer| renamed.contains(&outer)));
     changes
 }
 
-/// The objects and arrays that hold a place.
+/// Returns the objects and arrays that contain a location.
 fn outer_places(place: &Pointer) -> impl Iterator<Item = Pointer> {
     let text = place.as_str();
     text.match_indices('/').filter_map(|(end, _)| text.get(..end)).map(Pointer::from)

@@ -1,4 +1,4 @@
-//! What holds for every repair, whatever the schema and the arguments.
+//! Property tests of all repairs, for any schema and any arguments.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Short forms of `mend` for the unit tests of this room.
+//! Helpers for the unit tests of repair.
 
 use super::Mended;
 use crate::scanner::testing::{call, toolbook};
@@ -17,13 +17,13 @@ pub(super) fn mend(tools: &str, call: &Call) -> Mended {
     mend_with(&RepairRules::default(), tools, call)
 }
 
-/// The arguments after repair, and the kinds of repair.
+/// Returns the arguments after repair, and the kinds of repair.
 pub(super) fn mended(tools: &str, name: &str, arguments: &str) -> (String, Vec<RepairKind>) {
     let mended = mend(tools, &call(name, arguments));
     (mended.call.arguments, mended.repairs.iter().map(|repair| repair.kind).collect())
 }
 
-/// Is the call left as it came, to the byte?
+/// Whether the call is byte-identical after repair.
 pub(super) fn unchanged(tools: &str, name: &str, arguments: &str) -> bool {
     let call = call(name, arguments);
     let mended = mend(tools, &call);

@@ -1,4 +1,4 @@
-//! E2.2: the tool is renamed to the one offered tool of the same literal name, also where the name is a whole call as code.
+//! E2.2: renames the tool to the one offered tool of the same literal name. The name may also be a whole call as code.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::scanner::{CompiledTool, Toolbook};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
-/// The tool that is called, under its right name from now on; `None` where that is not known, or may not be mended.
+/// Renames the call to the offered tool, and returns that tool; `None` if it is unknown or the rename is not allowed.
 pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: bool) -> Option<&'a CompiledTool> {
     let name = &mut mended.call.name;
     if let Some(tool) = toolbook.get(name) {
@@ -31,7 +31,7 @@ pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: boo
     }
 }
 
-/// The tool of `print(default_api.f(x=1))`, where that is the name and there are no other arguments.
+/// Resolves a name that is a call as code, such as `print(default_api.f(x=1))`, if there are no other arguments.
 fn called_in_code<'a>(mended: &mut Mended, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
     let call = &mut mended.call;
     if !call.name.contains('(') || !matches!(call.arguments.trim(), "" | "{}" | "null") {

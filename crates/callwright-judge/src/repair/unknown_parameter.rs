@@ -1,4 +1,4 @@
-//! E3: a parameter that the tool does not have, and that means no other, is dropped where policy says so.
+//! E3: drops a parameter that the tool does not have and that does not resemble another one, if policy allows it.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::scanner::means_nothing;
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Call, FaultCode, RepairKind};
 
-/// The removal of `member`.
+/// Proposes the removal of `member`.
 pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Option<Change> {
     let drops = job.scan.unknown_parameters == UnknownParameters::Drop
         && job.mends(FaultCode::ParameterUnknown)

@@ -1,5 +1,5 @@
-//! E1: an argument object within another one that the tool does not have: `{"arguments": {...}}`, `{"input": "{...}"}`, or a whole
-//! call, name included.
+//! E1: unwraps an argument object from within another object that the tool does not have: `{"arguments": {...}}`,
+//! `{"input": "{...}"}`, or a whole call with its name.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,17 @@ use super::rescue::literal::Literal;
 use super::rescue::shape;
 use crate::scanner::names::fold;
 
-/// Members that hold an argument object, beside those that hold it in a call.
+/// Members that contain an argument object, in addition to the usual members of a call.
 const HOLDERS: [&str; 10] =
     ["data", "properties", "payload", "request", "body", "json", "function", "tool_call", "function_call", "call"];
 
 /// Members of a call beside its name and its arguments.
 const BESIDE: [&str; 5] = ["id", "type", "index", "call_id", "tool_call_id"];
 
-/// Objects within objects that are followed.
+/// Maximum depth of nested objects.
 const MAX_DEPTH: usize = 3;
 
-/// The members of the argument object within `members`, where these are not arguments of the tool themselves.
+/// Returns the members of the argument object within `members`, if these are not arguments of the tool themselves.
 pub(super) fn inner(members: &[(String, Literal)], guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
     within(members, guard, MAX_DEPTH)
 }
@@ -52,7 +52,7 @@ fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Opti
     within(&inner, guard, depth)
 }
 
-/// Whether the members are arguments of the tool: all of them known, none missing.
+/// Whether the members are arguments of the tool: all are known, and none is missing.
 fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
     let given: HashSet<String> = members.iter().map(|(key, _)| fold(key)).collect();
     let has = |name: &str| given.contains(&fold(name));
@@ -74,12 +74,12 @@ fn is_holder(key: &str, guard: Guard<'_>) -> bool {
     shape::ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
 }
 
-/// Whether it is the name of a call and no argument object: `{"function": "get_user", "arguments": {...}}`.
+/// Whether the member is the name of a call and not an argument object: `{"function": "get_user", "arguments": {...}}`.
 fn is_name(key: &str, value: &Literal) -> bool {
     shape::NAMES.contains(&key) && value.text().is_some_and(|text| !text.trim_start().starts_with('{'))
 }
 
-/// Whether the member names the tool that is called anyway.
+/// Whether the member names the called tool.
 fn is_own_name(key: &str, value: &Literal, guard: Guard<'_>) -> bool {
     let name = value.text().map(shape::clean).filter(|_| shape::NAMES.contains(&key));
     name.is_some_and(|name| guard.toolbook.find(&name).is_some_and(|tool| tool.name() == guard.tool.name()))
@@ -89,7 +89,7 @@ fn is_beside(key: &str, value: &Literal) -> bool {
     BESIDE.contains(&key) && matches!(value, Literal::Text(_) | Literal::Number(_) | Literal::Null)
 }
 
-/// Whether it is the definition of the parameters: `{"city": {"type": "string"}}`.
+/// Whether the members define the parameters: `{"city": {"type": "string"}}`.
 fn describes_parameters(members: &[(String, Literal)]) -> bool {
     members.iter().any(|(_, value)| value.member("type").is_some() || value.member("description").is_some())
 }

@@ -1,20 +1,20 @@
-//! The scan of an answer without a call.
+//! Scan of an answer without a tool call.
 
 use super::faults::{Check, TABLE};
 use super::toolbook::Toolbook;
 use callwright_types::Diagnosis;
 use callwright_types::rules::{Action, ScanRules};
 
-/// An answer without a call.
+/// An answer without a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallFreeAnswer<'a> {
-    /// Its text, without reasoning.
+    /// Content of the answer, without reasoning.
     pub text: &'a str,
-    /// Whether there is reasoning.
+    /// Whether the answer has reasoning content.
     pub reasoned: bool,
 }
 
-/// Judges an answer without a call: the first fault of the table that is there and is not switched off.
+/// Scans an answer without a tool call. Returns the first fault of the table that applies and is not switched off.
 pub fn scan_answer(answer: &CallFreeAnswer<'_>, toolbook: &Toolbook, rules: &ScanRules) -> Option<Diagnosis> {
     if toolbook.is_empty() {
         return None;

@@ -1,22 +1,23 @@
-//! The work that judging one answer may take.
+//! Work budget for scanning one answer.
 //!
-//! An answer of any size is read in linear time, and yet a model that is driven by hostile text can write one that takes seconds. So the
-//! scan counts its steps (a call, a parameter, a broken rule, a candidate of the rescue) and stops where the time is over. What is not
-//! judged by then is unjudged as a whole: half a judgement could let the faulty half pass.
+//! An answer is read in linear time, but hostile text can make a model write an answer that takes seconds to scan. The
+//! scan therefore counts steps (a call, a parameter, a schema violation, a rescue candidate) and stops when the budget
+//! is spent. An answer whose scan stopped early counts as unjudged as a whole: a partial result could let a faulty call
+//! pass.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How much work judging one answer may take.
+/// Limits for scanning one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetLimits {
-    /// Faults of one answer after which no further call of it is examined.
+    /// Number of faults in one answer after which no further calls are examined.
     pub diagnoses: usize,
-    /// Time after which the answer counts as unjudged; `None` where there is no limit.
+    /// Time after which the answer counts as unjudged; `None` for no limit.
     pub time: Option<Duration>,
 }
 
-/// The work that is left for judging one answer. Shared by everything that judges it.
+/// Remaining work for scanning one answer, shared by all checks of that answer.
 #[derive(Debug)]
 pub struct Budget {
     diagnoses: AtomicUsize,
@@ -24,23 +25,23 @@ pub struct Budget {
     is_spent: AtomicBool,
 }
 
-/// What ends the work.
+/// Limit that ends the scan.
 #[derive(Debug)]
 enum Clock {
     Unlimited,
     Deadline(Instant),
-    /// Steps that are left: tests that count are the same on every machine.
+    /// Remaining steps. Step counts make tests deterministic across machines.
     Steps(AtomicU64),
 }
 
 impl Budget {
-    /// The budget of an answer whose judgement begins now.
+    /// Creates a budget and starts its clock.
     pub fn start(limits: BudgetLimits) -> Self {
         let deadline = limits.time.and_then(|time| Instant::now().checked_add(time));
         Self::new(limits.diagnoses, deadline.map_or(Clock::Unlimited, Clock::Deadline))
     }
 
-    /// A budget of `steps` instead of time.
+    /// Creates a budget that is limited by `steps` instead of time.
     pub fn of_steps(diagnoses: usize, steps: u64) -> Self {
         Self::new(diagnoses, Clock::Steps(AtomicU64::new(steps)))
     }
@@ -49,7 +50,7 @@ impl Budget {
         Self { diagnoses: AtomicUsize::new(diagnoses), clock, is_spent: AtomicBool::new(false) }
     }
 
-    /// Takes one step; whether the work may go on.
+    /// Consumes one step. Returns whether the scan may continue.
     pub(crate) fn step(&self) -> bool {
         if self.is_spent() {
             return false;
@@ -67,25 +68,25 @@ impl Budget {
         !is_over
     }
 
-    /// Whether the answer is unjudged.
+    /// Whether the budget is spent and the answer counts as unjudged.
     pub fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Relaxed)
     }
 
-    /// Counts faults that were found.
+    /// Subtracts `diagnoses` from the remaining number of faults.
     pub(crate) fn found(&self, diagnoses: usize) {
         let less = |left: usize| Some(left.saturating_sub(diagnoses));
         let _ = self.diagnoses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Whether so many faults were found that no further call needs to be examined.
+    /// Whether the fault limit is reached and no further call needs to be examined.
     pub(crate) fn has_enough_faults(&self) -> bool {
         self.diagnoses.load(Ordering::Relaxed) == 0
     }
 }
 
 impl PartialEq for Budget {
-    /// What is left changes: a budget equals itself alone.
+    /// Compares identity: the remaining work changes during the scan.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }

@@ -1,4 +1,4 @@
-//! A call that passed the scan.
+//! A tool call that passed the scan.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::toolbook::CompiledTool;
 use callwright_types::Call;
 
-/// A call that passed the scan. There is no other constructor than [`super::scan`], so whatever takes a `CheckedCall`
-/// cannot be handed a call that nobody checked.
+/// A tool call that passed the scan. Its only constructor is [`super::scan`]: a function that takes a `CheckedCall`
+/// cannot receive an unchecked call.
 #[derive(Debug, Clone)]
 pub struct CheckedCall {
     call: Call,
@@ -23,23 +23,23 @@ impl CheckedCall {
         Self { call, tool, arguments: arguments.unwrap_or_default(), is_read }
     }
 
-    /// The call as it was scanned.
+    /// Returns the call as it was scanned.
     pub fn call(&self) -> &Call {
         &self.call
     }
 
-    /// The tool that it calls.
+    /// Returns the called tool.
     pub fn tool(&self) -> &Arc<CompiledTool> {
         &self.tool
     }
 
-    /// The parsed arguments; empty where [`CheckedCall::is_free_text`].
+    /// Returns the parsed arguments; empty if [`CheckedCall::is_free_text`].
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
     }
 
-    /// Is the text of [`Call::arguments`] all there is? The tool takes free text, which nobody judged, or policy let arguments
-    /// through that cannot be read (E1).
+    /// Whether the raw text of [`Call::arguments`] is the only form of the arguments. The tool takes unvalidated free
+    /// text, or the policy accepted arguments that are not a JSON object (E1).
     pub fn is_free_text(&self) -> bool {
         self.tool.tool.free_text || !self.is_read
     }

@@ -1,4 +1,4 @@
-//! What a scan is told beside the call and the tools.
+//! Optional inputs of a scan besides the call and the tools.
 
 use super::budget::Budget;
 use super::expectations::Expectations;
@@ -6,28 +6,28 @@ use super::relevance::Relevance;
 use super::transcript::Conversation;
 use callwright_types::Similarity;
 
-/// What a scan is told beside the call and the tools. All of it may be missing: what needs it is not judged then.
+/// Optional inputs of a scan besides the call and the tools. A check whose input is missing is skipped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context<'a> {
-    /// What was said and called before (E4.3, E5).
+    /// Earlier messages and calls (E4.3, E5).
     pub conversation: Option<&'a dyn Conversation>,
-    /// How well each tool serves the request (E2.1).
+    /// Relevance of each tool for the request (E2.1).
     pub relevance: Option<&'a Relevance>,
-    /// Where values have to come from (E4.4).
+    /// Expected sources of argument values (E4.4).
     pub expectations: Option<&'a Expectations>,
-    /// Similarity of names in meaning (E2.3, E3.3). Requested for unknown names alone whose spelling suggests nothing.
+    /// Semantic similarity of names (E2.3, E3.3). Queried only for unknown names without a close spelling.
     pub similarity: Option<&'a dyn Similarity>,
-    /// The work that the judgement may take; without one it has no limit.
+    /// Work budget of the scan; `None` for no limit.
     pub budget: Option<&'a Budget>,
 }
 
 impl Context<'_> {
-    /// Takes one step of the judgement; whether it may go on.
+    /// Consumes one step of the budget. Returns whether the scan may continue.
     pub(crate) fn step(&self) -> bool {
         self.budget.is_none_or(Budget::step)
     }
 
-    /// Whether the judgement was stopped: its result means nothing.
+    /// Whether the budget is spent, in which case the result of the scan is not valid.
     pub(crate) fn is_spent(&self) -> bool {
         self.budget.is_some_and(Budget::is_spent)
     }

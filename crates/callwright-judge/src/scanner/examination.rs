@@ -1,4 +1,4 @@
-//! What is found in a call's arguments before it is put into faults: by the scan to judge, by repair to mend.
+//! Findings in a call's arguments before they become diagnoses. The scan and the repair share them.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -10,28 +10,28 @@ use super::schema::{CompiledSchema, Node, NodeId, Openness, Rule, Violation};
 use callwright_common::json::Pointer;
 use callwright_types::rules::UnknownParameters;
 
-/// Findings of one kind that are looked at in one call; more do not help anybody to mend it.
+/// Maximum number of findings of one kind per call; more do not help to repair the call.
 const MAX_FINDINGS: usize = 512;
 
-/// Whole numbers up to here are exact in the floating-point numbers of every JSON reader (RFC 8259, section 6).
+/// Largest integer that every JSON implementation represents exactly as a double (RFC 8259, section 6).
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Everything that is wrong with the arguments.
+/// All findings in the arguments of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Examination<'a> {
-    /// Members with names that their object's schema does not have.
+    /// Members that the schema of their object does not define.
     pub(crate) unknown: Vec<UnknownMember<'a>>,
-    /// Broken rules of the schema.
+    /// Schema violations.
     pub(crate) violations: Vec<Violation>,
 }
 
 impl<'a> Examination<'a> {
-    /// Is nothing wrong?
+    /// Whether there are no findings.
     pub(crate) fn is_clean(&self) -> bool {
         self.unknown.is_empty() && self.violations.is_empty()
     }
 
-    /// The same with every choice of branches settled: the violations are those of the branches that are closest.
+    /// Resolves violations of `anyOf` and `oneOf` into the violations of the closest branches.
     pub(crate) fn explain(self, schema: &'a CompiledSchema, arguments: &Value) -> Self {
         let mut explained = Self { unknown: self.unknown, violations: Vec::new() };
         let mut objects = None;
@@ -45,7 +45,7 @@ impl<'a> Examination<'a> {
         explained
     }
 
-    /// Adds a member, once. `objects` are those of the members that are known so far; they are looked up once there is one to add.
+    /// Adds an unknown member once. `objects` indexes the unknown members found so far; it is built on first use.
     fn add_unknown(
         &mut self,
         objects: &mut Option<HashMap<Pointer, SeenObject>>,
@@ -71,9 +71,9 @@ impl<'a> Examination<'a> {
 
 /// An object with unknown members.
 struct SeenObject {
-    /// The known names that it has.
+    /// Known names that the object has.
     given: Rc<HashSet<String>>,
-    /// Its unknown members that were found.
+    /// Names of the unknown members found so far.
     names: HashSet<String>,
 }
 
@@ -88,23 +88,23 @@ fn seen_objects(unknown: &[UnknownMember<'_>]) -> HashMap<Pointer, SeenObject> {
     objects
 }
 
-/// A member that its object's schema does not have.
+/// A member that the schema of its object does not define.
 #[derive(Debug)]
 pub(crate) struct UnknownMember<'a> {
-    /// The object.
+    /// Path of the object.
     pub(crate) object: Pointer,
-    /// The member's name.
+    /// Name of the member.
     pub(crate) name: String,
-    /// Known names that the object has; shared by its members. There are never more of them than the arguments have members, however
-    /// many names the schema has.
+    /// Known names that the object has, shared by all its unknown members. The number of entries is bounded by the
+    /// number of members in the arguments, not by the size of the schema.
     given: Rc<HashSet<String>>,
-    /// What is known about the object.
+    /// Shape of the object, if the schema describes it.
     node: Option<&'a Node>,
-    /// Known names that are the same but for case and separators, set or not.
+    /// Known names that differ only in case and separators, whether set or not.
     pub(crate) literal: Vec<&'a str>,
 }
 
-/// The names known to the schema that an object has.
+/// Returns the names that the schema defines and the object has.
 fn given(node: Option<&Node>, members: &Map<String, Value>) -> Rc<HashSet<String>> {
     let is_known = |name: &&String| node.is_some_and(|node| node.members.contains_key(*name));
     Rc::new(members.keys().filter(is_known).cloned().collect())
@@ -116,24 +116,24 @@ impl<'a> UnknownMember<'a> {
         Self { object, name: name.to_owned(), given, node, literal }
     }
 
-    /// Known names that the object does not have yet, in the order of the schema.
+    /// Returns the known names that the object does not have yet, in schema order.
     pub(crate) fn unset(&self) -> impl Iterator<Item = &'a str> {
         let known = self.node.into_iter().flat_map(|node| node.members.keys());
         known.map(String::as_str).filter(|name| !self.given.contains(*name))
     }
 
-    /// The `limit` names most similar to it among those that are not set yet and at least `floor` similar, best first.
+    /// Returns up to `limit` unset names with a similarity of at least `floor`, best first.
     pub(crate) fn nearest(&self, limit: usize, floor: f64) -> Vec<(&'a str, f64)> {
         let Some(node) = self.node else { return Vec::new() };
         node.nearest(&self.name, limit, floor, |name| !self.given.contains(name))
     }
 
-    /// Where it stands.
+    /// Returns the path of the member.
     pub(crate) fn path(&self) -> Pointer {
         self.object.child(&self.name)
     }
 
-    /// The one known name that it can only mean: the same but for case and separators, and unset.
+    /// Returns the unset known name that differs only in case and separators, if exactly one known name matches.
     pub(crate) fn meant(&self) -> Option<&'a str> {
         match self.literal.as_slice() {
             [only] if !self.given.contains(*only) => Some(only),
@@ -142,7 +142,7 @@ impl<'a> UnknownMember<'a> {
     }
 }
 
-/// Examines an argument object. Allocates nothing where nothing is wrong.
+/// Examines an argument object. Does not allocate if there are no findings.
 pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: UnknownParameters) -> Examination<'a> {
     let allow = rule == UnknownParameters::Allow;
     let mut survey = Survey { schema, allow, found: Examination::default() };
@@ -161,7 +161,7 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
     found
 }
 
-/// A walk over the arguments along the shape of their schema: finds what JSON Schema lets pass.
+/// Visitor that traverses the arguments along the shape of their schema and finds faults that JSON Schema accepts.
 struct Survey<'a> {
     schema: &'a CompiledSchema,
     allow: bool,
@@ -204,7 +204,7 @@ impl<'a> Survey<'a> {
                 None => self.descend(node.others, value, &Place::Member(place, name)),
             }
         }
-        // Where a validator judges, it reports what is missing itself.
+        // A compiled validator reports missing members itself.
         if !self.schema.judges() {
             for name in node.required.iter().filter(|name| !members.contains_key(*name)) {
                 self.violation(place, Rule::Missing(name.clone()));
@@ -212,9 +212,9 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Is it wrong that the object has this member, which its schema does not name? Where further members are allowed,
-    /// only if it can but mean a known one: one that is required where the schema itself allows others, and any one that
-    /// is unset where it does not say.
+    /// Whether a member that its schema does not name is a fault. If additional members are accepted, it is a fault
+    /// only if it differs from exactly one unset known name in nothing but case and separators. If the schema allows
+    /// additional members explicitly, that known name must also be required.
     fn is_fault(&self, node: &Node, name: &str, members: &Map<String, Value>, place: &Place<'_>) -> bool {
         let stated = match (node.openness, place) {
             (Openness::Closed, _) | (Openness::Unstated, Place::Root) if !self.allow => return true,
@@ -232,7 +232,8 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// `5.0`: a whole number by JSON Schema, and yet refused by many a receiver that reads it into an integer.
+/// Whether the number is written with a fraction but is whole, such as `5.0`. JSON Schema accepts it as an integer;
+/// many servers that deserialize it into an integer type do not.
 fn is_whole_with_fraction(number: &Number) -> bool {
     number.is_f64() && number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() <= MAX_EXACT)
 }

@@ -1,25 +1,25 @@
-//! Where a plan says that values come from.
+//! Expected sources of argument values, taken from a plan.
 
 use serde_json::Value;
 
 use callwright_common::json::Pointer;
 
-/// Where a plan says that the values of the coming calls come from.
+/// Expected sources of the argument values of the coming calls, taken from a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expectations {
-    /// One for each argument that another call's output feeds.
+    /// One entry per argument that takes its value from the output of another call.
     pub expected: Vec<Expectation>,
 }
 
-/// An argument that another call's output feeds.
+/// An argument that takes its value from the output of another call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// The tool that has the argument.
+    /// Tool that has the argument.
     pub tool: String,
-    /// The argument.
+    /// Path of the argument.
     pub path: Pointer,
-    /// The tool whose output it comes from.
+    /// Tool that produces the value.
     pub source: String,
-    /// The values that the output has for it; any of them will do. Empty where that call has not been made yet.
+    /// Accepted values, taken from the output. Empty if the producing call has not been made yet.
     pub values: Vec<Value>,
 }

@@ -1,4 +1,4 @@
-//! Generated schemas and arguments, for the property tests of this room and of those above it.
+//! Generated schemas and arguments for the property tests of the scanner and of the modules that use it.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::testing::call;
 use super::{Toolbook, testing};
 use callwright_types::Call;
 
-/// A fixed seed: a failing case fails again.
+/// Returns a configuration with a fixed seed, so that a failing case fails again.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -19,7 +19,7 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
 
 const NAMES: [&str; 8] = ["city", "City", "user_name", "userName", "zip", "count", "a/b", "~"];
 
-/// Any JSON, with words of JSON Schema and names of parameters in it more often than chance would have it.
+/// Generates arbitrary JSON in which JSON Schema keywords and parameter names are frequent.
 pub(crate) fn wild_json() -> BoxedStrategy<Value> {
     let words = prop::sample::select(vec![
         "type",
@@ -91,7 +91,7 @@ pub(crate) fn wild_json() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// A well-formed schema of an argument object, and arguments that fit it.
+/// Generates a valid schema of an argument object, and arguments that match it.
 pub(crate) fn schema_and_arguments() -> BoxedStrategy<(Value, Value)> {
     object(fitting().boxed()).boxed()
 }
@@ -152,7 +152,7 @@ fn object(member: BoxedStrategy<(Value, Value)>) -> impl Strategy<Value = (Value
     })
 }
 
-/// `value` with some of its values and names changed as models change them; `choices` says which and how.
+/// Returns `value` with some values and names changed in the way models change them; `choices` selects the changes.
 pub(crate) fn misspelt(value: &Value, choices: &mut impl Iterator<Item = u8>) -> Value {
     let choice = choices.next().unwrap_or(255);
     match (choice, value) {
@@ -173,12 +173,12 @@ pub(crate) fn misspelt(value: &Value, choices: &mut impl Iterator<Item = u8>) ->
     }
 }
 
-/// A toolbook with the one tool `f` of these parameters.
+/// Creates a tool set with the single tool `f`, which has these parameters.
 pub(crate) fn toolbook(parameters: &Value) -> Toolbook {
     testing::toolbook(&json!([{ "name": "f", "description": "", "parameters": parameters }]).to_string())
 }
 
-/// A call of `f`.
+/// Creates a call of `f`.
 pub(crate) fn call_of(arguments: &Value) -> Call {
     call("f", &arguments.to_string())
 }

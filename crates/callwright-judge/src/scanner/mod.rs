@@ -1,8 +1,7 @@
-//! The fault table and its rules, one file per code; `CheckedCall`.
+//! Fault table with one file per fault code, and [`CheckedCall`].
 //!
-//! Owns the judgement of calls against the tools offered. Must not do I/O or call a model: what it cannot compute is
-//! handed to it.
-//! A call that it did not pass cannot be executed: `CheckedCall` has no other constructor.
+//! Owns the validation of calls against the offered tools. Must not do I/O or call a model: results that need either
+//! are passed in. Only a [`CheckedCall`] can be executed, and the scan is its only constructor.
 
 mod answer;
 mod budget;
@@ -51,31 +50,32 @@ use examination::{Examination, UnknownMember};
 use faults::{Case, Check, TABLE};
 use schema::{Rule, Violation};
 
-/// Diagnoses of one call that are reported; more do not help anybody to mend it.
+/// Maximum number of diagnoses per call; more do not help to repair it.
 const MAX_DIAGNOSES: usize = 32;
 
-/// What a scan gives.
+/// Result of a scan.
 #[derive(Debug)]
 pub struct Scan {
-    /// The call that may be passed on or executed, or the faults that hold it up: in the order of judgement, all of the
-    /// first faulty level or all that can be judged, as the rules say; never empty unless the budget is spent.
+    /// The call that may be forwarded or executed, or the faults that reject it, in the order of the fault table.
+    /// Depending on the rules, these are the faults of the first faulty level or of all levels. Empty only if the
+    /// budget is spent.
     pub result: Result<CheckedCall, Vec<Diagnosis>>,
-    /// Faults that the rules say are noted only.
+    /// Faults that the rules record without rejecting the call.
     pub advice: Vec<Diagnosis>,
 }
 
-/// Judges the call at `index` of an answer against the tools offered, and nothing else.
+/// Validates the call at `index` of an answer against the offered tools, without further context.
 ///
 /// # Errors
-/// The faults that hold the call up.
+/// The faults that reject the call.
 pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -> Result<CheckedCall, Vec<Diagnosis>> {
     scan_in(call, index, toolbook, rules, &Context::default()).result
 }
 
-/// Judges the call at `index` of an answer against the tools offered and what else is known.
+/// Validates the call at `index` of an answer against the offered tools and the context.
 ///
-/// Which fault something is does not depend on the rules; what is done about it does ([`Action`]): first the faults are
-/// found, then those that are switched off are forgotten and those that are only noted set aside.
+/// The rules do not change the classification of a fault, only the reaction to it ([`Action`]). The scan first finds
+/// all faults, then drops those that are switched off and separates those that are only recorded.
 pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
     if !context.step() {
         return Scan { result: Err(Vec::new()), advice: Vec::new() };
@@ -109,13 +109,13 @@ pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules
     Scan { result, advice: report(advice, Report::All) }
 }
 
-/// The faults that hold the call up, and those that are only noted, as the rules say.
+/// Splits the faults into those that reject the call and those that are only recorded.
 fn sort_by_action(
     case: &Case<'_>,
     tool: Option<&Arc<CompiledTool>>,
     found: Vec<Diagnosis>,
 ) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
-    // What cannot be read cannot be executed: the proxy's own tools get no call that says nothing.
+    // The proxy's own tools never receive a call without readable arguments.
     let is_proxys = tool.is_some_and(|tool| tool.tool.owner.is_proxy());
     let blocks = |diagnosis: &Diagnosis| {
         case.rules.faults.of(diagnosis.code).blocks() || (diagnosis.code == FaultCode::NoCall && is_proxys)
@@ -125,7 +125,8 @@ fn sort_by_action(
     (blocking, advice)
 }
 
-/// The faults of a call that cannot be held against a schema: its arguments cannot be read, or its tool is not known.
+/// Returns the faults of a call that cannot be validated against a schema: its arguments cannot be parsed, or its tool
+/// is unknown.
 fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
     let unread = error.and_then(|error| {
         first(|check| match check {
@@ -142,14 +143,14 @@ fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_jso
     unread.into_iter().chain(if tool_is_known { None } else { unknown() }).collect()
 }
 
-/// The faults of arguments that were held against their tool's schema.
+/// Returns the faults of parsed arguments.
 fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let found = tool.examine(arguments, case.rules.unknown_parameters);
     let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
     let blocks = |diagnosis: &Diagnosis| case.rules.faults.of(diagnosis.code).blocks();
     for fault in &TABLE {
         let Check::Call(check) = fault.check else { continue };
-        // Only calls that are otherwise right are held against earlier ones.
+        // Only calls without other faults are compared with earlier calls.
         let comes_last = fault.code.level() == FaultCode::RepeatedCall.level();
         if case.rules.faults.of(fault.code) == Action::Off || (comes_last && diagnoses.iter().any(blocks)) {
             continue;
@@ -160,7 +161,7 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnos
         let known = diagnoses.len();
         for diagnosis in check(case, tool, arguments) {
             debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
-            // A value that breaks a rule of its schema is that fault alone.
+            // A value that violates its schema is not reported for a second fault.
             if !diagnoses.iter().take(known).any(|other| is_at_value(other, &diagnosis)) {
                 diagnoses.push(diagnosis);
             }
@@ -169,7 +170,7 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnos
     diagnoses
 }
 
-/// Is a fault already known at the very value of another one?
+/// Whether both faults are at the same value.
 fn is_at_value(known: &Diagnosis, diagnosis: &Diagnosis) -> bool {
     known.path == diagnosis.path && !diagnosis.path.is_root()
 }
@@ -190,7 +191,8 @@ fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: 
     diagnoses
 }
 
-/// The violations that are put into words: of each kind as many as are reported of a call, because each costs a look into the schema.
+/// Limits the violations of each kind to the number that is reported per call, because describing each one requires a
+/// schema lookup.
 fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
     let mut taken = [0; 3];
     violations.iter().filter(move |violation| {
@@ -215,7 +217,7 @@ fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>
     })
 }
 
-/// Is there nothing that an unknown member could mean, here or in another tool (E3)?
+/// Whether an unknown member matches no parameter of this or another tool (E3).
 pub(crate) fn means_nothing(
     call: &Call,
     toolbook: &Toolbook,
@@ -228,8 +230,8 @@ pub(crate) fn means_nothing(
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 
-/// Is the parameter that is missing the one that a member with an unknown name means? Then the name is the fault; but where
-/// wrong names are let through, the parameter is missing all the same.
+/// Whether an unknown member is meant to be the missing parameter. Then the name is the only fault, unless the rules
+/// accept wrong names.
 fn is_meant(
     case: &Case<'_>,
     members: &[UnknownMember<'_>],
@@ -246,7 +248,7 @@ fn is_meant(
         .any(|(member, judged)| member.object == violation.path && judged.as_ref().is_some_and(means))
 }
 
-/// A value of the wrong type breaks other rules for that reason alone: only the type is reported.
+/// Drops other violations at values of the wrong type, because the type causes them.
 fn drop_followers(violations: &mut Vec<Violation>) {
     let mistyped: HashSet<Pointer> = violations
         .iter()
@@ -259,7 +261,7 @@ fn drop_followers(violations: &mut Vec<Violation>) {
     });
 }
 
-/// The diagnosis of the first check in the table that gives one.
+/// Returns the diagnosis of the first check in the table that finds a fault.
 fn first(run: impl Fn(&Check) -> Option<Diagnosis>) -> Option<Diagnosis> {
     TABLE.iter().find_map(|fault| {
         let diagnosis = run(&fault.check)?;

@@ -1,11 +1,11 @@
-//! When are two names the same but for their writing, and how alike are they otherwise?
+//! Comparison of names: equality without regard to notation, and similarity.
 
 use std::hash::{Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A name without its writing: compatibility-normalised (Unicode NFKC), lower case, letters and digits only
-/// (AutoFeedback section 3.2.2, for all scripts). Empty for a name that has neither.
+/// Returns the folded name: compatibility-normalised (Unicode NFKC), lower case, letters and digits only (AutoFeedback
+/// section 3.2.2, for all scripts). Empty if the name has neither letters nor digits.
 pub fn fold(name: &str) -> String {
     if name.is_ascii() {
         return name
@@ -17,7 +17,7 @@ pub fn fold(name: &str) -> String {
     name.nfkc().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Marks between a namespace and a name.
+/// Separators between a namespace and a name.
 const NAMESPACE_MARKS: [&str; 4] = [".", ":", "/", "__"];
 
 /// Bytes up to the end of the last namespace mark.
@@ -31,30 +31,30 @@ fn last_mark_end(name: &str) -> Option<usize> {
     (0..bytes.len()).rev().find(is_mark_end).map(|at| at + 1)
 }
 
-/// The part of a tool's name behind its namespace: `login` of `user.login`, `user::login`, `user/login`, `mcp__user__login`.
-/// `None` for a name without a namespace.
+/// Returns the part of a tool name after its namespace: `login` for `user.login`, `user::login`, `user/login` and
+/// `mcp__user__login`. `None` if the name has no namespace.
 pub fn without_namespace(name: &str) -> Option<&str> {
     name.get(last_mark_end(name)?..).filter(|rest| !rest.is_empty())
 }
 
-/// The parts of a tool's name behind each of its namespaces but the last: `user__login` of `mcp__user__login`.
+/// Returns the parts of a tool name after each of its namespaces except the last: `user__login` for `mcp__user__login`.
 pub(crate) fn partly_qualified(name: &str) -> impl Iterator<Item = &str> {
     let last = without_namespace(name).map_or(0, str::len);
     let marks = NAMESPACE_MARKS.iter().flat_map(|mark| name.match_indices(mark));
     marks.filter_map(|(at, mark)| name.get(at + mark.len()..)).filter(move |rest| rest.len() > last)
 }
 
-/// Scopes that prompts and chat templates put before every tool's name.
+/// Scopes that prompts and chat templates put before every tool name.
 const SCOPES: [&str; 8] =
     ["functions.", "functions:", "function.", "default_api.", "default_api:", "tools.", "tool.", "mcp__"];
 
-/// A name without a scope that every tool has; `None` for one without such a scope.
+/// Returns the name without a scope that all tools share; `None` if it has no such scope.
 pub(crate) fn without_scope(name: &str) -> Option<&str> {
     SCOPES.iter().find_map(|scope| name.strip_prefix(scope)).filter(|rest| !rest.is_empty())
 }
 
-/// A name without debris of a chat template: tokens (`x<|channel|>commentary`), tags (`x</arg_value>`) and the number of the
-/// call (`x:0`). `None` for a name without debris, or where nothing else is left.
+/// Returns the name without chat-template residue: tokens (`x<|channel|>commentary`), tags (`x</arg_value>`) and the
+/// number of the call (`x:0`). `None` if there is no residue or nothing else remains.
 pub(crate) fn without_debris(name: &str) -> Option<&str> {
     let mut rest = name.trim();
     while let Some(length) = template_token(rest) {
@@ -62,7 +62,7 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
     }
     let is_token = |(at, _): &(usize, &str)| rest.get(*at..).and_then(template_token).is_some();
     if let Some((at, _)) = rest.match_indices('<').find(is_token) {
-        // Behind the token, only words may follow: brackets and quotes would be arguments.
+        // After the token, only words may follow: brackets and quotes indicate arguments.
         let behind = rest.get(at..)?;
         if behind.contains(['(', '{', '[', '"', '\'', '=']) {
             return None;
@@ -78,7 +78,8 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
     (rest != name && !fold(rest).is_empty()).then_some(rest)
 }
 
-/// Bytes of the complete token (`<|end|>`, `<｜end｜>`) or tag (`<arg_key>`, `</arg_key>`) that `text` begins with.
+/// Returns the length in bytes of the complete token (`<|end|>`, `<｜end｜>`) or tag (`<arg_key>`, `</arg_key>`) at the
+/// start of `text`.
 pub(crate) fn template_token(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('<')?;
     let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
@@ -88,22 +89,22 @@ pub(crate) fn template_token(text: &str) -> Option<usize> {
     (!plain.is_empty() && plain.chars().all(is_word)).then_some(end + 2)
 }
 
-/// Bytes of a token or tag.
+/// Maximum length of a token or tag in bytes.
 const MAX_TOKEN: usize = 64;
 
-/// A name, read once for many comparisons.
+/// A name prepared for many comparisons.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     folded: String,
-    /// Letters of the folded name.
+    /// Number of characters of the folded name.
     length: usize,
-    /// Hashes of the words, sorted: two words of one hash are as good as the same.
+    /// Sorted hashes of the words. Equal hashes count as equal words.
     words: Vec<u64>,
-    /// How often each letter occurs, by [`bucket`].
+    /// Number of occurrences of each letter, by [`bucket`].
     letters: [u8; BUCKETS],
 }
 
-/// Letters `a` to `z`, digits, and everything else together.
+/// Buckets for the letters `a` to `z`, the digits, and one for all other characters.
 const BUCKETS: usize = 26 + 10 + 1;
 
 fn bucket(letter: char) -> usize {
@@ -115,7 +116,7 @@ fn bucket(letter: char) -> usize {
 }
 
 impl Name {
-    /// Reads a name; of a very long one the beginning.
+    /// Prepares a name for comparison. Truncates long names.
     pub(crate) fn read(name: &str) -> Self {
         let name = clip(name);
         let folded = fold(name);
@@ -130,8 +131,8 @@ impl Name {
         Self { length: folded.chars().count(), folded, words, letters }
     }
 
-    /// How alike two names are, 0 to 1: the better of their spelling (optimal string alignment distance over the folded
-    /// names, normalised by the longer) and their words (Sørensen-Dice coefficient), so that both `get_wether` and
+    /// Returns the similarity of two names, 0 to 1. It is the higher of spelling (optimal string alignment distance of
+    /// the folded names, normalised by the longer) and words (Sørensen-Dice coefficient). Thus both `get_wether` and
     /// `weather_get` are close to `get_weather`.
     fn similarity(&self, other: &Self) -> f64 {
         let longer = self.length.max(other.length);
@@ -142,8 +143,9 @@ impl Name {
         share(longer - distance.min(longer), longer).max(self.dice(other))
     }
 
-    /// What the similarity is at most: each edit changes one letter, so the letters that two names do not share cost one
-    /// each. Takes a fraction of the time. Names of lengths too different for a similarity of `floor` are not compared by letters.
+    /// Returns an upper bound of the similarity at a fraction of its cost. Each edit changes one letter, so every
+    /// letter that is not shared costs one edit. If the lengths alone rule out a similarity of `floor`, the letters are
+    /// not compared.
     fn bound(&self, other: &Self, floor: f64) -> f64 {
         let longer = self.length.max(other.length);
         let by_length = share(self.length.min(other.length), longer.max(1));
@@ -185,28 +187,29 @@ fn share(part: usize, whole: usize) -> f64 {
     share
 }
 
-/// How alike two names are, 0 to 1.
+/// Returns the similarity of two names, 0 to 1.
 #[cfg(test)]
 pub(crate) fn similarity(one: &str, other: &str) -> f64 {
     Name::read(one).similarity(&Name::read(other))
 }
 
-/// Names that others are compared with, read once.
+/// List of names prepared for comparison.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names(Vec<Name>);
 
-/// Names that are compared letter by letter for one that is looked up: those that can be most similar. Of real names a handful
-/// come that far.
+/// Maximum number of names per lookup that are compared letter by letter: those with the highest upper bounds. Only a
+/// handful of real names get this far.
 const MAX_COMPARED: usize = 32;
 
 impl Names {
-    /// Reads names.
+    /// Prepares names for comparison.
     pub(crate) fn read<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self(names.into_iter().map(Name::read).collect())
     }
 
-    /// The `limit` names most similar to `name` among those that are `wanted` by their position and at least `floor` similar, best
-    /// first, as positions with similarities; equally similar ones keep their order.
+    /// Returns up to `limit` names that are most similar to `name`, as positions with similarities, best first.
+    /// Considers only positions for which `wanted` returns true and similarities of at least `floor`. Ties keep their
+    /// order.
     pub(crate) fn nearest(
         &self,
         name: &str,
@@ -228,7 +231,7 @@ impl Names {
         wanted: impl Fn(usize) -> bool,
         mut compare: impl FnMut(&Name) -> f64,
     ) -> Vec<(usize, f64)> {
-        // Most names share too little with a made-up one to be compared letter by letter, or even to be sorted.
+        // The upper bound excludes most names before the costly comparison and the sort.
         let numbered = self.0.iter().enumerate().map(|(index, other)| (index, other, name.bound(other, floor)));
         let mut bounded: Vec<(usize, &Name, f64)> =
             numbered.filter(|(index, _, bound)| *bound >= floor && wanted(*index)).collect();
@@ -246,14 +249,15 @@ impl Names {
     }
 }
 
-/// Characters of a name that are compared: the distance takes quadratic time, and no real name is longer.
+/// Maximum number of characters to compare: the distance takes quadratic time, and real names are shorter.
 const MAX_CHARS: usize = 128;
 
 fn clip(name: &str) -> &str {
     name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
 }
 
-/// The words of a name, folded: split at separators, and where a capital follows a small letter or a digit.
+/// Returns the folded words of a name, split at separators and where an upper-case letter follows a lower-case letter
+/// or a digit.
 pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous: Option<char> = None;

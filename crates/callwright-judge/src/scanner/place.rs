@@ -1,8 +1,8 @@
-//! Where a walk through arguments is: written out only when something is found there.
+//! Current location during a traversal of arguments. It becomes a JSON Pointer only when a finding needs one.
 
 use callwright_common::json::Pointer;
 
-/// A place in the arguments, each within the one that is walked through.
+/// A location in the arguments that links to its parent location.
 pub(crate) enum Place<'a> {
     Root,
     Member(&'a Place<'a>, &'a str),
@@ -10,7 +10,7 @@ pub(crate) enum Place<'a> {
 }
 
 impl Place<'_> {
-    /// The place, written out.
+    /// Returns the location as a JSON Pointer.
     pub(crate) fn pointer(&self) -> Pointer {
         match self {
             Self::Root => Pointer::root(),
@@ -19,7 +19,7 @@ impl Place<'_> {
         }
     }
 
-    /// The member that the value is, or is in the list of.
+    /// Returns the path of the member that holds the value, skipping array indices.
     pub(crate) fn parameter(&self) -> Pointer {
         match self {
             Self::Item(parent, _) => parent.parameter(),
@@ -27,7 +27,7 @@ impl Place<'_> {
         }
     }
 
-    /// The name of the member that the value is, or is in the list of.
+    /// Returns the name of the member that holds the value, skipping array indices.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Root => "",

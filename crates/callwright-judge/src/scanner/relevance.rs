@@ -1,10 +1,10 @@
-//! How well each offered tool serves a request, by a search over their texts.
+//! Relevance of each offered tool for a request, from a search over the tools' texts.
 
 use std::collections::HashMap;
 
 use callwright_types::rules::RelevanceRules;
 
-/// Scores of the offered tools for one request.
+/// Relevance scores of the offered tools for one request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Relevance {
     scores: HashMap<String, f64>,
@@ -12,12 +12,12 @@ pub struct Relevance {
     evidence: Evidence,
 }
 
-/// Evidence that the best tool serves the request.
+/// Evidence for the relevance of the best tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Evidence {
-    /// The share of the request, 0 to 1, that its text recognises.
+    /// Share of the request, 0 to 1, that the tool's text covers.
     Coverage(f64),
-    /// Its closeness in meaning, which is its score as well.
+    /// Semantic similarity, which is also the tool's score.
     Closeness,
 }
 
@@ -27,31 +27,31 @@ impl Default for Evidence {
     }
 }
 
-/// A tool that a search by meaning found.
+/// A tool that a semantic search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundTool<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: &'a str,
-    /// Closeness to the request of the closest of the tool's texts, -1 to 1.
+    /// Highest semantic similarity between the request and one of the tool's texts, -1 to 1.
     pub closeness: f64,
-    /// Whether the request mentions the tool by its name.
+    /// Whether the request mentions the name of the tool.
     pub is_named: bool,
 }
 
 impl Relevance {
-    /// Tools that are ranked for a request: the best one and those that could be called instead.
+    /// Maximum number of tools to rank for a request.
     pub const MAX_RANKED: usize = 1_000;
 
-    /// From matches of words, the best one first; tools that are left out have none. `coverage` is the share of the request, 0 to 1,
-    /// that the best tool's text recognises.
+    /// Creates scores from word matches, best first. Tools that are left out score 0. `coverage` is the share of the
+    /// request, 0 to 1, that the text of the best tool covers.
     pub fn by_words<'a>(ranked: impl IntoIterator<Item = (&'a str, f64)>, coverage: f64) -> Self {
         let ranked: Vec<(String, f64)> = ranked.into_iter().map(|(name, score)| (name.to_owned(), score)).collect();
         let evidence = Evidence::Coverage(coverage);
         Self { best: ranked.first().cloned(), scores: ranked.into_iter().collect(), evidence }
     }
 
-    /// From closeness in meaning, in any order. A tool that the request names is as close as the closest one: the user wants it, whatever its
-    /// description is about.
+    /// Creates scores from semantic similarities, in any order. A tool that the request names gets the score of the
+    /// best tool, because the user requested it regardless of its description.
     pub fn by_meaning<'a>(found: impl IntoIterator<Item = FoundTool<'a>>) -> Self {
         let mut relevance = Self { evidence: Evidence::Closeness, ..Self::default() };
         let mut named = Vec::new();
@@ -68,7 +68,7 @@ impl Relevance {
         relevance
     }
 
-    /// The tool that evidently serves the request better than the one `called`.
+    /// Returns the tool that clearly serves the request better than `called`.
     pub(crate) fn better_than(&self, called: &str, rules: &RelevanceRules) -> Option<&str> {
         let (best, score) = self.best.as_ref()?;
         let is_evident = match self.evidence {

@@ -1,8 +1,8 @@
-//! When are two values the same, whatever their writing?
+//! Equality of JSON values without regard to notation.
 
 use serde_json::Value;
 
-/// Are two values the same but for the order of members and the writing of numbers (`5`, `5.0`, `5e0`)?
+/// Whether two values are equal without regard to member order and number notation (`5`, `5.0`, `5e0`).
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -19,7 +19,8 @@ pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// As [`is_same`], and a scalar is the same as the string that spells it, in whatever case and with whatever space around.
+/// Whether two values are equal like [`is_same`], or one is the string that spells the other scalar. Ignores case and
+/// surrounding whitespace.
 pub(crate) fn is_same_reading(one: &Value, other: &Value) -> bool {
     let spelled = |value: &Value| match value {
         Value::String(text) => Some(text.trim().to_lowercase()),

@@ -1,4 +1,4 @@
-//! What an operator may set about judging.
+//! Settings of the scanner.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,25 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetLimits;
 
-/// Faults of one answer after which the scan stops, unless configured: no model mends so many at once.
+/// Default for `max_diagnoses`: no model repairs more faults at once.
 const DEFAULT_DIAGNOSES: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 /// Settings of the scanner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Bytes of memory for compiled JSON Schemas. A compiled schema takes about forty times its text.
+    /// Memory limit of the cache of compiled JSON Schemas, in bytes. A compiled schema takes about forty times its
+    /// text.
     pub validator_cache_bytes: u64,
-    /// Bytes of JSON Schema text of one tool, beyond which its calls are judged by name and JSON syntax alone.
+    /// Maximum size of one tool's JSON Schema text in bytes. Calls of tools with larger schemas are only checked for
+    /// name and JSON syntax.
     pub max_schema_bytes: usize,
-    /// Faults of one answer after which its further calls are not examined. The answer is faulty anyway.
+    /// Number of faults in one answer after which further calls are not examined. The answer is faulty anyway.
     pub max_diagnoses: NonZeroUsize,
-    /// Milliseconds that judging one answer may take. Beyond them it counts as unjudged. 0: no limit.
+    /// Maximum time for validating one answer, in milliseconds. Beyond it, the answer counts as unjudged. 0: no limit.
     pub max_judgement_milliseconds: u64,
 }
 
 impl Settings {
-    /// The limits of judging one answer.
+    /// Returns the limits for validating one answer.
     pub fn budget(&self) -> BudgetLimits {
         let time = Duration::from_millis(self.max_judgement_milliseconds);
         BudgetLimits { diagnoses: self.max_diagnoses.get(), time: (!time.is_zero()).then_some(time) }

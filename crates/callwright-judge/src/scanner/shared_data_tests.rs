@@ -1,6 +1,6 @@
-//! Which similarity of names is enough to suggest one, on names of real tools and parameters: misspelt and reworded ones
-//! must find what was meant, and names of other tools must find nothing.
-#![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
+//! Measures the name similarity threshold on names of real tools and parameters: misspelt and reworded names must find
+//! the intended name, and names of other tools must find nothing.
+#![allow(clippy::print_stdout, reason = "the test prints its measurements")]
 
 mod meaning;
 mod synonyms;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::names::{Names, fold};
 use callwright_types::rules::ScanRules;
 
-/// Tools that are offered at the same time.
+/// Number of tools offered at the same time.
 const OFFERED: usize = 20;
 
-/// Shares below which the default threshold has become worse.
+/// Minimum precision and recall of the default threshold.
 const LEAST_PRECISION: f64 = 0.95;
 const LEAST_RECALL: f64 = 0.85;
 
@@ -27,7 +27,7 @@ fn folder() -> PathBuf {
         .join("data/calls")
 }
 
-/// The names of the tools of a file, with those of their parameters.
+/// Returns the names of the tools in a file, with the names of their parameters.
 fn tools(file: &str) -> Vec<(String, Vec<String>)> {
     let Ok(text) = std::fs::read_to_string(folder().join(file)) else { return Vec::new() };
     let mut seen = BTreeSet::new();
@@ -42,8 +42,8 @@ fn tools(file: &str) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// A name as models get it wrong: a letter lost, doubled, exchanged or swapped with the next one, twice for long names; a word
-/// left out, put in, or put elsewhere. `None` where the name is too short for it.
+/// Returns a name with a typical model error: a letter lost, doubled, exchanged or swapped with the next one, twice for
+/// long names; a word dropped, added or moved. `None` if the name is too short.
 fn mistaken(name: &str, random: &mut fastrand::Rng) -> Option<String> {
     let mut letters: Vec<char> = name.chars().collect();
     if letters.len() < 4 {
@@ -73,7 +73,8 @@ fn mistaken(name: &str, random: &mut fastrand::Rng) -> Option<String> {
     }
 }
 
-/// A name that was looked up: the similarity of the best one, if that is better than every other, and whether it was meant.
+/// Result of a lookup: the similarity of the best name if it is unique, whether it is the intended one, and whether any
+/// is intended.
 struct Lookup {
     best: Option<f64>,
     is_right: bool,
@@ -81,7 +82,7 @@ struct Lookup {
 }
 
 fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<Lookup> {
-    // The same name in another writing is another fault.
+    // The same name in another notation is a different fault.
     if known.iter().any(|known| fold(known) == fold(name)) {
         return None;
     }
@@ -91,7 +92,7 @@ fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<Lookup> {
     Some(Lookup { best: best.map(|best| best.1), is_right, is_meant: meant.is_some() })
 }
 
-/// Precision and recall of suggestions at a threshold; as many names mean nothing as mean something.
+/// Returns precision and recall of suggestions at a threshold; about half of the names have no intended match.
 fn measure(lookups: &[Lookup], threshold: f64) -> (f64, f64) {
     let suggested = |lookup: &&Lookup| lookup.best.is_some_and(|best| best >= threshold);
     let all = lookups.iter().filter(suggested).count();
@@ -132,7 +133,7 @@ fn the_default_threshold_suggests_what_is_meant_and_little_else() {
     let mut all = tools("bfcl.tools.jsonl");
     all.extend(tools("apibank.tools.jsonl"));
     if all.is_empty() {
-        println!("passed by: no calls in {}", folder().display());
+        println!("skipped: no calls in {}", folder().display());
         return;
     }
     let mut random = fastrand::Rng::with_seed(11);

@@ -1,4 +1,4 @@
-//! Tools to judge calls by in the unit tests of this room and of those above it.
+//! Test tools for the unit tests of the scanner and of the modules that use it.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::{PastCall, Toolbook, Validators, scan};
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool};
 
-/// Tools with something of everything.
+/// Tools with a variety of schema features.
 pub const TOOLS: &str = r##"[
   {"name": "get_weather", "description": "Weather forecast for a city.", "parameters": {"type": "object",
     "properties": {
@@ -40,7 +40,7 @@ pub const TOOLS: &str = r##"[
   {"name": "anything", "parameters": null}
 ]"##;
 
-/// The tools of a list of `{"name", "description", "parameters"}`.
+/// Creates a tool set from a JSON list of `{"name", "description", "parameters"}`.
 pub fn toolbook(tools: &str) -> Toolbook {
     let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
     let tool = |tool: &Value| Tool {
@@ -54,7 +54,7 @@ pub fn toolbook(tools: &str) -> Toolbook {
     Toolbook::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
 }
 
-/// A client's tool with these parameters.
+/// Creates a client tool with these parameters.
 pub fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
     Arc::new(Tool {
         name: name.to_owned(),
@@ -66,28 +66,28 @@ pub fn tool(name: &str, parameters: &Value) -> Arc<Tool> {
     })
 }
 
-/// A call.
+/// Creates a call.
 pub fn call(name: &str, arguments: &str) -> Call {
     Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
-/// A call that was made before, and what it returned.
+/// Creates an earlier call with its result.
 pub fn past(name: &str, arguments: &str, result: &str) -> PastCall {
     let [name, arguments] = [name, arguments].map(str::to_owned);
     PastCall { id: String::new(), name, arguments, result: Some(result.to_owned()) }
 }
 
-/// What a scan by `rules` finds.
+/// Returns the faults that a scan with `rules` finds.
 pub fn faults_under(rules: &ScanRules, tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
     scan(&call(name, arguments), 0, &toolbook(tools), rules).err().unwrap_or_default()
 }
 
-/// What a scan by the default rules finds.
+/// Returns the faults that a scan with the default rules finds.
 pub fn faults(tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
     faults_under(&ScanRules::default(), tools, name, arguments)
 }
 
-/// The codes of what a scan by the default rules finds.
+/// Returns the codes of the faults that a scan with the default rules finds.
 pub fn codes(tools: &str, name: &str, arguments: &str) -> Vec<FaultCode> {
     faults(tools, name, arguments).into_iter().map(|diagnosis| diagnosis.code).collect()
 }

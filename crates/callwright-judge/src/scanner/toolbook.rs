@@ -1,4 +1,4 @@
-//! The tools offered in a turn, ready to judge calls by.
+//! Tools of a request, prepared for validating calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Owner, Tool};
 
-/// The tools offered in a turn, compiled.
+/// Tools of a request, with compiled schemas.
 #[derive(Debug, Clone, Default)]
 pub struct Toolbook {
     tools: Vec<Arc<CompiledTool>>,
@@ -23,7 +23,7 @@ pub struct Toolbook {
     owners: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
-/// Tools that are listed for a parameter's name: those that a message names, and the called tool itself.
+/// Maximum number of tools to record per parameter name: those that a message names, and the called tool.
 const MAX_OWNERS: usize = 8;
 
 /// Tools by a folded name.
@@ -41,8 +41,8 @@ struct SameName {
 }
 
 impl Toolbook {
-    /// Compiles `tools`, each schema when it is first needed: of hundreds of tools few are called. Of several tools with one name the first
-    /// counts, because that is the one that would be called.
+    /// Creates the tool set. Each schema is compiled on first use, because few of hundreds of tools are called. Of
+    /// several tools with the same name, the first counts, because upstreams call that one.
     pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
         let mut book = Self::default();
         for tool in tools {
@@ -55,18 +55,18 @@ impl Toolbook {
         book
     }
 
-    /// A book of one tool.
+    /// Creates a tool set with one tool.
     pub fn of(tool: Arc<CompiledTool>) -> Self {
         let by_name = HashMap::from([(tool.name().to_owned(), 0)]);
         Self { tools: vec![tool], by_name, ..Self::default() }
     }
 
-    /// The tool of exactly this name.
+    /// Returns the tool with exactly this name.
     pub fn get(&self, name: &str) -> Option<&Arc<CompiledTool>> {
         self.tools.get(*self.by_name.get(name)?)
     }
 
-    /// The tool that a name means: the tool of exactly this name, else the only one that [`Toolbook::literal`] gives.
+    /// Returns the tool with exactly this name, else the only match of [`Toolbook::literal`].
     pub fn find(&self, name: &str) -> Option<&Arc<CompiledTool>> {
         self.get(name).or_else(|| match self.literal(name).as_slice() {
             [only] => Some(*only),
@@ -74,18 +74,18 @@ impl Toolbook {
         })
     }
 
-    /// Every tool, in the order offered.
+    /// Returns all tools in the order offered.
     pub fn tools(&self) -> &[Arc<CompiledTool>] {
         &self.tools
     }
 
-    /// Is no tool offered?
+    /// Whether no tool is offered.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The tools whose name is the same but for case and separators; where there is none, but for the namespace too, which
-    /// either name may lack.
+    /// Returns the tools whose names differ only in case and separators. If there is none, ignores the namespace too,
+    /// which either name may lack.
     pub fn literal(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
         let mut found = self.same_name(name);
         if found.is_empty()
@@ -96,8 +96,8 @@ impl Toolbook {
         found
     }
 
-    /// The tools that the name of a native call means: those of the same literal name; where there is none, those of the name
-    /// without debris of a chat template.
+    /// Returns the tools that match the name of a native call: those of [`Toolbook::literal`] or, if there is none,
+    /// those that match the name without chat-template residue.
     pub fn meant(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
         let found = self.literal(name);
         match names::without_debris(name).filter(|_| found.is_empty()) {
@@ -111,7 +111,7 @@ impl Toolbook {
         let same = |name: &str| folded.get(&names::fold(name));
         let of_name = same(name);
         let of_bare_name = || names::without_namespace(name).and_then(same).map(|same| &same.full);
-        // `server.tool` is `mcp__server__tool` rather than another server's `tool`.
+        // `server.tool` matches `mcp__server__tool` before another server's `tool`.
         let found = of_name.map(|same| &same.full).filter(|found| !found.is_empty());
         let found = found.or_else(|| of_name.map(|same| &same.partly).filter(|found| !found.is_empty()));
         let found = found.or_else(|| of_bare_name().filter(|found| !found.is_empty()));
@@ -119,14 +119,15 @@ impl Toolbook {
         found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
     }
 
-    /// The `limit` tools whose names are most similar to `name`, best first.
+    /// Returns up to `limit` tools with the names most similar to `name`, best first.
     pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
         let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
         let ranked = names.nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
     }
 
-    /// The tools that have a parameter of exactly this name, in the order offered; of a name that many have the first.
+    /// Returns the tools that have a parameter with exactly this name, in the order offered; only the first ones of a
+    /// name that many tools have.
     pub(crate) fn owners(&self, parameter: &str) -> impl Iterator<Item = &CompiledTool> {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
@@ -163,20 +164,20 @@ impl Toolbook {
     }
 }
 
-/// A tool with its schema, which is compiled when it is first needed.
+/// A tool with its schema, which is compiled on first use.
 #[derive(Debug)]
 pub struct CompiledTool {
-    /// The tool as it was offered.
+    /// Tool as offered.
     pub tool: Arc<Tool>,
     schema: OnceLock<SharedSchema>,
-    /// `None` where the schema is there from the start.
+    /// `None` if the schema is compiled at construction.
     validators: Option<Validators>,
-    /// How memory knows it again, once somebody asks.
+    /// Identity of the tool in the memory, computed on first use.
     client: OnceLock<Option<ClientTool>>,
 }
 
 impl CompiledTool {
-    /// A tool that is not offered, and that a policy lets be called all the same: the client's to refuse.
+    /// Creates a tool that is not offered but that a policy lets the model call. The client rejects such a call.
     pub(super) fn unknown(name: &str) -> Self {
         let tool = Tool {
             name: name.to_owned(),
@@ -190,98 +191,99 @@ impl CompiledTool {
         Self { tool: Arc::new(tool), schema, validators: None, client: OnceLock::new() }
     }
 
-    /// The tool's name.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.tool.name
     }
 
-    /// The tool as memory knows it, where it is a client's own and its name is an identifier.
+    /// Returns the identity of the tool in the memory, if it is a client's tool and its name is an identifier.
     pub fn client(&self) -> Option<&ClientTool> {
         self.client.get_or_init(|| ClientTool::of(&self.tool)).as_ref()
     }
 
-    /// The schema of the argument object, normalised: types by their JSON Schema names, no keyword out of form.
+    /// Returns the normalised schema of the argument object: JSON Schema type names, no invalid keywords.
     pub fn schema(&self) -> &Value {
         self.compiled().schema()
     }
 
-    /// The tool's parameters, in the order of the schema; over all its branches, where it has several.
+    /// Returns the parameters in schema order, across all branches of the schema.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         self.compiled().parameters()
     }
 
-    /// The parameter of exactly this name.
+    /// Returns the parameter with exactly this name.
     pub fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
         self.compiled().parameter(name)
     }
 
-    /// What of the schema could not be used, and why; such parts judge nothing.
+    /// Returns the parts of the schema that are ignored as invalid, with reasons.
     pub fn problems(&self) -> &[String] {
         self.compiled().problems()
     }
 
-    /// Do the arguments fit the schema?
+    /// Whether the arguments match the schema.
     pub fn accepts(&self, arguments: &Map<String, Value>) -> bool {
         self.examine(&Value::Object(arguments.clone()), UnknownParameters::Refuse).is_clean()
     }
 
-    /// Does the schema judge values? Where it does not, only names and syntax are judged (E1, E2, E3).
+    /// Whether the schema validates values. Otherwise only names and syntax are checked (E1, E2, E3).
     pub fn judges_values(&self) -> bool {
         self.compiled().judges()
     }
 
-    /// Is this the first time that somebody asks about this schema, whatever tools have it? To tell of its problems once.
+    /// Whether this is the first call of this method for the schema, across all tools that share it. Lets the caller
+    /// log its problems once.
     pub fn is_new(&self) -> bool {
         self.compiled().is_new()
     }
 
-    /// Everything that is wrong with an argument object.
+    /// Returns the findings in an argument object.
     pub(crate) fn examine(&self, arguments: &Value, rule: UnknownParameters) -> Examination<'_> {
         examine(self.compiled(), arguments, rule)
     }
 
-    /// The default that the schema gives for a place of the arguments.
+    /// Returns the default in the schema for a path in the arguments.
     pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
         self.keyword_at(path, "default")
     }
 
-    /// The value that a keyword has for a place of the arguments.
+    /// Returns the value of a schema keyword for a path in the arguments.
     pub(crate) fn keyword_at(&self, path: &Pointer, keyword: &str) -> Option<&Value> {
         find_keyword(self.schema(), self.schema_of(path)?, keyword)
     }
 
-    /// Whether the tool has a parameter of this name, but for case and separators.
+    /// Whether the tool has a parameter with this name, ignoring case and separators.
     pub(crate) fn has_parameter_like(&self, name: &str) -> bool {
         let root = self.compiled().shape().root();
         root.is_some_and(|root| root.members.contains_key(name) || root.literal(name).next().is_some())
     }
 
-    /// Does the schema name this place of the arguments?
+    /// Whether the schema names this path in the arguments.
     pub(crate) fn has_argument(&self, path: &Pointer) -> bool {
         self.compiled().shape().member(path).is_some()
     }
 
-    /// May every call do without any argument?
+    /// Whether no argument is required.
     pub(crate) fn needs_nothing(&self) -> bool {
         self.required().is_empty()
     }
 
-    /// The parameters that every call needs.
+    /// Returns the names of the required parameters.
     pub(crate) fn required(&self) -> &[String] {
         self.compiled().shape().root().map_or(&[], |root| root.required.as_slice())
     }
 
-    /// What the schema asks for at a place of the arguments, in words; `None` where it does not name that place.
+    /// Describes the schema of a path in the arguments; `None` if the schema does not name that path.
     pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
         Some(describe(self.schema(), self.schema_of(path)?))
     }
 
-    /// The schema of a place of the arguments; the first of several.
+    /// Returns the schema of a path in the arguments; the first one if several apply.
     pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
         self.schema().pointer(self.compiled().shape().member(path)?.schema.as_ref()?)
     }
 
-    /// Whether the schema was needed before.
+    /// Whether the schema has been compiled.
     pub fn is_compiled(&self) -> bool {
         self.schema.get().is_some()
     }

@@ -1,17 +1,18 @@
-//! The conversation before a call, as far as judging it needs that.
+//! Conversation before a call, reduced to the parts that validation needs.
 
 use std::cell::LazyCell;
 use std::fmt;
 
 use callwright_types::{Call, Message, Speaker};
 
-/// Gives the conversation before a call. Reading it takes time, and most calls are judged without it: a [`LazyCell`] reads
-/// it when it is asked for first.
+/// Source of the conversation before a call. Parsing the conversation takes time and most calls do not need it, so a
+/// [`LazyCell`] parses it on first use.
 pub trait Conversation: fmt::Debug {
-    /// The conversation.
+    /// Returns the conversation.
     fn transcript(&self) -> &Transcript;
 
-    /// Were calls made since the user last spoke? `true` where telling takes as long as reading the conversation.
+    /// Whether the model made calls since the last user message. Returns `true` if the exact answer would require
+    /// parsing the conversation.
     fn may_have_calls(&self) -> bool {
         !self.transcript().rounds().is_empty()
     }
@@ -29,30 +30,30 @@ impl<F: FnOnce() -> Transcript> Conversation for LazyCell<Transcript, F> {
     }
 }
 
-/// What was said and called before, in order.
+/// Earlier texts and calls of the conversation, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
-    /// Texts that the model did not write itself: of users, of the system, of tools.
+    /// Texts that the model did not write: of users, the system and tools.
     texts: Vec<String>,
-    /// The place of the last user's message in `texts`.
+    /// Index of the last user message in `texts`.
     last_asked: Option<usize>,
-    /// The rounds of calls since the last user's message, in order.
+    /// Rounds of calls since the last user message, in order.
     rounds: Vec<Round>,
 }
 
-/// The calls that one answer made, with their results.
+/// Calls of one answer with their results.
 pub type Round = Vec<PastCall>;
 
-/// A call that was made before.
+/// An earlier call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastCall {
-    /// The upstream's id of the call; empty where it has none.
+    /// Call id from the upstream; empty if it has none.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments' text.
+    /// Text of the arguments.
     pub arguments: String,
-    /// What it returned; `None` where nothing was handed back.
+    /// Result; `None` if the client returned none.
     pub result: Option<String>,
 }
 
@@ -63,7 +64,7 @@ impl From<Call> for PastCall {
 }
 
 impl Transcript {
-    /// Reads a conversation.
+    /// Creates a transcript from messages.
     pub fn read(messages: impl IntoIterator<Item = Message>) -> Self {
         let mut transcript = Self::default();
         for Message { speaker, text, calls, answers, name } in messages {
@@ -77,12 +78,12 @@ impl Transcript {
         transcript
     }
 
-    /// Adds a text that the model was given, other than a user's message and a tool's result.
+    /// Adds a text that is neither a user message nor a tool result.
     pub fn given(&mut self, text: impl Into<String>) {
         self.texts.push(text.into());
     }
 
-    /// Adds a user's message: from here on everything may be meant anew.
+    /// Adds a user message. Discards earlier rounds, because the user may request anything again.
     pub fn asked(&mut self, text: impl Into<String>) {
         self.last_asked = Some(self.texts.len());
         self.texts.push(text.into());
@@ -96,8 +97,8 @@ impl Transcript {
         }
     }
 
-    /// Adds the result of a call of the last round: the first that has none and is of this id (or, where the id is `None`, of
-    /// this name).
+    /// Adds the result of a call in the last round: the first call without a result that has this id or, if the id is
+    /// `None`, this name.
     pub fn returned(&mut self, id: Option<&str>, name: &str, result: impl Into<String>) {
         let result = result.into();
         let calls = self.rounds.last_mut().into_iter().flatten();
@@ -111,17 +112,17 @@ impl Transcript {
         self.texts.push(result);
     }
 
-    /// The texts that the model was given.
+    /// Returns the texts that the model was given.
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// The text of the last user's message.
+    /// Returns the text of the last user message.
     pub fn last_asked(&self) -> Option<&str> {
         self.texts.get(self.last_asked?).map(String::as_str)
     }
 
-    /// The rounds of calls since the last user's message, in order.
+    /// Returns the rounds of calls since the last user message, in order.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }

@@ -1,4 +1,4 @@
-//! Lessons that say the same become one, and lessons that contradict each other are told from them.
+//! Merges near-duplicate lessons and detects lessons that contradict each other.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,25 +12,26 @@ use callwright_types::ids::lesson_id;
 use callwright_types::memory::{Author, ClientFacts, Wording};
 use callwright_types::{Evidence, Lesson, LessonDraft, Polarity, Scope, Tally};
 
-/// Events that a lesson names. Of more, the first (how it was learned) and the latest are kept.
+/// Maximum number of events that a lesson keeps: the first, which records how it was learned, and the latest.
 const MAX_EVIDENCE: usize = 256;
 
 /// Names in backquotes or double quotes.
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("`([^`]+)`|\"([^\"]+)\"").ok());
 
-/// What became of a draft that was verified.
+/// Result of learning a verified draft.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Learned {
-    /// It is a lesson of its own.
+    /// The draft is a new lesson.
     New(Lesson),
-    /// A lesson that said so before, with this event among what it rests on.
+    /// The draft repeats an existing lesson, which now includes this event as evidence.
     Confirmed(Lesson),
-    /// That event was counted already, or the draft is none that may be learned; nothing changes.
+    /// Nothing changes: the event was counted before, or the draft must not be learned.
     Known,
 }
 
-/// Learns a draft that `evidence` verifies. `present` are the lessons that it may say again: [`Notebook::like`](super::Notebook::like) tells
-/// them. One that is retired stays so: what does harm is not learned anew. A draft that may hold texts of a client's own tools is not learned.
+/// Learns a draft that `evidence` verifies. `present` are the lessons that it may duplicate, from
+/// [`Notebook::like`](super::Notebook::like). A retired duplicate stays retired, because a harmful lesson must not be
+/// learned again. A draft that may contain text of a client's own tools is not learned.
 pub fn learn<'a>(
     draft: LessonDraft,
     evidence: Evidence,
@@ -64,7 +65,7 @@ pub fn learn<'a>(
     match same {
         None => Learned::New(new),
         Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => Learned::Known,
-        // The one that is known stays that one, also where both were learned in the same millisecond.
+        // The existing lesson keeps its id, even if both were learned in the same millisecond.
         Some(lesson) => {
             let (id, created_at) = (lesson.id.clone(), lesson.created_at);
             Learned::Confirmed(Lesson { id, created_at, updated_at: at, ..merged(lesson, &new) })
@@ -72,8 +73,9 @@ pub fn learn<'a>(
     }
 }
 
-/// One lesson of two that say the same: the id of the older, each event once, and what the one says that rests on more. What became of turns
-/// is not added up, for a turn may have been shown both: the counts of the one that was watched longer stay.
+/// Merges two lessons with the same meaning. The result has the id of the older lesson, each event once, and the
+/// wording of the lesson with more evidence. Outcome counts are not added up, because one turn may have been shown both
+/// lessons; the counts over more turns are kept.
 pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     let (older, newer) =
         if (other.created_at, &other.id) < (one.created_at, &one.id) { (other, one) } else { (one, other) };
@@ -102,12 +104,13 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
     }
 }
 
-/// Do two lessons say the same about the same tools?
+/// Whether two lessons state the same about the same tools.
 pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
     one.scope == other.scope && Saying::of(one).is_near(&Saying::of(other), settings)
 }
 
-/// Do two lessons say the opposite: one from a success, one from a failure, of the same thing? Both are kept.
+/// Whether two lessons contradict each other: one from a success and one from a failure of the same call. Both are
+/// kept.
 pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
     let (one_says, other_says) = (Saying::of(one), Saying::of(other));
     let tool = |says: &Saying<'_>| says.client.map(|facts| facts.tool.clone());
@@ -118,13 +121,13 @@ pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
         && alike(one_says.key, other_says.key) >= settings.near_duplicate
 }
 
-/// When what a lesson rests on happened last.
+/// Returns the time of the lesson's latest event.
 pub fn latest(lesson: &Lesson) -> Option<Timestamp> {
     lesson.evidence.iter().map(|event| event.at).max()
 }
 
-/// The ids of the lessons that are too many in a scope: those that rest on the least, and of these the oldest. Retired ones go last, for
-/// they keep what does harm from being learned anew.
+/// Returns the ids of the lessons above the limit of a scope: those with the least evidence first, then the oldest.
+/// Retired lessons are removed last, because they prevent harmful lessons from being learned again.
 pub fn surplus<'a>(lessons: impl IntoIterator<Item = &'a Lesson>, settings: &Settings) -> Vec<String> {
     let mut lessons: Vec<&Lesson> = lessons.into_iter().collect();
     let Some(surplus) = lessons.len().checked_sub(settings.lessons_per_scope).filter(|surplus| *surplus > 0) else {
@@ -138,7 +141,7 @@ fn has_event(lesson: &Lesson, event: &Evidence) -> bool {
     lesson.evidence.iter().any(|known| known.is_same_event(event))
 }
 
-/// What two lessons are compared by.
+/// Properties by which two lessons are compared.
 #[derive(Debug, Clone, Copy)]
 struct Saying<'a> {
     toolset: Option<&'a str>,
@@ -152,13 +155,13 @@ struct Saying<'a> {
 impl<'a> Saying<'a> {
     fn of(lesson: &'a Lesson) -> Self {
         let Lesson { toolset, tools, polarity, key, value, client, .. } = lesson;
-        // A draft is composed: it is like what was composed before, however a model words that.
+        // A draft is composed, so compare it with the composed wording and not with a model's rewording.
         let (key, value) = lesson.composed.as_ref().map_or((key, value), |Wording { key, value }| (key, value));
         Self { toolset: toolset.as_deref(), tools, polarity: *polarity, key, value, client: client.as_ref() }
     }
 
-    /// Both say nearly the same, and what they name is the same: "the 3rd letter" and "the 4th letter", or two parameters of one tool, are alike in
-    /// all words but one, and that is what matters.
+    /// Whether both state nearly the same and name the same things. Two texts may differ in a single word that matters,
+    /// such as "the 3rd letter" and "the 4th letter", or two parameters of one tool.
     fn is_near(&self, other: &Self, settings: &Settings) -> bool {
         if self.client.is_some() || other.client.is_some() {
             return (self.client, self.polarity) == (other.client, other.polarity);
@@ -171,12 +174,12 @@ impl<'a> Saying<'a> {
     }
 }
 
-/// Does a text name nothing but what another one names?
+/// Whether a text names only things that `than` names.
 pub(super) fn names_no_more(text: &str, than: &str) -> bool {
     named(text).is_subset(&named(than))
 }
 
-/// What a text names: words with digits, and what stands in quotes.
+/// Returns the words with digits and the quoted names of a text.
 fn named(text: &str) -> BTreeSet<String> {
     let with_digits = tokens(text).into_iter().filter(|token| token.bytes().any(|byte| byte.is_ascii_digit()));
     let quoted = QUOTED.iter().flat_map(|quoted| quoted.captures_iter(text));
@@ -184,7 +187,7 @@ fn named(text: &str) -> BTreeSet<String> {
     with_digits.chain(quoted).collect()
 }
 
-/// The cosine of two texts' sets of content words; 1 where neither has any.
+/// Returns the cosine similarity of two texts' sets of content words; 1 if both sets are empty.
 fn alike(one: &str, other: &str) -> f32 {
     let terms = |text: &str| content_terms(text).into_iter().collect::<BTreeSet<Term>>();
     let (one, other) = (terms(one), terms(other));

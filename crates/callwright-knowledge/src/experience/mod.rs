@@ -1,11 +1,13 @@
-//! The experience notebook (ExpNote): lessons, how they are noted and recalled.
+//! Experience notebook (ExpNote): creates, stores and recalls lessons.
 //!
-//! Owns what a lesson says and how one is found. Must not know turns, stores or who asks. Everything here is a value or a pure function.
+//! Owns the texts of lessons and the lookup of lessons. Must not depend on turns, stores or callers. Everything in this
+//! module is a value or a pure function.
 //!
-//! The way: [`compose`](compose()) makes a draft of what went wrong and was mended, or of what went well; once it is verified, [`learn`] makes a lesson
-//! of it, or confirms one that says the same; [`Notebook`] holds the lessons of all scopes and finds those for a request; [`draw`] decides
-//! whether a lesson that was found is shown, [`observe`] counts what became of the turn, and [`retirement`](retirement()) tells when it does harm.
-//! Where a model takes the notes, [`prompts`] ask it and read what it answers, and [`redacted`] takes out of them what has the form of one person's.
+//! [`compose`](compose()) drafts a lesson from a repaired mistake or a success. Once the draft is verified, [`learn`]
+//! creates a lesson or confirms an existing one. [`Notebook`] indexes the lessons of all scopes and finds those for a
+//! request. [`draw`] decides whether a found lesson is shown, [`observe`] counts the outcome of the turn, and
+//! [`retirement`](retirement()) reports when the lesson does harm. If a model writes the lessons, [`prompts`] builds
+//! its prompts and parses its output, and [`redacted`] removes personal data from them.
 
 mod compose;
 mod merge;
@@ -28,5 +30,5 @@ pub use settings::Settings;
 pub use shown::shown;
 pub use student::{Student, Trained, is_right};
 
-/// What a model is told where nothing was found (paper, appendix B).
+/// Text for a model when no lesson was found (paper, appendix B).
 pub const NO_EXPERIENCE: &str = "No relevant experience";

@@ -1,20 +1,21 @@
-//! Notes that a model wrote, without what belongs to one person or one case.
+//! Removes personal and case-specific data from notes that a model wrote.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What is taken out wherever it stands: its form, and what stands there instead. In this order: an address may hold digits.
+/// Patterns to replace, with their placeholders. The order matters, because an email address may contain digits.
 static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     const EMAIL: &str = r"(?i)[\w.+%'-]+@[\w-]+(\.[\w-]+)+";
-    // What providers' keys begin with, JSON Web Tokens, and what follows the name of a secret.
+    // Prefixes of provider keys, and JSON Web Tokens. `NAMED` matches the value after the name of a secret.
     const KEY: &str = r"\b(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9.]{8,}";
     const NAMED: &str = r"(?i)\b(bearer|password|passwd|secret|token|api[ _-]?key)( is|:|=)?\s+[^\s,;]*[0-9][^\s,;]*";
     const UUID: &str = r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b";
     const IBAN: &str = r"\b[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?\b";
     // Letters and digits in one long word: encoded data.
     const ENCODED: &str = r"\b[A-Za-z0-9+/_=-]{20,}";
-    // Telephone, card and account numbers: six digits and more, with what people put between them. Dates and codes have fewer in a row.
+    // Telephone, card and account numbers: six or more digits with the usual separators. Dates and codes have shorter
+    // runs of digits.
     const NUMBER: &str = r"\+?\(?[0-9][0-9 ()./-]{4,}[0-9]\b";
     let forms = [
         (EMAIL, "<email>"),
@@ -28,7 +29,7 @@ static FORMS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     forms.into_iter().filter_map(|(form, name)| Some((Regex::new(form).ok()?, name))).collect()
 });
 
-/// Takes out of a text what has the form of an address, a number, an identifier or a secret.
+/// Replaces email addresses, numbers, identifiers and secrets in a text with placeholders.
 pub fn redacted(text: &str) -> String {
     let mut text = text.to_owned();
     for (form, name) in FORMS.iter() {
@@ -42,7 +43,7 @@ pub fn redacted(text: &str) -> String {
     text
 }
 
-/// A long name of words, and a number that is one of a few digits or a date, are nobody's.
+/// Whether a match is a long name of words, a number of few digits, or a date.
 fn is_harmless(found: &str, name: &str) -> bool {
     let digits = found.bytes().filter(u8::is_ascii_digit).count();
     match name {
@@ -56,7 +57,7 @@ fn is_harmless(found: &str, name: &str) -> bool {
     }
 }
 
-/// `2026-11-22`: what stands in a note as the form of a value.
+/// Whether the match is a date such as `2026-11-22`, which notes contain as an example of a format.
 fn is_date(found: &str) -> bool {
     let parts: Vec<usize> = found.split('-').map(str::len).collect();
     parts == [4, 2, 2] && found.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')

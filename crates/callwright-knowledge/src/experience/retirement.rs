@@ -1,11 +1,16 @@
-//! When a lesson, or a procedure, does harm: a sequential test with a stated error rate, which may be looked at after every turn.
+//! Retirement of harmful lessons and procedures by a sequential test with a fixed error rate that may be evaluated
+//! after every turn.
 //!
-//! A lesson that is found for a turn is shown to it or withheld by a random draw of known chance ([`draw`]). If it does no harm, a turn that fails was shown
-//! it no more often than the draw says. [`observe`] bets against that: each turn multiplies a capital, 1 at first, by how likely the turn's
-//! draw is in the light of earlier turns with the same end, over how likely the draw made it. Without an effect that factor is 1 in the mean whatever came
-//! before, and where the lesson helps it is less; so the capital ever reaches 1/α with a chance of α at most (Ville's inequality; Ramdas et
-//! al., "Game-theoretic statistics and safe anytime-valid inference", Statistical Science 38, 2023). Estimates are those of Krichevsky and
-//! Trofimov, begun at the draw's own chance, and never on the lesson's side: it is not asked whether it helps, only whether it hurts.
+//! A lesson that is found for a turn is shown or withheld at random with a known probability ([`draw`]). If the lesson
+//! is harmless, failed turns were shown it no more often than this probability. [`observe`] bets against that
+//! hypothesis. Each turn multiplies the capital, initially 1, by the ratio of two likelihoods of the turn's draw: as
+//! estimated from earlier turns with the same outcome, and as actually drawn.
+//!
+//! Without an effect, the expected factor is 1 regardless of history, and below 1 if the lesson helps. The capital
+//! therefore reaches 1/α with probability at most α (Ville's inequality; Ramdas et al., "Game-theoretic statistics and
+//! safe anytime-valid inference", Statistical Science 38, 2023). The estimates are Krichevsky-Trofimov estimates,
+//! started at the draw's probability and clipped to the side of harm, because the test is one-sided: it detects harm,
+//! not benefit.
 
 use jiff::Timestamp;
 
@@ -13,37 +18,37 @@ use super::Settings;
 use callwright_types::Tally;
 use callwright_types::memory::Retirement;
 
-/// Turns with a fault, of those that a lesson was shown to, without which it is not retired, whatever the test says: a few withheld turns that
-/// went well are no harm that anybody has seen.
+/// Minimum number of failed turns with the lesson before it is retired, regardless of the test. A few successful turns
+/// without the lesson are no evidence of harm.
 const LEAST_HURT: u64 = 5;
 
-/// Turns without which it is not retired.
+/// Minimum number of turns before a lesson is retired.
 const LEAST_TURNS: u64 = 20;
 
-/// A turn for which a lesson was found.
+/// Turn for which a lesson was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watched {
-    /// How likely the lesson was to be shown ([`Recalled::chance`](callwright_types::memory::Recalled::chance)).
+    /// Probability that the lesson was shown ([`Recalled::chance`](callwright_types::memory::Recalled::chance)).
     pub chance: f64,
-    /// Was it withheld?
+    /// Whether the lesson was withheld.
     pub withheld: bool,
-    /// Had calls that the lesson is about a fault or a failure?
+    /// Whether calls that the lesson is about had a fault or failed.
     pub failed: bool,
 }
 
-/// Decides by chance whether a lesson that was found is withheld: `true` to withhold it, and how likely it was to be shown. Each lesson
-/// of a turn is drawn for by itself.
+/// Decides at random whether a found lesson is withheld. Returns `true` to withhold it, and the probability that it is
+/// shown. Each lesson of a turn is drawn independently.
 pub fn draw(settings: &Settings, random: &mut fastrand::Rng) -> (bool, f64) {
     (random.f64() < settings.withhold, 1.0 - settings.withhold)
 }
 
-/// Counts a turn, and bets on its draw by what earlier turns said.
+/// Counts a turn and updates the capital with its draw.
 pub fn observe(tally: &mut Tally, turn: Watched) {
     let (shown, withheld) = match turn.failed {
         true => (tally.hurt, tally.withheld_hurt),
         false => (tally.helped, tally.withheld.saturating_sub(tally.withheld_hurt)),
     };
-    // A draw that could end one way alone says nothing.
+    // A draw with only one possible result carries no information.
     if turn.chance > 0.0 && turn.chance < 1.0 {
         let estimate = (shown as f64 + turn.chance) / ((shown + withheld) as f64 + 1.0);
         let believed = if turn.failed { estimate.max(turn.chance) } else { estimate.min(turn.chance) };
@@ -65,7 +70,7 @@ pub fn observe(tally: &mut Tally, turn: Watched) {
     }
 }
 
-/// Why a lesson is to be used no more; `None` as long as nothing shows that it does harm. May be asked after every turn.
+/// Returns the reason to retire a lesson; `None` while there is no evidence of harm. May be called after every turn.
 pub fn retirement(tally: &Tally, settings: &Settings, at: Timestamp) -> Option<Retirement> {
     let has_data = tally.hurt >= LEAST_HURT && tally.uses + tally.withheld >= LEAST_TURNS;
     let is_shown = tally.evidence >= -settings.error_rate.ln();
@@ -75,8 +80,8 @@ pub fn retirement(tally: &Tally, settings: &Settings, at: Timestamp) -> Option<R
 fn reason(tally: &Tally, settings: &Settings) -> String {
     let Tally { uses, hurt, withheld, withheld_hurt, .. } = tally;
     format!(
-        "calls that it is about went wrong in {hurt} of {uses} turns that it was shown to, and in {withheld_hurt} of {withheld} turns that it \
-         was withheld from; without any harm it comes to this with a chance of {} at most",
+        "related calls failed in {hurt} of {uses} turns with it and in {withheld_hurt} of {withheld} turns without it; \
+         if it were harmless, the probability of this result would be at most {}",
         settings.error_rate
     )
 }
@@ -85,7 +90,7 @@ fn reason(tally: &Tally, settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    /// After how many turns a lesson is retired.
+    /// Returns the number of turns after which a lesson is retired.
     fn retired_after(with: f64, without: f64, turns: u64, random: &mut fastrand::Rng) -> Option<u64> {
         let settings = Settings::default();
         let mut tally = Tally::default();
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn failures_that_come_in_streaks_do_not_deceive_it() {
-        // An API that is down fails all turns for a while, shown or not.
+        // An API that is down fails all turns for a while, with and without the lesson.
         let settings = Settings::default();
         let mut random = fastrand::Rng::with_seed(3);
         let retired = (0..1000).filter(|_| {
@@ -158,8 +163,8 @@ mod tests {
             observe(&mut tally, Watched { chance: 0.5, withheld, failed: !withheld });
         }
         let reason = retirement(&tally, &settings, Timestamp::UNIX_EPOCH).unwrap().reason;
-        assert!(reason.contains("in 10 of 10 turns that it was shown to, and in 0 of 10 turns"), "{reason}");
-        // Turns without a draw are counted, and say nothing.
+        assert!(reason.contains("in 10 of 10 turns with it and in 0 of 10 turns without it"), "{reason}");
+        // Turns without a draw are counted but are no evidence.
         let mut always = Tally::default();
         for _ in 0..1000 {
             observe(&mut always, Watched { chance: 1.0, withheld: false, failed: true });

@@ -2,32 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How lessons are noted, found and given up (`[experience]`).
+/// Settings for learning, recalling and retiring lessons (`[experience]`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Share of a lesson's key words, 0 to 1, that a request must have to be shown the lesson; at least one, whatever this says.
+    /// Minimum share of a lesson's key words, 0 to 1, that a request must contain to be shown the lesson. At least one
+    /// word is always required.
     pub least_match: f32,
-    /// How much of a lesson's score comes from the words that its key shares with the request.
+    /// Weight of the words that a lesson's key shares with the request.
     pub word_weight: f32,
-    /// How much of it comes from closeness in meaning, where there are vectors.
+    /// Weight of the similarity in meaning, if vectors are available.
     pub vector_weight: f32,
-    /// Characters of a request that lessons are looked up by, the first.
+    /// Number of leading characters of a request that lessons are looked up by.
     pub query_chars: usize,
-    /// How alike two lessons about the same tools must be, 0 to 1, in keys and in values, to become one.
+    /// Minimum similarity, 0 to 1, of both keys and values at which two lessons about the same tools are merged.
     pub near_duplicate: f32,
-    /// Chance, 0 to 1, that a lesson or a procedure is withheld from a turn that it was found for: only so can be told whether it helps. At 0 none is ever
-    /// found to do harm.
+    /// Probability, 0 to 1, that a lesson or procedure is withheld from a turn that it was found for. The comparison
+    /// shows whether it helps. At 0, harm is never detected.
     pub withhold: f64,
-    /// Chance, above 0 and below 1, that a lesson or a procedure which does no harm is retired all the same, however long it is watched.
+    /// Probability, above 0 and below 1, that a harmless lesson or procedure is retired, no matter for how long it is
+    /// observed.
     pub error_rate: f64,
-    /// Further answers in which a model may think and take notes about one case (paper, appendix B: 4).
+    /// Number of further outputs in which a model may think and take notes about one case (paper, appendix B: 4).
     pub note_actions: usize,
-    /// Lessons that are kept for one scope; of more, those that rest on the least evidence are forgotten.
+    /// Maximum number of lessons per scope. Above it, the lessons with the least evidence are deleted.
     pub lessons_per_scope: usize,
-    /// Characters of a lesson's key.
+    /// Maximum number of characters of a lesson's key.
     pub key_chars: usize,
-    /// Characters of a lesson's value.
+    /// Maximum number of characters of a lesson's value.
     pub value_chars: usize,
 }
 
@@ -50,7 +52,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The keys whose values are out of their range, and what the range is.
+    /// Returns the keys whose values are out of range, with their ranges.
     pub fn out_of_range(&self) -> Vec<(&'static str, &'static str)> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let weight = |value: f32| value.is_finite() && value >= 0.0;

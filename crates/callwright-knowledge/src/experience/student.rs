@@ -1,4 +1,5 @@
-//! A model that answers questions and keeps a notebook: the paper's training and test stage, one question at a time (section 3.1).
+//! Model that answers questions and keeps a notebook: the training and test stages of the paper, one question at a time
+//! (section 3.1).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +14,10 @@ use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
-/// The same question is to have the same answer. Commands are read tolerantly: no form is sent.
+/// Temperature 0, for reproducible answers. No response format is sent, because the parser is lenient.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
 
-/// A model in school.
+/// Model that learns from questions.
 #[derive(Debug)]
 pub struct Student {
     model: Arc<dyn TextSource>,
@@ -26,17 +27,17 @@ pub struct Student {
     completion_tokens: AtomicU64,
 }
 
-/// What became of a question of the training stage.
+/// Result of a question in the training stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trained {
-    /// Was the first answer right?
+    /// Whether the first answer was right.
     pub is_right: bool,
-    /// What was noted then: keys and values, without what has the form of an address, a number or a secret.
+    /// Notes taken after the feedback: keys and values, without addresses, numbers and secrets.
     pub notes: Vec<(String, String)>,
 }
 
 impl Student {
-    /// This model, with so many further actions as the settings say.
+    /// Creates a student from a model and settings.
     pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
         Self {
             model,
@@ -47,10 +48,12 @@ impl Student {
         }
     }
 
-    /// The training stage: an answer, the truth, and up to [`Settings::note_actions`] messages to think and take notes.
+    /// Runs the training stage: an answer, the truth, and up to [`Settings::note_actions`] messages to think and take
+    /// notes.
     ///
     /// # Errors
-    /// Why there is no answer, and what mends it. An answer that is refused or cut off is a wrong one, and no error.
+    /// Returns the reason why there is no answer, and its remedy. A refused or truncated answer counts as wrong and is
+    /// no error.
     pub async fn train(&self, question: &str, truth: &str) -> Result<Trained, String> {
         let mut messages = training(question, &self.settings);
         let first = self.ask(&messages).await?;
@@ -68,10 +71,10 @@ impl Student {
         Ok(trained)
     }
 
-    /// A composed lesson in the model's words; `None` where it finds none that can be taken.
+    /// Rewrites a composed lesson in the model's words. Returns `None` if no acceptable note is produced.
     ///
     /// # Errors
-    /// As [`Self::train`].
+    /// Same as [`Self::train`].
     pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
         let messages = wording(&Composed::from(lesson), &self.settings);
         let mut taken = None;
@@ -83,7 +86,8 @@ impl Student {
         Ok(taken)
     }
 
-    /// Lets the model think and take notes for so many messages, or until it, or whoever takes the notes, is done.
+    /// Lets the model think and take notes for at most `actions` messages. Stops early when `take` returns `true`, or
+    /// when the output contains `DONE` or is empty.
     async fn note(
         &self,
         mut messages: Vec<(Role, String)>,
@@ -106,16 +110,17 @@ impl Student {
         Ok(())
     }
 
-    /// The test stage: the answer to a question with these notes, and no further action. `None` where the model gives none.
+    /// Runs the test stage: answers a question with these notes and without further actions. Returns `None` if the
+    /// model gives no answer.
     ///
     /// # Errors
-    /// As [`Self::train`].
+    /// Same as [`Self::train`].
     pub async fn solve(&self, question: &str, notes: &[Shown<'_>]) -> Result<Option<String>, String> {
         let text = self.ask(&solving(question, notes)).await?;
         Ok(read(&text, &self.settings).answer)
     }
 
-    /// What has been spent so far, as the provider counts it.
+    /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
         Cost {
             requests: self.requests.load(Ordering::Relaxed),
@@ -124,7 +129,7 @@ impl Student {
         }
     }
 
-    /// What the model says; nothing where it refuses or does not come to an end.
+    /// Requests an output from the model; empty if it refuses or is cut off.
     async fn ask(&self, messages: &[(Role, String)]) -> Result<String, String> {
         let Exchange { answered, requests, usage } = self.model.ask(messages, MANNER).await;
         let usage = usage.unwrap_or_default();
@@ -138,7 +143,7 @@ impl Student {
     }
 }
 
-/// Is an answer the expected one? Case, spaces, quotes around it and a full stop at its end do not matter.
+/// Whether an answer matches the expected one, ignoring case, whitespace, enclosing quotes and full stops.
 pub fn is_right(answer: Option<&str>, truth: &str) -> bool {
     let plain = |text: &str| {
         let text = tidy(text).to_lowercase();
@@ -155,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// Says one thing after the other, and keeps what it was asked.
+    /// Returns the scripted outputs in order and records the requests.
     #[derive(Debug, Default)]
     struct Scripted {
         script: Mutex<Vec<Result<Answered, String>>>,

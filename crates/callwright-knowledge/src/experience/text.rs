@@ -1,7 +1,6 @@
-//! Texts that a lesson is made of: on one line, and short.
+//! Normalises and shortens the texts of lessons.
 
-/// The words of a text with one space between them, without characters that nobody sees: controls, and those that turn the direction of
-/// text around.
+/// Collapses whitespace to single spaces and removes invisible characters: controls and bidirectional formatting.
 pub(super) fn tidy(text: &str) -> String {
     let hidden = |character: &char| {
         matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -11,7 +10,7 @@ pub(super) fn tidy(text: &str) -> String {
     seen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// As many whole words of a text as have at most `chars` characters; of a longer word its beginning.
+/// Returns the leading whole words within `chars` characters; a single longer word is cut.
 pub(super) fn shortened(text: &str, chars: usize) -> &str {
     let Some((end, next)) = text.char_indices().nth(chars) else { return text };
     let cut = text.get(..end).unwrap_or_default();
@@ -22,10 +21,10 @@ pub(super) fn shortened(text: &str, chars: usize) -> &str {
     kept.trim_end().trim_end_matches([',', ';'])
 }
 
-/// Characters of a text in which its first sentence is looked for: a client's description may be of any length.
+/// Number of leading characters that are searched for the first sentence. A client's description may have any length.
 const MAX_SENTENCE_CHARS: usize = 4_096;
 
-/// The first sentence of a text, without its full stop, in at most `chars` characters.
+/// Returns the first sentence of a text without its full stop, in at most `chars` characters.
 pub(super) fn first_sentence(text: &str, chars: usize) -> String {
     let end = text.char_indices().nth(MAX_SENTENCE_CHARS).map_or(text.len(), |(end, _)| end);
     let text = tidy(text.get(..end).unwrap_or_default());

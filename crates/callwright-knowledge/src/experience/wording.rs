@@ -1,7 +1,8 @@
-//! A composed lesson in a model's words.
+//! Rewords composed lessons with a model.
 //!
-//! The model is shown what the lesson says already, and nothing that a user, an API or another model wrote; what it answers is taken only
-//! where it names nothing else. So a model words a lesson, and cannot be talked into another one.
+//! The model sees only the composed lesson, and no text of a user, an API or another model. Its note is accepted only
+//! if it names nothing else. A model can therefore reword a lesson but cannot be manipulated into writing a different
+//! one.
 
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::text::shortened;
 use callwright_types::Lesson;
 use callwright_types::memory::{Polarity, Wording};
 
-/// What a model is shown of a lesson.
+/// Lesson data in the model's prompt.
 #[derive(Debug, Serialize)]
 pub(super) struct Composed<'a> {
     tools: &'a [String],
@@ -30,8 +31,9 @@ impl<'a> From<&'a Lesson> for Composed<'a> {
     }
 }
 
-/// The wording that a model's note gives a composed lesson. `None` where the note names what the lesson does not name, or none of what it
-/// is about. The composed key stays behind the model's, so that whatever found the lesson still does.
+/// Returns the wording of a composed lesson from a model's note. Returns `None` if the note names something that the
+/// lesson does not, or none of the lesson's tools. The composed key is appended to the model's key so that the same
+/// requests still find the lesson.
 pub(super) fn worded(lesson: &Lesson, key: &str, value: String, settings: &Settings) -> Option<Wording> {
     let known = format!("{} {} {}", lesson.key, lesson.value, quoted(&lesson.tools)).to_lowercase();
     let said = format!("{key} {value}").to_lowercase();

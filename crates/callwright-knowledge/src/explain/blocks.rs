@@ -1,44 +1,44 @@
-//! What every kind of document is read into: a row of blocks, of which the deeper ones belong to the shallower one before them.
+//! Common document model: a sequence of blocks in which deeper blocks belong to the preceding shallower block.
 
 use super::heads::{self, Head};
 use super::records::Record;
 
-/// A piece of a document that no sentence and no passage crosses, or that is one by itself. Its text has whitespace folded and keeps of
-/// all markup only the marks of code spans.
+/// Unit of a document that no sentence or passage crosses. Its text has collapsed whitespace and no markup except the
+/// backquotes of code spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// How deep it stands: a block belongs to the last one before it that is less deep.
+    /// Nesting depth: a block belongs to the last preceding block with a smaller depth.
     pub(super) depth: usize,
-    /// What it is.
+    /// Kind and content of the block.
     pub(super) kind: Kind,
 }
 
-/// What a block is.
+/// Kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A heading, or what serves as one: a bold line, the summary of what can be folded.
+    /// Heading, or its equivalent: a bold line, or the summary of a collapsible section.
     Heading(String),
-    /// The first paragraph of a list item, or a term that is defined.
+    /// First paragraph of a list item, or a defined term.
     Item(String),
-    /// A paragraph.
+    /// Paragraph.
     Prose(String),
-    /// A row of a table, or an object: values with labels.
+    /// Row of a table, or an object: values with labels.
     Row(Record),
     /// Lines of code.
     Code(String),
 }
 
-/// Headings have the depths 1 to 6.
+/// Maximum depth of a heading; headings have the depths 1 to 6.
 pub(super) const DEEPEST_HEADING: usize = 6;
 
-/// The depth of a line that serves as a heading within the sections of true ones.
+/// Depth of a bold line that serves as a heading inside a section.
 pub(super) const BOLD_LINE: usize = DEEPEST_HEADING + 1;
 
-/// The depth of what stands in no list; each list around it makes it one deeper.
+/// Depth of text outside lists; each enclosing list adds one.
 pub(super) const FLOW: usize = BOLD_LINE + 1;
 
 impl Block {
-    /// What the block says.
+    /// Returns the text of the block, if it has any.
     pub(super) fn into_text(self) -> Option<String> {
         Some(match self.kind {
             Kind::Heading(text) | Kind::Item(text) | Kind::Prose(text) | Kind::Code(text) => text,
@@ -47,7 +47,7 @@ impl Block {
         .filter(|text| !text.is_empty())
     }
 
-    /// The codes or names that the block defines.
+    /// Returns the codes or names that the block defines.
     pub(super) fn head(&self) -> Option<Head> {
         match &self.kind {
             Kind::Heading(title) => heads::of_title(title),
@@ -58,7 +58,8 @@ impl Block {
     }
 }
 
-/// Runs of whitespace become one space; characters that would repaint a terminal or mislead a reader are left out.
+/// Collapses whitespace to single spaces and removes control and invisible characters, which could repaint a terminal
+/// or mislead a reader.
 pub(super) fn folded(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || character == '\0');
     let mut folded = String::with_capacity(text.len());
@@ -72,7 +73,7 @@ pub(super) fn folded(text: &str) -> String {
     folded
 }
 
-/// Controls, and marks that nobody sees: of direction, of nothing at all.
+/// Whether a character is a control, a bidirectional mark, or has zero width.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

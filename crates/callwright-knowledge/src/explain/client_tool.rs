@@ -1,4 +1,5 @@
-//! Explanations for tools that the client executes: what came back is a text, and the client's own schema is documentation too.
+//! Explanations for tools that the client executes. The result is a text, and the client's own schema serves as
+//! documentation.
 
 use serde_json::{Map, Value};
 
@@ -7,30 +8,30 @@ use super::index::Index;
 use super::query::query_of_message;
 use callwright_types::{DocText, Explanation};
 
-/// A tool that the client executes, as its request offers it.
+/// Tool that the client executes, as its request offers it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientTool<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: &'a str,
-    /// What the request says about it: the tool's description, and those of its parameters as `name: description`.
+    /// Descriptions in the request: the tool's, and those of its parameters as `name: description`.
     pub texts: &'a [DocText],
-    /// The toolsets whose documentation may be told to this client; `None`: all.
+    /// Toolsets whose documentation this client may see; `None` for all.
     pub toolsets: Option<&'a [String]>,
 }
 
-/// What is known about a failure of a client's tool.
+/// Explanation of a failure of a client's tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolExplanation {
-    /// What the documentation says.
+    /// Passages of the documentation.
     pub explanation: Explanation,
-    /// Would it say the same if it were asked again? Not where the model of meaning could not be asked this time.
+    /// Whether a repeated query would give the same result. `false` if the embedder failed this time.
     pub is_final: bool,
 }
 
 impl Explainer {
-    /// What is known about the failure that a `tool` message reports. It is looked for in the tool's own texts, and in the documentation
-    /// that the operator tied to a tool of this name: toolsets that have an operation of that name, or bear it themselves, and may
-    /// be told. Empty where nothing reaches the floor. Whether the message reports a failure is for the caller to know.
+    /// Explains the failure that a `tool` message reports. Searches the tool's own texts and the permitted
+    /// documentation of toolsets that contain an operation of this name or have this name themselves. The result is
+    /// empty if nothing reaches the minimum confidence. The caller decides whether the message reports a failure.
     pub async fn explain_tool(
         &self,
         tool: &ClientTool<'_>,
@@ -106,7 +107,7 @@ mod tests {
         assert!(explained_to(Some(&["hotels".to_owned()]), "book", message).is_empty());
     }
 
-    /// It knew documentation when that was loaded, and is away now.
+    /// Embeds documentation, but fails for queries.
     #[derive(Debug)]
     struct Away;
 
@@ -143,7 +144,7 @@ mod tests {
         let is_final =
             |message: &str| explainer.explain_tool(&tool, &Map::new(), message).now_or_never().unwrap().is_final;
         assert!(!is_final("Error: the row is occupied"));
-        assert!(is_final(r#"{"error":{"code":"E_SEAT"}}"#), "meaning is not asked for where a code is defined");
+        assert!(is_final(r#"{"error":{"code":"E_SEAT"}}"#), "no query is embedded if a code is defined");
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! Exact-match fields: the codes and names that a text mentions, and those that it defines.
+//! Exact-match fields: the codes and names that a text mentions or defines.
 
-/// Longest code that is kept, in bytes: what is longer is data.
+/// Maximum length of a code in bytes; longer text is data.
 const MAX_CODE_BYTES: usize = 100;
 
-/// Least length, in digits, at which a bare number in prose is taken for a code rather than a quantity.
+/// Minimum number of digits at which a bare number in prose counts as a code and not as a quantity.
 const LEAST_CODE_DIGITS: usize = 3;
 
-/// A code or name in the form in which it is compared: without quotes and outer punctuation, in lower case. `None` for what cannot be
-/// one: several words, nothing, too much.
+/// Normalises a code or name for comparison: without quotes and outer punctuation, in lower case. Returns `None` for
+/// text that cannot be one: empty, several words, or too long.
 pub(super) fn normal_form(text: &str) -> Option<String> {
     let core = text.trim().trim_matches(|character: char| !character.is_alphanumeric());
     let one_word = !core.is_empty() && core.len() <= MAX_CODE_BYTES && !core.contains(char::is_whitespace);
     one_word.then(|| core.to_lowercase())
 }
 
-/// The codes and names that a text mentions: what stands in code spans, and words that look like codes.
+/// Returns the codes and names that a text mentions: the contents of code spans, and words that look like codes.
 pub(super) fn mentioned(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     let in_spans = spans.flat_map(words).filter_map(normal_form);
@@ -23,7 +23,7 @@ pub(super) fn mentioned(text: &str) -> Vec<String> {
     in_spans.chain(in_prose).collect()
 }
 
-/// Does a word look like a code or a name from code: `INVALID_PARAM`, `start_date`, `P2002`, `20000`, `startDate`?
+/// Whether a word looks like a code or an identifier: `INVALID_PARAM`, `start_date`, `P2002`, `20000`, `startDate`.
 pub(super) fn looks_like_code(word: &str) -> bool {
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
     let count = |test: fn(&char) -> bool| core.chars().filter(test).count();
@@ -37,24 +37,24 @@ pub(super) fn looks_like_code(word: &str) -> bool {
         || inner_capital
 }
 
-/// The words of a text, with what may stand inside a code.
+/// Returns the words of a text, including the characters that may occur inside a code.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/')))
         .filter(|word| !word.is_empty())
 }
 
-/// How much a name looks like a code.
+/// Likelihood that a name is a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
     /// Any word: `origin`, `gone`.
     Name,
-    /// A word from code, which can be a parameter or a method as well: `not_found`, `startDate`.
+    /// Identifier, which may also be a parameter or a method: `not_found`, `startDate`.
     Weak,
-    /// What is hardly anything else: `21211`, `E1001`, `NOT_FOUND`, `400.3`.
+    /// Almost certainly a code: `21211`, `E1001`, `NOT_FOUND`, `400.3`.
     Strong,
 }
 
-/// How much does a word look like a code?
+/// Returns the likelihood that a word is a code.
 pub(super) fn strength(word: &str) -> Strength {
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
     let digits = core.bytes().filter(u8::is_ascii_digit).count();
@@ -72,12 +72,13 @@ pub(super) fn strength(word: &str) -> Strength {
     }
 }
 
-/// `v2`, `v1.0.3`
+/// Whether the word is a version: `v2`, `v1.0.3`.
 fn is_version(core: &str) -> bool {
     core.strip_prefix(['v', 'V']).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
-/// Small words joined without a space: `invalid-api-key`, `auth/wrong-password`, `chat.update`.
+/// Whether the word consists of lower-case parts joined without a space: `invalid-api-key`, `auth/wrong-password`,
+/// `chat.update`.
 fn is_joined(core: &str) -> bool {
     let mut parts = core.split(['-', '.', '/', ':']).peekable();
     let several = core.contains(['-', '.', '/', ':']);

@@ -1,14 +1,14 @@
-//! How much neighbouring sentences have in common.
+//! Lexical cohesion of neighbouring sentences.
 
 use std::collections::HashMap;
 
 use callwright_search::retrieval::{is_stop_word, tokens};
 
-/// Sentences on each side of a gap whose words are compared: one alone has too few.
+/// Number of sentences on each side of a gap whose words are compared; a single sentence has too few words.
 pub(super) const WINDOW: usize = 3;
 
-/// The cohesion of a row of sentences at the gaps between them: the cosine of the counts of words before and behind, as TextTiling
-/// compares blocks (Hearst 1997, section 4.2).
+/// Cohesion at the gaps between sentences: the cosine of the word counts before and after the gap, like the block
+/// comparison of TextTiling (Hearst 1997, section 4.2).
 #[derive(Debug)]
 pub(super) struct Cohesion {
     words: Vec<Vec<String>>,
@@ -20,7 +20,7 @@ impl Cohesion {
         Self { words: sentences.map(telling).collect() }
     }
 
-    /// The cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.
+    /// Returns the cohesion between the sentences before number `at` and those from it on: 0 (nothing in common) to 1.
     pub(super) fn at(&self, at: usize) -> f32 {
         let (before, behind) = self.words.split_at(at.min(self.words.len()));
         let before = counts(before.iter().rev().take(WINDOW));

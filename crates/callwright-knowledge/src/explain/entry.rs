@@ -1,4 +1,4 @@
-//! One entry of a catalogue → one passage that says what the code means and what to do.
+//! Catalogue entry → passage that explains a code and its remedy.
 
 use super::blocks::{Block, Kind};
 use super::body_words::folded;
@@ -9,17 +9,17 @@ use super::passages::{Piece, cut, exceeds};
 use super::records::{is_address, joined, line};
 use super::sentences::sentences;
 
-/// Of an entry that is cut, each passage's head takes at most one part in so many.
+/// When an entry is split, the head takes at most 1/`HEAD_SHARE` of each passage.
 const HEAD_SHARE: usize = 4;
 
-/// Words of a line that ends with a colon, up to which it is the label of what follows.
+/// Maximum number of words of a line ending with a colon that counts as a label for the following lines.
 const MAX_LABEL_WORDS: usize = 6;
 
-/// The passages of the entry that `block` heads, with what belongs to it `below`: one, if that fits `limit` characters, or several that each
-/// begin with its head.
+/// Returns the passages of the entry with the head `block` and the blocks `below` it: one passage if it fits `limit`
+/// characters, otherwise several that each start with the head.
 pub(super) fn entry(block: &Block, head: &Head, below: &[Block], limit: usize) -> Vec<Piece> {
     let mut lines = first_lines(block, head);
-    // What repeats the title is looked for in it again and again, so it is looked at no further than a passage could show it.
+    // Every block is compared with the title, so limit the title to the length that a passage can contain.
     let title = lines.first().map(|line| cut(line, limit.max(1)).0).unwrap_or_default();
     let (title, lower) = (title.to_owned(), title.to_lowercase());
     let mut body =
@@ -34,7 +34,7 @@ fn piece(text: String, head: &Head) -> Piece {
     Piece { text, defines: head.codes.clone(), mentions }
 }
 
-/// What the head itself says, the code first.
+/// Returns the text of the head, starting with the code.
 fn first_lines(block: &Block, head: &Head) -> Vec<String> {
     match &block.kind {
         Kind::Row(record) => record.lines(),
@@ -48,7 +48,7 @@ fn first_lines(block: &Block, head: &Head) -> Vec<String> {
     }
 }
 
-/// What stands under one label.
+/// Text under one label.
 #[derive(Debug, Default)]
 struct Group {
     label: String,
@@ -56,7 +56,7 @@ struct Group {
 }
 
 impl Group {
-    /// The parts behind their label. Of one without parts only a label remains that is none of an entry's usual ones.
+    /// Formats the parts after their label. Without parts, returns the label unless it is a usual label of entries.
     fn line(self) -> Option<String> {
         let label = self.label.trim_end_matches(':');
         let text = joined(&self.parts);
@@ -70,11 +70,11 @@ impl Group {
 
 struct Body<'a> {
     title: &'a str,
-    /// The title in lower case.
+    /// Title in lower case.
     lower: &'a str,
     codes: &'a [String],
     groups: Vec<Group>,
-    /// The depth of a heading of which nothing is told.
+    /// Depth of the heading whose content is being skipped.
     skipping: Option<usize>,
 }
 
@@ -116,7 +116,7 @@ impl Body<'_> {
         }
     }
 
-    /// Does a labelled value only repeat the head?
+    /// Whether a labelled value only repeats the head.
     fn is_told(&self, value: &str) -> bool {
         normal_form(value).is_some_and(|value| self.codes.contains(&value))
             || !value.is_empty() && self.lower.contains(&value.to_lowercase())
@@ -127,17 +127,18 @@ impl Body<'_> {
     }
 }
 
-/// Is `label` the name of one of an entry's parts, with the value in the same line?
+/// Whether `label` is a known label of entries, followed by its value in the same line.
 fn is_label_of(label: &str, value: &str) -> bool {
     value.starts_with(' ') && (is_label(label) || matches!(role(label), Role::Code(_)))
 }
 
-/// Do two texts say the same but for case and punctuation?
+/// Whether two texts are equal except for case and punctuation.
 fn same(left: &str, right: &str) -> bool {
     left.len() <= right.len() * 2 && right.len() <= left.len() * 2 && folded(left) == folded(right)
 }
 
-/// The lines as one text, or as several of at most `limit` characters that are about as long as each other and begin with the first line.
+/// Joins the lines to one text, or to several of similar length and at most `limit` characters that each start with the
+/// first line.
 fn fit(lines: &[String], limit: usize) -> Vec<String> {
     let whole = lines.join("\n");
     if !exceeds(&whole, limit) {
@@ -157,7 +158,7 @@ fn fit(lines: &[String], limit: usize) -> Vec<String> {
         .collect()
 }
 
-/// The first sentence of a text as far as it fits, and what is left.
+/// Splits a text after its first sentence, or at the limit if that sentence is too long.
 fn head_of(text: &str, limit: usize) -> (&str, &str) {
     let first = sentences(text).first().copied().unwrap_or_default();
     if first.is_empty() || exceeds(first, limit) {
@@ -169,7 +170,7 @@ fn head_of(text: &str, limit: usize) -> (&str, &str) {
     }
 }
 
-/// Lines and their sentences in texts of about `even` and at most `room` characters.
+/// Packs lines and their sentences into texts of about `even` and at most `room` characters.
 fn pack(lines: &[&str], even: usize, room: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut open = String::new();

@@ -1,4 +1,4 @@
-//! The index of all operations' documentation, and its answer to a failed outcome.
+//! Explains failed outcomes from the indexed documentation of all operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use callwright_types::promise::Promise;
 use callwright_types::rules::FailureRule;
 use callwright_types::{DocText, Explanation, OperationRef, Outcome, Passage};
 
-/// The documentation of one operation, before it is split.
+/// Documentation of one operation, before it is split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationDocs {
-    /// The toolset's name.
+    /// Name of the toolset.
     pub toolset: String,
-    /// The tool's name within the toolset.
+    /// Name of the tool within the toolset.
     pub tool: String,
-    /// What the document says about the operation.
+    /// Texts about the operation in the OpenAPI document.
     pub texts: Vec<DocText>,
 }
 
-/// Finds the passages of documentation that explain failed outcomes.
+/// Finds documentation passages that explain failed outcomes.
 #[derive(Debug)]
 pub struct Explainer {
-    /// How rare a word is, is a matter of the whole API, so each toolset has an index of its own.
+    /// One index per toolset, because word frequencies are specific to an API.
     toolsets: BTreeMap<String, Index>,
     settings: Settings,
 }
@@ -45,19 +45,19 @@ impl Explainer {
         Self::with_sections(docs, Vec::new(), settings)
     }
 
-    /// As [`Self::build`], with further documentation of toolsets, each section with the toolset's name.
+    /// Same as [`Self::build`], with additional documentation sections, each with the toolset's name.
     pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
         let builders = builders(docs, sections, settings);
         let toolsets = builders.into_iter().map(|(name, builder)| (name, builder.build())).collect();
         Self { toolsets, settings: settings.clone() }
     }
 
-    /// As [`Self::with_sections`], with an embedder. Sentences that do not fit into one passage are parted where their meaning changes, and
-    /// passages are found that say in other words what a failure says. Vectors are asked for once; every failure that no code explains
-    /// costs the vector of one more text.
+    /// Same as [`Self::with_sections`], with an embedder. Long texts are split where their meaning changes, and
+    /// passages are also found by meaning. Passages are embedded once; each failure that no code explains costs one
+    /// more embedding.
     ///
-    /// The second is why some vectors were not had: what they are missing for, and all that would have been asked for behind them, goes
-    /// by words alone.
+    /// The second value is the error if some vectors are missing. The affected texts, and all that would have been
+    /// embedded after them, use words only.
     pub async fn with_meanings(
         docs: Vec<OperationDocs>,
         sections: Vec<(String, Section)>,
@@ -73,7 +73,7 @@ impl Explainer {
                     failed = error;
                     index
                 }
-                // Whoever has just failed is not asked again: it may take its time to fail.
+                // A failed embedder is not queried again, because a timeout may be slow.
                 Some(_) => builder.build(),
             };
             toolsets.insert(name, index);
@@ -81,14 +81,15 @@ impl Explainer {
         (Self { toolsets, settings: settings.clone() }, failed)
     }
 
-    /// How many passages there are.
+    /// Returns the number of passages.
     pub fn passages(&self) -> usize {
         self.toolsets.values().map(Index::len).sum()
     }
 
-    /// What the documentation says about a failed outcome: passages that define or name a code or parameter of the body, that describe
-    /// the status, or that share enough words with the message. Those of the operation come first, then those of the toolset; of other
-    /// operations only what defines the body's code. Empty where nothing reaches the floor, the toolset is not known, or no API answered.
+    /// Explains a failed outcome. Matches passages that define or name a code or parameter of the body, describe the
+    /// status, or share enough words with the message. Passages of the operation rank before those of the toolset.
+    /// Passages of other operations count only if they define the body's code. The result is empty if nothing reaches
+    /// the minimum confidence, the toolset is unknown, or no API answered.
     pub async fn explain(
         &self,
         operation: &OperationRef,
@@ -100,9 +101,9 @@ impl Explainer {
         self.shown(self.found(index, &operation.tool, &query).await.0)
     }
 
-    /// Did an outcome fail? `is_failure` knows without documentation; a body that is a bare code failed if the operation's
-    /// documentation, or else that of its toolset, calls that code an error; and so did an answer that has nothing of what `promises`,
-    /// the operation's, promise.
+    /// Classifies an outcome as failed. `is_failure` decides without documentation. A body that is a bare code fails if
+    /// the documentation of the operation, or else of the toolset, describes the code as an error. A response also
+    /// fails if it lacks everything that the operation's `promises` declare.
     pub fn failure(
         &self,
         operation: &OperationRef,
@@ -122,7 +123,7 @@ impl Explainer {
         }
     }
 
-    /// The bare code that the outcome's body is, where the documentation calls it an error.
+    /// Returns the bare code in the outcome's body if the documentation describes it as an error.
     fn documented_code(&self, operation: &OperationRef, outcome: &Read<'_>) -> Option<String> {
         suspected_code(outcome)
             .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
@@ -145,7 +146,7 @@ impl Explainer {
         &self.settings
     }
 
-    /// The documentation of toolsets with this name or an operation of it, of those that may be looked into.
+    /// Returns the indexes of permitted toolsets that have this name or contain an operation of this name.
     pub(super) fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> impl Iterator<Item = &Index> {
         let tied = move |(name, index): &(&String, &Index)| {
             toolsets.is_none_or(|toolsets| toolsets.contains(name))
@@ -154,8 +155,8 @@ impl Explainer {
         self.toolsets.iter().filter(tied).map(|(_, index)| index)
     }
 
-    /// What may be claimed, best first, and whether meaning was asked for in vain. It is asked for only where no passage defines a code of
-    /// the failure: it cannot say more then.
+    /// Returns the matching passages, and whether embedding the query failed. The query is embedded only if no passage
+    /// defines a code of the failure, because meaning adds nothing in that case.
     pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> (Vec<Found<'a>>, bool) {
         let ranking = Ranking::of(index, tool, query);
         let (closeness, failed) = match index.meanings().filter(|_| !ranking.is_code_defined()) {
@@ -163,7 +164,7 @@ impl Explainer {
             Some(meanings) => match meanings.closeness(&query.said).await {
                 Ok(closeness) => (closeness, false),
                 Err(error) => {
-                    tracing::warn!(%error, "a failure is explained by words alone");
+                    tracing::warn!(%error, "embedding failed; explaining the failure by words only");
                     (Closeness::default(), true)
                 }
             },
@@ -173,7 +174,7 @@ impl Explainer {
         (found.collect(), failed)
     }
 
-    /// The best passages that each add something.
+    /// Selects the best passages without repetition.
     pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
         found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
         let best = found.first().map(|best| best.claim);
@@ -192,7 +193,7 @@ impl Explainer {
     }
 }
 
-/// Reads the documentation of each toolset.
+/// Creates an index builder per toolset from its documentation.
 fn builders(
     docs: Vec<OperationDocs>,
     sections: Vec<(String, Section)>,
@@ -224,11 +225,12 @@ async fn with_meanings(
     }
 }
 
-/// Weight below that of the best passage at which another meaning of the same code is not worth a look.
+/// Maximum difference in weight to the best passage for other definitions of the same code.
 const WORTH_A_LOOK: f32 = 2.5;
 
-/// Does a passage add something to the best one? Where that says what the code means, only other meanings of it do that are about as
-/// likely, further parts of the same entry, and what is about a parameter that the failure names.
+/// Whether a passage adds information to the best one. If the best passage defines the code, only these add
+/// information: other definitions of similar weight, further parts of the same entry, and passages about a parameter
+/// that the failure names.
 fn adds(claim: &Claim, best: &Claim) -> bool {
     if !best.defines_code {
         return true;
@@ -236,7 +238,7 @@ fn adds(claim: &Claim, best: &Claim) -> bool {
     claim.names_parameter || claim.defines_code && claim.weight > best.weight - WORTH_A_LOOK
 }
 
-/// A passage that may be claimed.
+/// Matching passage with its index entry.
 pub(super) struct Found<'a> {
     claim: Claim,
     entry: &'a Entry,
@@ -251,7 +253,7 @@ mod tests {
     use super::*;
     use callwright_types::outcome::ApiAnswer;
 
-    /// Without an embedder nothing is waited for.
+    /// Resolves the future immediately, because nothing is awaited without an embedder.
     fn now(explanation: impl Future<Output = Explanation>) -> Explanation {
         explanation.now_or_never().unwrap()
     }

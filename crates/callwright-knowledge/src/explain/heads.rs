@@ -1,12 +1,12 @@
-//! The code or name at the head of a heading, a sentence or a list item: what the text below or behind it defines.
+//! Code or name at the head of a heading, sentence or list item, which the following text defines.
 
 use super::codes::{Strength, normal_form, strength};
 use super::labels::is_label;
 
-/// Codes that one head names, at most: more are a list, not a head.
+/// Maximum number of codes in a head; more codes form a list.
 const MAX_CODES: usize = 8;
 
-/// Words before a code that say that it is one (`Error 30007`, `HTTP status code 404`), in lower case.
+/// Words that announce a code (`Error 30007`, `HTTP status code 404`), in lower case.
 const ANNOUNCERS: [&str; 16] = [
     "error",
     "err",
@@ -26,28 +26,29 @@ const ANNOUNCERS: [&str; 16] = [
     "no",
 ];
 
-/// Characters behind a code that part it from what it means.
+/// Separators between a code and its meaning.
 const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '=', '→'];
 
-/// What a head names.
+/// Codes or names of a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The codes or names, in normal form.
+    /// Codes or names in normal form.
     pub(super) codes: Vec<String>,
-    /// How much they look like codes: that of the one that looks most like it.
+    /// Highest likelihood among the names of being a code.
     pub(super) strength: Strength,
-    /// Does nothing follow?
+    /// Whether no text follows the codes.
     pub(super) alone: bool,
 }
 
-/// The codes that a heading names: alone (`` `card_declined` ``), before a message (`21211: Invalid number`, `404 Not Found`), behind an
-/// announcing word (`ERROR 30007`), or behind the message in brackets (`Invalid number (21211)`).
+/// Returns the codes of a heading: alone (`` `card_declined` ``), before a message (`21211: Invalid number`,
+/// `404 Not Found`), after an announcing word (`ERROR 30007`), or in brackets after the message
+/// (`Invalid number (21211)`).
 pub(super) fn of_title(title: &str) -> Option<Head> {
     leading_of_title(title).or_else(|| trailing(title))
 }
 
-/// The codes or names that a sentence or list item defines: those at its head, before a colon or a dash (`` `A1`: because ``,
-/// `20000 - because`, `origin (query, required): because`), or alone before what explains them.
+/// Returns the codes or names that a sentence or list item defines: at its head before a colon or dash
+/// (`` `A1`: because ``, `20000 - because`, `origin (query, required): because`), or alone before the explanation.
 pub(super) fn of_sentence(text: &str) -> Option<Head> {
     let lead = leading(text)?;
     let head = lead.head?;
@@ -59,16 +60,16 @@ pub(super) fn of_sentence(text: &str) -> Option<Head> {
     (alone || parted).then_some(Head { strength, ..head })
 }
 
-/// The codes that a text begins with, without a mark that parts them from what they mean: `21211 Invalid number. The number is not valid.` By
-/// itself a sentence can begin so with any number; several list items or paragraphs that do are a list of codes. A short number is one only
-/// beside others that are evidently codes.
+/// Returns the codes at the beginning of a text without a separator: `21211 Invalid number. The number is not valid.` A
+/// single sentence may begin with any number, but several such list items or paragraphs form a list of codes. A short
+/// number counts only beside evident codes.
 pub(super) fn of_series(text: &str) -> Option<Head> {
     let lead = leading(text)?;
     let begins = lead.rest.starts_with(|first: char| first.is_uppercase() || matches!(first, '`' | '"' | '“'));
     lead.head.filter(|head| begins && (head.strength == Strength::Strong || is_number(head)))
 }
 
-/// The number that a heading consists of: a code where the headings beside it are codes.
+/// Returns the number that is the whole heading; it is a code if the neighbouring headings are codes.
 pub(super) fn of_number(title: &str) -> Option<Head> {
     let head = Head { codes: vec![normal_form(title)?], strength: Strength::Weak, alone: true };
     is_number(&head).then_some(head)
@@ -93,15 +94,15 @@ fn is_number(head: &Head) -> bool {
     head.codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What begins a text: codes, and what follows them.
+/// Codes at the beginning of a text, and the rest.
 struct Lead<'a> {
     head: Option<Head>,
     rest: &'a str,
-    /// Did an announcing word stand before the code?
+    /// Whether an announcing word precedes the code.
     announced: bool,
-    /// Does the constant stand behind a number that names the same: `4711 NOT_FOUND`?
+    /// Whether a number is followed by a constant for the same error: `4711 NOT_FOUND`.
     named: bool,
-    /// Was there a remark in brackets behind the name: `origin (query, required)`?
+    /// Whether a remark in brackets follows the name: `origin (query, required)`.
     bracketed: bool,
 }
 
@@ -117,7 +118,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
             continue;
         }
         let Some(next) = behind_joint(rest) else { break };
-        // `21211, 21212: why` lists codes; `gone, but why` does not.
+        // The text `21211, 21212: why` lists codes; `gone, but why` does not.
         if token_strength(&token).is_none_or(|strength| strength == Strength::Name) || !next_is_code(next) {
             break;
         }
@@ -139,7 +140,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
     Some(Lead { head, rest, announced, named, bracketed })
 }
 
-/// Takes the announcing words off, if something that looks like a code follows.
+/// Strips the announcing words if a code follows.
 fn behind_announcers(text: &str) -> (&str, bool) {
     let mut rest = text;
     while let Some((word, behind)) = rest.split_once([' ', ':', '#']) {
@@ -161,7 +162,7 @@ fn next_is_code(text: &str) -> bool {
 #[derive(Clone, Copy)]
 struct Token<'a> {
     text: &'a str,
-    /// Does it stand in a code span, quotes or brackets?
+    /// Whether the token is in a code span, quotes or brackets.
     marked: bool,
 }
 
@@ -170,7 +171,7 @@ fn token_strength(token: &Token<'_>) -> Option<Strength> {
     Some(if token.marked { own.max(Strength::Weak) } else { own })
 }
 
-/// The first word of a text, or what its opening mark encloses, and what stands behind.
+/// Returns the first word of a text or the content of its opening mark, and the rest.
 fn token(text: &str) -> Option<(Token<'_>, &str)> {
     for (open, close) in [('`', '`'), ('"', '"'), ('“', '”'), ('[', ']')] {
         if let Some(inner) = text.strip_prefix(open) {
@@ -195,7 +196,7 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
     }
 }
 
-/// Does a constant follow the number of the same error without anything between them: `4711 NOT_FOUND`?
+/// Whether a number is directly followed by a constant for the same error: `4711 NOT_FOUND`.
 fn names_the_same(found: &[Token<'_>], rest: &str) -> bool {
     let pair = found.last().zip(token(rest));
     pair.is_some_and(|(number, (name, _))| are_number_and_name(number, &name))
@@ -208,12 +209,12 @@ fn are_number_and_name(number: &Token<'_>, name: &Token<'_>) -> bool {
         && constant(name.text)
 }
 
-/// What follows a comma, a slash or an `or` between codes.
+/// Returns the text after a comma, a slash or an `or` between codes.
 fn behind_joint(text: &str) -> Option<&str> {
     [",", "/", "or ", "and ", "&"].iter().find_map(|joint| text.strip_prefix(joint)).map(str::trim_start)
 }
 
-/// Takes a remark in brackets off: `(query, required)`.
+/// Strips a remark in brackets: `(query, required)`.
 fn behind_remark(text: &str) -> (&str, bool) {
     match text.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
         Some((_, behind)) => (behind.trim_start(), true),
@@ -221,13 +222,13 @@ fn behind_remark(text: &str) -> (&str, bool) {
     }
 }
 
-/// Does a separator and then something follow?
+/// Whether the text starts with a separator.
 fn is_parted(rest: &str) -> bool {
     let behind = rest.trim_start_matches(SEPARATORS);
     behind.len() < rest.len() && (behind.is_empty() || behind.starts_with(char::is_whitespace))
 }
 
-/// The code behind a message: `Invalid number (21211)`, `Not sent [E_SEND]`, `Invalid number - 21211`.
+/// Returns the code after a message: `Invalid number (21211)`, `Not sent [E_SEND]`, `Invalid number - 21211`.
 fn trailing(title: &str) -> Option<Head> {
     let title = title.trim();
     let bracketed = [('(', ')'), ('[', ']')].into_iter().find_map(|(open, close)| {

@@ -1,4 +1,5 @@
-//! The passages of one toolset: words for ranking, codes and names for exact hits, and where each of them belongs.
+//! Index of one toolset's passages: words for ranking, codes and names for exact matches, and the operation or section
+//! of each passage.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,50 +16,50 @@ use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
 use callwright_types::DocText;
 
-/// One passage with what is known about it.
+/// Indexed passage.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// What a reader is shown.
+    /// Text for display.
     pub(super) text: String,
-    /// Where it stands.
+    /// Location in the documentation.
     pub(super) source: String,
-    /// The response that it describes.
+    /// Response that the passage describes.
     pub(super) response: Option<Response>,
-    /// The operation or section that it belongs to.
+    /// Operation or section that the passage belongs to.
     pub(super) place: Place,
-    /// What the codes look like that it defines; `None` where it is no entry of a catalogue.
+    /// Shape of the codes that the passage defines; `None` if it is no catalogue entry.
     pub(super) shape: Option<Shape>,
 }
 
-/// Which response of an operation a text belongs to (OpenAPI 3.0.4, Responses Object).
+/// Response of an operation that a text belongs to (OpenAPI 3.0.4, Responses Object).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Response {
-    /// `404`
+    /// Exact status such as `404`.
     Status(u16),
-    /// `4XX`: the first digit.
+    /// Class of statuses such as `4XX`, by its first digit.
     Class(u16),
-    /// `default`
+    /// The `default` response.
     Default,
 }
 
-/// A passage that names a code.
+/// Passage that names a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
-    /// The passage's number.
+    /// Index of the passage.
     pub(super) passage: usize,
-    /// Does it say what the code means, rather than mention it?
+    /// Whether the passage defines the code instead of only mentioning it.
     pub(super) defines: bool,
 }
 
-/// The passages of one toolset, those of an operation or section in one stretch.
+/// Passages of one toolset, contiguous per operation or section.
 #[derive(Debug)]
 pub(super) struct Index {
     entries: Vec<Entry>,
     words: Bm25<()>,
-    /// What the passages begin with, where an entry has its title.
+    /// Index of the passages' beginnings, which contain an entry's title.
     leads: Bm25<()>,
     names: HashMap<String, Vec<Named>>,
-    /// Passages by other spellings of the codes that they define.
+    /// Passages by alternative spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
     places: Places,
     meanings: Option<Meanings>,
@@ -95,27 +96,27 @@ impl Index {
         &self.places
     }
 
-    /// The vectors of the passages, where an embedder gave them.
+    /// Returns the vectors of the passages, if there are any.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
         self.meanings.as_ref()
     }
 
-    /// Asks for the vectors of the first `most` passages.
+    /// Embeds the first `most` passages.
     ///
     /// # Errors
-    /// [`EmbedError`]; the passages go on without.
+    /// Returns [`EmbedError`]; the index then has no vectors.
     pub(super) async fn understand(&mut self, embedder: &Arc<dyn Embedder>, most: usize) -> Result<(), EmbedError> {
         let texts = self.entries.iter().take(most).map(|entry| entry.text.clone()).collect();
         self.meanings = Some(Meanings::of(embedder, texts).await?);
         Ok(())
     }
 
-    /// The passages that name a code or parameter, given in normal form.
+    /// Returns the passages that name a code or parameter, given in normal form.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
         self.names.get(name).into_iter().flatten().copied()
     }
 
-    /// The passages that define a code in another spelling than this one.
+    /// Returns the passages that define a code in a different spelling.
     pub(super) fn spelt_otherwise(&self, code: &str) -> impl Iterator<Item = usize> {
         self.spellings.get(&folded(code)).into_iter().flatten().copied()
     }
@@ -123,14 +124,14 @@ impl Index {
 
 pub(super) struct Builder<'a> {
     settings: &'a Settings,
-    /// What has been read, in its order, until it is parted.
+    /// Parsed documentation in its original order, not yet split into passages.
     stretches: Vec<Stretch>,
     entries: Vec<Entry>,
     names: HashMap<String, Vec<Named>>,
     places: Places,
 }
 
-/// What is read of one operation or section.
+/// Parsed documentation of one operation or section.
 struct Stretch {
     owner: Owner,
     texts: Vec<Text>,
@@ -141,7 +142,7 @@ enum Owner {
     Section { path: Vec<String>, tools: Arc<[String]> },
 }
 
-/// What is read of one text.
+/// Parsed text.
 struct Text {
     parts: Vec<Part>,
     source: String,
@@ -149,7 +150,7 @@ struct Text {
 }
 
 impl Builder<'_> {
-    /// Reads the documentation of one operation.
+    /// Parses the documentation of one operation.
     pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
         let mut room = self.settings.max_document_chars;
         let read = |DocText { text, source }: &DocText| {
@@ -163,7 +164,7 @@ impl Builder<'_> {
         self.stretches.push(Stretch { owner: Owner::Operation(tool.to_owned()), texts });
     }
 
-    /// Adds a section of documentation that no operation owns.
+    /// Adds a section of documentation outside of OpenAPI documents.
     pub(super) fn add_section(&mut self, section: Section) {
         let source = section.source();
         let Section { path, tools, parts, .. } = section;
@@ -171,7 +172,7 @@ impl Builder<'_> {
         self.stretches.push(Stretch { owner: Owner::Section { path, tools }, texts });
     }
 
-    /// The sentences by whose meanings runs are to be parted, as many as the settings allow.
+    /// Returns the sentences to embed for splitting runs, up to the limit in the settings.
     pub(super) fn wanted_sentences(&self) -> Vec<String> {
         let parts = self.stretches.iter().flat_map(|stretch| &stretch.texts).flat_map(|text| &text.parts);
         let runs = parts.filter_map(|part| match part {
@@ -202,7 +203,7 @@ impl Builder<'_> {
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
             let named = self.names.entry(name).or_default();
-            // Definitions come first, so that a mention beside one adds nothing.
+            // Definitions come first, so a mention in the same passage is redundant.
             if named.last().is_none_or(|last| last.passage != passage) {
                 named.push(Named { passage, defines });
             }
@@ -210,12 +211,12 @@ impl Builder<'_> {
         self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place, shape });
     }
 
-    /// Parts what was read by words alone, and indexes it.
+    /// Splits the texts by words only and indexes them.
     pub(super) fn build(self) -> Index {
         self.build_by(&SentenceVectors::default())
     }
 
-    /// Parts what was read, by the meanings of sentences where they have vectors, and indexes it.
+    /// Splits the texts, by the meanings of sentences where vectors are available, and indexes them.
     pub(super) fn build_by(mut self, vectors: &SentenceVectors) -> Index {
         for stretch in std::mem::take(&mut self.stretches) {
             self.add_stretch(stretch, vectors);
@@ -234,10 +235,10 @@ impl Builder<'_> {
     }
 }
 
-/// Characters of a passage that count as its beginning: a code, a name and a title have room in it.
+/// Number of characters that count as a passage's beginning, enough for a code, a name and a title.
 pub(super) const LEAD_CHARS: usize = 160;
 
-/// Lines of a passage that count as its beginning, at most.
+/// Maximum number of lines that count as a passage's beginning.
 const LEAD_LINES: usize = 2;
 
 fn lead(text: &str) -> &str {
@@ -245,14 +246,14 @@ fn lead(text: &str) -> &str {
     of_lines.char_indices().nth(LEAD_CHARS).and_then(|(end, _)| of_lines.get(..end)).unwrap_or(of_lines)
 }
 
-/// Reads the response out of a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
+/// Parses the response from a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
 fn response_of(source: &str) -> Option<Response> {
     let (_, behind) = source.split_once("/responses/")?;
     response(behind.split('/').next()?)
 }
 
-/// Takes a response's label off the head of a text, as in `404: There is no such room.`: a response that several operations share has
-/// its status there and not in its source.
+/// Strips the label of a response from a text such as `404: There is no such room.`. The label is the only place with
+/// the status of a response that several operations share.
 fn split_label(text: &str) -> (Option<Response>, &str) {
     let labelled = text.split_once(": ").and_then(|(key, rest)| Some((response(key)?, rest)));
     match labelled {
@@ -261,7 +262,7 @@ fn split_label(text: &str) -> (Option<Response>, &str) {
     }
 }
 
-/// A key of the Responses Object.
+/// Parses a key of the Responses Object.
 fn response(key: &str) -> Option<Response> {
     match key.as_bytes() {
         b"default" => Some(Response::Default),

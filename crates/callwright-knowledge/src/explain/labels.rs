@@ -1,23 +1,23 @@
-//! What the columns of tables and the members of objects are for, by their names: those of error catalogues are much alike.
+//! Classifies table columns and object members by their names, which are similar across error catalogues.
 
 use super::body_words::folded;
 
-/// What a labelled value is.
+/// Role of a labelled value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
-    /// The code that the record defines; a smaller number is a better guess.
+    /// Code that the record defines; a smaller number is a more certain match.
     Code(u8),
-    /// A few words that name the error.
+    /// Short name of the error.
     Message,
-    /// What explains it; the label says nothing that the text does not.
+    /// Explanation whose label adds no information.
     Description,
-    /// What tells a reader nothing about the call: links, log levels, dates.
+    /// Irrelevant to the call: links, log levels, dates.
     Useless,
-    /// Anything else: the label belongs to the text.
+    /// Any other role; the label is part of the text.
     Other,
 }
 
-/// The role of a label.
+/// Returns the role of a label.
 pub(super) fn role(label: &str) -> Role {
     let folded = folded(label);
     let is = |list: &[&str]| list.contains(&folded.as_str());
@@ -40,13 +40,13 @@ pub(super) fn role(label: &str) -> Role {
     }
 }
 
-/// Does a label need no mention where its value is a code, because it says only that?
+/// Whether the label only states that its value is a code, so that it can be omitted.
 pub(super) fn says_only_code(label: &str) -> bool {
     let folded = folded(label);
     CODES.contains(&folded.as_str()) || NAMES.contains(&folded.as_str()) || MESSAGES.contains(&folded.as_str())
 }
 
-/// Is a word before a colon a label of what follows, rather than a name that is defined?
+/// Whether a word before a colon is a label and not a name that is being defined.
 pub(super) fn is_label(word: &str) -> bool {
     let folded = folded(word);
     let known = matches!(role(word), Role::Description | Role::Useless) || MESSAGES.contains(&folded.as_str());
@@ -108,7 +108,7 @@ const MESSAGES: [&str; 12] = [
     "label",
 ];
 
-/// Labels of an explanation that say nothing beside it (folded).
+/// Labels of an explanation that add no information (folded).
 const DESCRIPTIONS: [&str; 15] = [
     "description",
     "desc",
@@ -127,7 +127,7 @@ const DESCRIPTIONS: [&str; 15] = [
     "content",
 ];
 
-/// Labels of what does not help to mend a call (folded).
+/// Labels of values that do not help to fix a call (folded).
 const USELESS: [&str; 26] = [
     "docs",
     "doc",
@@ -157,7 +157,7 @@ const USELESS: [&str; 26] = [
     "onthispage",
 ];
 
-/// Labels of an entry's parts (folded), beside those above.
+/// Further labels of an entry's parts (folded).
 const PARTS: [&str; 24] = [
     "cause",
     "causes",

@@ -1,45 +1,45 @@
-//! The meanings of passages, and how close what a failure says is to each of them.
+//! Vectors of passages, and their similarity to a failure's message.
 
 use std::sync::Arc;
 
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
-/// The vectors of one toolset's passages, in their order.
+/// Vectors of one toolset's passages, in order.
 #[derive(Debug)]
 pub(super) struct Meanings {
     embedder: Arc<dyn Embedder>,
     vectors: Vec<Vector>,
 }
 
-/// How close the passages are to what a failure says.
+/// Similarity of the passages to a failure's message.
 #[derive(Debug, Default)]
 pub(super) struct Closeness {
     cosines: Vec<f32>,
     best: f32,
 }
 
-/// Passages that are looked at for their meaning alone.
+/// Number of passages that are considered for their meaning alone.
 const BEST_BY_MEANING: usize = 16;
 
 impl Meanings {
-    /// Asks for the vectors of passages.
+    /// Embeds passages.
     ///
     /// # Errors
-    /// [`EmbedError`] of the embedder, or where it has not one vector for each text.
+    /// Returns [`EmbedError`] if the embedder fails or does not return one vector per text.
     pub(super) async fn of(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Self, EmbedError> {
         let count = texts.len();
         let vectors = embedder.embed(texts).await?;
         if vectors.len() == count {
             return Ok(Self { embedder: embedder.clone(), vectors });
         }
-        let reason = format!("it gave {} vectors for {count} texts; use another model", vectors.len());
+        let reason = format!("the embedder returned {} vectors for {count} texts; use another model", vectors.len());
         Err(EmbedError { model: embedder.id().to_owned(), reason })
     }
 
-    /// How close each passage is to a text.
+    /// Returns the similarity of each passage to a text.
     ///
     /// # Errors
-    /// [`EmbedError`] of the embedder.
+    /// Returns [`EmbedError`] if the embedder fails.
     pub(super) async fn closeness(&self, text: &str) -> Result<Closeness, EmbedError> {
         let asked = self.embedder.embed_query(text.to_owned()).await?;
         let cosine = |vector: &Vector| asked.cosine(vector);
@@ -50,7 +50,7 @@ impl Meanings {
 }
 
 impl Closeness {
-    /// The passages that are worth a look for their meaning.
+    /// Returns the passages with the most similar meaning.
     pub(super) fn best(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cosines.len()).collect();
         let by_cosine = |left: &usize, right: &usize| self.of(*right).total_cmp(&self.of(*left)).then(left.cmp(right));
@@ -61,12 +61,12 @@ impl Closeness {
         order
     }
 
-    /// The cosine of a passage; 0 where there are no vectors.
+    /// Returns the cosine similarity of a passage; 0 without vectors.
     pub(super) fn of(&self, passage: usize) -> f32 {
         self.cosines.get(passage).copied().unwrap_or_default()
     }
 
-    /// The cosine as a share of the best one.
+    /// Returns the cosine similarity relative to the highest one.
     pub(super) fn relative(&self, passage: usize) -> f32 {
         (self.of(passage) / self.best.max(f32::MIN_POSITIVE)).max(0.0)
     }

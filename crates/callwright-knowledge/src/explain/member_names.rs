@@ -1,33 +1,33 @@
-//! What the members of an error body are for, by their names.
+//! Classifies the members of an error body by their names.
 //!
-//! Broader than the names by which a failure is recognised: what is taken for a code here explains only where the documentation
-//! defines it.
+//! The lists are broader than those that recognise a failure: a value taken for a code here is used only if the
+//! documentation defines it.
 
 use super::body_words::folded;
 
-/// What a member's value is.
+/// Meaning of a member's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A code.
+    /// Error code.
     Code,
-    /// What kind of error it is.
+    /// Kind of error.
     Kind,
-    /// A status of HTTP, or a code.
+    /// HTTP status, or a code.
     Status,
-    /// The name of a parameter.
+    /// Name of a parameter.
     Parameter,
-    /// The address of a page.
+    /// URL of a page.
     Link,
-    /// What tells this failure from others like it: ids, times, hosts.
+    /// Value that differs between failures of the same kind: ids, times, hosts.
     Noise,
     /// Words.
     Text,
 }
 
-/// Endings of the names of codes, folded.
+/// Suffixes of names of codes (folded).
 const CODES: [&str; 7] = ["code", "errno", "errornumber", "errnum", "errorid", "errid", "errorno"];
 
-/// Codes of something else, folded.
+/// Suffixes of names of codes that are not error codes (folded).
 const OTHER_CODES: [&str; 11] = [
     "countrycode",
     "zipcode",
@@ -42,7 +42,7 @@ const OTHER_CODES: [&str; 11] = [
     "qrcode",
 ];
 
-/// Parts of the names of what differs from failure to failure, folded.
+/// Parts of names of values that differ between failures of the same kind (folded).
 const NOISE: [&str; 12] = [
     "requestid",
     "traceid",
@@ -58,7 +58,7 @@ const NOISE: [&str; 12] = [
     "rayid",
 ];
 
-/// What is a member called `name` for?
+/// Returns the meaning of a member by its name.
 pub(super) fn meaning(name: &str) -> Meaning {
     let name = folded(name);
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));

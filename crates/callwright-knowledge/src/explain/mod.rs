@@ -1,10 +1,11 @@
-//! A failed outcome → the sentences of the API's documentation that say why.
+//! Finds the sentences of an API's documentation that explain a failed outcome.
 //!
-//! Owns the reading and the index of documentation, and the rules of what a failed outcome is. Must not know how OpenAPI documents are
-//! loaded, nor what is done with an explanation.
+//! Owns parsing and indexing of documentation, and the rules that classify an outcome as failed. Must not depend on how
+//! OpenAPI documents are loaded or how explanations are used.
 //!
-//! The way: `documents` reads documentation of every form into `blocks`, `outline` finds in them the entries of catalogues (by the
-//! `heads` and `records` that define codes) and the `passages` of prose, `index` holds them, and `ranking` puts them in order for the `query` that a failed outcome makes (AutoFeedback section 3.3.1). Read `explainer` first.
+//! `documents` parses documentation of all formats into `blocks`. `outline` extracts the entries of catalogues (by the
+//! `heads` and `records` that define codes) and the `passages` of prose. `index` stores them, and `ranking` orders them
+//! for the `query` that a failed outcome yields (AutoFeedback section 3.3.1). Start with `explainer`.
 
 mod blocks;
 mod body_words;

@@ -1,4 +1,4 @@
-//! Blocks → sections of passages: which blocks make one entry of a catalogue, and which are prose.
+//! Blocks → sections of passages: separates catalogue entries from prose.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,26 +9,27 @@ use super::entry::entry;
 use super::heads::{self, Head};
 use super::passages::{Joiner, Part};
 
-/// Neighbours that begin with codes, from which on they are a list of codes although nothing parts the codes from what they mean.
+/// Minimum number of neighbours starting with codes that form a list of codes without separators.
 const LEAST_SERIES: usize = 3;
 
-/// Codes that stand below a head, from which on it is the head of a list of codes and no entry.
+/// Minimum number of codes below a head that make it the head of a list and not an entry.
 const LEAST_LIST: usize = 2;
 
-/// Blocks below a heading among which its code is looked for.
+/// Number of blocks below a heading in which its code is searched.
 const LOOKED_FOR_CODE: usize = 4;
 
-/// What stands below one heading.
+/// Content below one heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outlined {
-    /// The headings, outermost first.
+    /// Headings, outermost first.
     pub(super) path: Vec<String>,
-    /// Its passages, and what is too long for one.
+    /// Passages, and texts that are too long for one.
     pub(super) parts: Vec<Part>,
 }
 
-/// Parts blocks into sections at their headings. A block that defines a code, with all that belongs to it, is an *entry*: one passage that
-/// says what the code means and what to do, unless it heads a list of further codes.
+/// Splits blocks into sections at their headings. A block that defines a code, with everything that belongs to it, is
+/// an *entry*: one passage that explains the code and its remedy. A block that heads a list of further codes is no
+/// entry.
 pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlined> {
     blocks.iter_mut().for_each(promote);
     let mut heads = heads(&blocks);
@@ -58,7 +59,7 @@ pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlin
     outliner.finish()
 }
 
-/// A paragraph that is nothing but a code (`Error code: 21211`) heads those that follow.
+/// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
 fn promote(block: &mut Block) {
     let stands_alone = |head: Head| head.alone && head.strength == Strength::Strong;
     let is_title =
@@ -70,7 +71,7 @@ fn promote(block: &mut Block) {
     }
 }
 
-/// What each block defines. A code that has a heading of its own is only referred to elsewhere.
+/// Returns the codes that each block defines. Items and paragraphs do not define a code that has a heading of its own.
 fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
     let mut heads: Vec<Option<Head>> = blocks.iter().map(Block::head).collect();
     let mut titled: HashMap<String, usize> = HashMap::new();
@@ -92,7 +93,7 @@ fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
     heads
 }
 
-/// A heading that names no code takes it from the line below (`Code: 21211`), if that is the only one.
+/// Assigns the code in a line below (`Code: 21211`) to a heading without a code, if it is the only one.
 fn adopt(blocks: &[Block], heads: &mut [Option<Head>]) {
     for at in 0..blocks.len() {
         let is_title = matches!(blocks.get(at), Some(Block { kind: Kind::Heading(_), depth }) if *depth < BOLD_LINE);
@@ -109,7 +110,7 @@ fn adopt(blocks: &[Block], heads: &mut [Option<Head>]) {
     }
 }
 
-/// A heading that is a short number is a code if others of its level are (`7` beside `21211`).
+/// Treats a heading that is a short number as a code if headings of the same level are codes (`7` beside `21211`).
 fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
     let mut strong = [0; BOLD_LINE + 1];
     for (block, head) in blocks.iter().zip(heads.iter()) {
@@ -127,7 +128,7 @@ fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
     }
 }
 
-/// List items or paragraphs of one section and depth, half of which or more begin with codes, each define theirs.
+/// Treats list items or paragraphs of one section and depth as definitions if at least half of them start with codes.
 fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
     let mut members: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
     let mut section = 0;
@@ -161,14 +162,15 @@ fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
     }
 }
 
-/// Where the blocks that belong to the one at `at` end.
+/// Returns the end of the blocks that belong to the block at `at`.
 fn end_of(blocks: &[Block], at: usize) -> usize {
     let depth = blocks.get(at).map_or(0, |block| block.depth);
     let behind = blocks.iter().enumerate().skip(at + 1);
     behind.take_while(|(_, block)| block.depth > depth).last().map_or(at + 1, |(last, _)| last + 1)
 }
 
-/// Is a block with what belongs to it one entry? Not where as many codes as make a list stand below that look as much like codes as its own.
+/// Whether a block and the blocks below it form one entry. This is not the case if the blocks below define a list of
+/// codes at least as likely as its own.
 fn is_entry(block: &Block, head: &Head, below: &[Option<Head>]) -> bool {
     if matches!(block.kind, Kind::Prose(_)) || head.strength == Strength::Name && matches!(block.kind, Kind::Heading(_))
     {
@@ -180,11 +182,11 @@ fn is_entry(block: &Block, head: &Head, below: &[Option<Head>]) -> bool {
 
 struct Outliner<'a> {
     settings: &'a Settings,
-    /// The headings that the next block stands below, with their depths.
+    /// Enclosing headings of the next block, with their depths.
     path: Vec<(usize, String)>,
     done: Vec<Outlined>,
     joiner: Joiner,
-    /// A heading that begins the next passage, if that is prose.
+    /// Heading that starts the next passage, if that is prose.
     pending: Option<Pending>,
 }
 
@@ -195,7 +197,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Is it enough that the path of what stands below has the heading?
+    /// Whether the heading is needed only in the path of the content below.
     fn is_context(&self) -> bool {
         self.depth < BOLD_LINE && self.head.as_ref().is_none_or(|head| head.strength == Strength::Name)
     }
@@ -232,7 +234,7 @@ impl Outliner<'_> {
         }
     }
 
-    /// Begins a passage with the heading above it.
+    /// Starts a passage with the pending heading.
     fn begin(&mut self) {
         if let Some(Pending { title, head, .. }) = self.pending.take() {
             self.joiner.flush();
@@ -240,7 +242,7 @@ impl Outliner<'_> {
         }
     }
 
-    /// Ends the section, and the headings that are not above one of `depth`.
+    /// Ends the section and all headings that do not enclose one of `depth`.
     fn leave(&mut self, depth: usize) {
         self.pending.take_if(|pending| pending.depth < depth && pending.is_context());
         self.end_section();
@@ -254,7 +256,7 @@ impl Outliner<'_> {
         if parts.is_empty() {
             return;
         }
-        // A bold line is a heading for its paragraphs, and too small a thing to say where they stand.
+        // A bold line is a heading for its paragraphs, but too minor for the section path.
         let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
         match self.done.last_mut() {
             Some(last) if last.path == path => last.parts.extend(parts),

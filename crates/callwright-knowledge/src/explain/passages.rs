@@ -1,4 +1,4 @@
-//! Sentences → passages: neighbours that are shown together.
+//! Sentences → passages of neighbouring sentences.
 
 use super::Settings;
 use super::documents::markdown;
@@ -7,10 +7,10 @@ use super::outline::outline;
 use super::runs::{Run, Sentence};
 use super::sentences::sentences;
 
-/// A few neighbouring sentences, before they are indexed.
+/// Passage before indexing: a few neighbouring sentences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// What a reader is shown.
+    /// Text for display.
     pub text: String,
     /// Codes and names that it defines, in normal form.
     pub defines: Vec<String>,
@@ -18,18 +18,19 @@ pub struct Piece {
     pub mentions: Vec<String>,
 }
 
-/// What has been read: a passage, or sentences that are too long for one.
+/// Parsed text: a passage, or sentences that are too long for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// A passage.
+    /// Passage.
     Passage(Piece),
-    /// Sentences that it remains to part.
+    /// Sentences that are still to be split.
     Run(Run),
 }
 
-/// Reads a text (Markdown) into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to `passage_chars`, but not
-/// across a heading; more of them remain a run, to be parted where they have least in common. A table's row stays by itself, and so does
-/// what defines a code, with all that belongs to it, because only one of a list of codes explains an outcome.
+/// Parses a Markdown text into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to
+/// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
+/// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
+/// outcome.
 pub(super) fn parts(text: &str, settings: &Settings) -> Vec<Part> {
     outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
 }
@@ -37,9 +38,9 @@ pub(super) fn parts(text: &str, settings: &Settings) -> Vec<Part> {
 /// Joins neighbouring sentences.
 pub(super) struct Joiner {
     limit: usize,
-    /// What has been joined.
+    /// Finished parts.
     pub(super) done: Vec<Part>,
-    /// Sentences that stand behind each other, none longer than the limit.
+    /// Consecutive sentences, none longer than the limit.
     run: Vec<Sentence>,
 }
 
@@ -48,8 +49,8 @@ impl Joiner {
         Self { limit: limit.max(1), done: Vec::new(), run: Vec::new() }
     }
 
-    /// The sentences of a paragraph or a list item. One that defines a code begins a passage, which the block's next sentences go on with
-    /// and which ends with the block.
+    /// Adds the sentences of a paragraph or list item. A sentence that defines a code starts a passage, which the
+    /// block's following sentences continue and which ends with the block.
     pub(super) fn add_prose(&mut self, text: &str) {
         let mut defining = false;
         for sentence in sentences(text) {
@@ -67,7 +68,7 @@ impl Joiner {
         }
     }
 
-    /// Adds a sentence, cut where it is longer than a passage.
+    /// Adds a sentence, split if it is longer than a passage.
     pub(super) fn add(&mut self, text: &str, defines: &[String]) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -77,18 +78,18 @@ impl Joiner {
         }
     }
 
-    /// Ends the run of sentences: it becomes one passage if it fits.
+    /// Ends the run of sentences; it becomes one passage if it fits.
     pub(super) fn flush(&mut self) {
         self.done.extend(Run::ended(std::mem::take(&mut self.run), self.limit));
     }
 }
 
-/// Has the text more than `limit` characters?
+/// Whether the text has more than `limit` characters.
 pub(super) fn exceeds(text: &str, limit: usize) -> bool {
     text.chars().nth(limit).is_some()
 }
 
-/// Cuts a text of more than `limit` characters at the last space before the limit, or at the limit where there is none.
+/// Splits a text of more than `limit` characters at the last space before the limit, or at the limit if there is none.
 pub(super) fn cut(text: &str, limit: usize) -> (&str, &str) {
     let hard = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
     let soft = text[..hard].rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(hard);

@@ -1,7 +1,7 @@
-//! Operations and sections, and which of them an operation's name means.
+//! Operations and sections, and their association by name.
 //!
-//! Documentation that no OpenAPI document ties to an operation is tied by its headings: `gateway-close` means what stands below
-//! "Gateway Close Event Codes".
+//! Documentation that is not part of an OpenAPI document is associated with operations by its headings. For example,
+//! `gateway-close` matches the section "Gateway Close Event Codes".
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -10,26 +10,26 @@ use std::sync::Arc;
 use super::shape::{Shape, shape_of};
 use callwright_search::retrieval::{Bm25, tokens};
 
-/// The number of an operation or section of a toolset.
+/// Index of an operation or section of a toolset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Place(u32);
 
-/// Least share of an operation's name, rare words counting more, that a section's headings must have to be about it.
+/// Minimum share of an operation's name, weighted by rarity of the words, that a section's headings must contain.
 const LEAST_SHARE: f32 = 0.34;
 
-/// Words (stemmed) by which headings say that errors follow.
+/// Words (stemmed) in headings of error catalogues.
 const ERROR_WORDS: [&str; 9] =
     ["error", "code", "fault", "exception", "failure", "problem", "troubleshooting", "errno", "rejection"];
 
-/// At least four in five of the numbers that a list of statuses defines are statuses.
+/// Minimum share of HTTP statuses among the numbers that a list of statuses defines.
 const STATUS_SHARE: (u32, u32) = (4, 5);
 
-/// The words of a name apart: as one word it would be looked for in headings that have the same words in another notation.
+/// Splits a name into words. As one word it would not match headings with the same words in a different notation.
 fn spaced(name: &str) -> String {
     name.replace(|character: char| !character.is_alphanumeric(), " ")
 }
 
-/// What the passages of a place define.
+/// Counts of passages of one place that define codes, numbers and HTTP statuses.
 #[derive(Debug, Clone, Copy, Default)]
 struct Defined {
     codes: u32,
@@ -37,15 +37,15 @@ struct Defined {
     statuses: u32,
 }
 
-/// Can the name be a status of HTTP?
+/// Whether the name can be an HTTP status.
 fn is_status(name: &str) -> bool {
     name.len() == 3 && name.parse::<u16>().is_ok_and(|status| (100..600).contains(&status))
 }
 
-/// Sections that belong to the same operations: there may be thousands of both, and each pair of them would take its room.
+/// Sections of the same operations. Grouping saves memory, because there may be thousands of both.
 #[derive(Debug)]
 struct Group {
-    /// Keeps the list where it is.
+    /// Keeps the list allocated, because its address is the key in `by_list`.
     _tools: Arc<[String]>,
     sections: Vec<Place>,
 }
@@ -53,32 +53,32 @@ struct Group {
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// By their number: is it an operation, or a section that belongs to some?
+    /// Whether each place is an operation or a section that belongs to one.
     of_operations: Vec<bool>,
-    /// Operations by the tools' names, with their passages.
+    /// Operations by tool name, with their passages.
     operations: HashMap<String, (Place, Range<usize>)>,
-    /// Sections that belong to the same operations.
+    /// Groups of sections with the same operations.
     groups: Vec<Group>,
-    /// The groups by where the list of their tools is.
+    /// Groups by the address of their list of tools.
     by_list: HashMap<usize, usize>,
-    /// The groups of sections that belong to operations, by the tools' names.
+    /// Groups of sections by the names of the tools that they belong to.
     tied: HashMap<String, Vec<usize>>,
     titles: Vec<(Place, String)>,
-    /// How many codes are defined, by the place's number.
+    /// Numbers of defined codes by place.
     defined: Vec<Defined>,
     most_defined: u32,
-    /// Do the place's headings speak of errors?
+    /// Whether the headings of each place mention errors.
     of_errors: Vec<bool>,
     headings: Option<Bm25<Place>>,
 }
 
 impl Places {
-    /// The number that the place that is pushed next has.
+    /// Returns the index of the next place.
     pub(super) fn next(&self) -> Place {
         Place(u32::try_from(self.of_operations.len()).unwrap_or(u32::MAX))
     }
 
-    /// Counts what a passage of the place that is pushed next defines.
+    /// Counts the definitions in a passage of `place`.
     pub(super) fn count(&mut self, place: Place, names: &[String]) {
         let number = place.0 as usize;
         if self.defined.len() <= number {
@@ -93,8 +93,8 @@ impl Places {
         self.most_defined = self.most_defined.max(defined.codes);
     }
 
-    /// How much a place is a catalogue of errors, 0 to 1: whether its headings say so, and how many codes it defines, in orders of
-    /// magnitude, beside the place that defines most.
+    /// Returns how likely a place is an error catalogue, 0 to 1: whether its headings mention errors, and the logarithm
+    /// of its number of codes relative to the place with the most codes.
     pub(super) fn catalogues(&self, place: Place) -> f32 {
         let number = place.0 as usize;
         let codes = self.defined.get(number).map_or(0, |defined| defined.codes);
@@ -103,7 +103,7 @@ impl Places {
         (share + f32::from(u8::from(said))) / 2.0
     }
 
-    /// Are the numbers that a place defines statuses of HTTP, and not codes of which some happen to be alike?
+    /// Whether the numbers that a place defines are HTTP statuses, and not codes that happen to look alike.
     pub(super) fn defines_statuses(&self, place: Place) -> bool {
         let defined = self.defined.get(place.0 as usize).copied().unwrap_or_default();
         defined.statuses * STATUS_SHARE.1 >= defined.numbers * STATUS_SHARE.0
@@ -115,7 +115,7 @@ impl Places {
         self.of_operations.push(true);
     }
 
-    /// A section that belongs to the operations of `tools`, or to none.
+    /// Adds a section that belongs to the operations of `tools`, or to none.
     pub(super) fn push_section(&mut self, path: &[String], tools: &Arc<[String]>) {
         let place = self.next();
         if !tools.is_empty() {
@@ -145,19 +145,19 @@ impl Places {
         self.headings = Some(Bm25::build(std::mem::take(&mut self.titles)));
     }
 
-    /// The passages of an operation.
+    /// Returns the passages of an operation.
     pub(super) fn operation(&self, tool: &str) -> Option<Range<usize>> {
         self.operations.get(tool).map(|(_, passages)| passages.clone())
     }
 
-    /// How much each place is about an operation.
+    /// Returns the relevance of each place to an operation.
     pub(super) fn about(&self, tool: &str) -> Aboutness {
         let mut shares = HashMap::new();
         let hits = self.headings.as_ref().map(|headings| headings.search(&spaced(tool), headings.len()));
         let hits = hits.unwrap_or_default();
         let best = hits.iter().map(|hit| hit.coverage).fold(f32::MIN_POSITIVE, f32::max);
         for hit in hits.iter().filter(|hit| hit.coverage >= LEAST_SHARE) {
-            // What is about a part of the name only is hardly about the operation.
+            // A match of only a part of the name is a weak one.
             shares.insert(*hit.id, (hit.coverage / best).powi(2));
         }
         let groups = self.tied.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
@@ -167,13 +167,13 @@ impl Places {
         Aboutness { shares, own }
     }
 
-    /// Is the place an operation, or a section that belongs to some?
+    /// Whether the place is an operation, or a section that belongs to one.
     pub(super) fn is_operation(&self, place: Place) -> bool {
         self.of_operations.get(place.0 as usize).is_some_and(|belongs| *belongs)
     }
 }
 
-/// How much places are about an operation.
+/// Relevance of places to an operation.
 #[derive(Debug, Default)]
 pub(super) struct Aboutness {
     shares: HashMap<Place, f32>,
@@ -181,12 +181,12 @@ pub(super) struct Aboutness {
 }
 
 impl Aboutness {
-    /// 0 for not at all, 1 for the operation's own.
+    /// Returns the relevance of a place: 0 for none, 1 for the operation's own.
     pub(super) fn of(&self, place: Place) -> f32 {
         self.shares.get(&place).copied().unwrap_or_default()
     }
 
-    /// Is it the operation itself, or a section that belongs to it?
+    /// Whether the place is the operation itself or a section that belongs to it.
     pub(super) fn is_own(&self, place: Place) -> bool {
         self.own.contains(&place)
     }

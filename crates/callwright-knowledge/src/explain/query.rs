@@ -1,4 +1,4 @@
-//! A failed outcome → what is looked for in the documentation.
+//! Failed outcome → query against the documentation.
 
 use std::collections::HashSet;
 
@@ -12,64 +12,65 @@ use callwright_common::json::scalar_text;
 use callwright_search::retrieval::is_stop_word;
 use callwright_types::Outcome;
 
-/// Characters of a body's text that are searched with; an error that says more says nothing more.
+/// Maximum number of characters of a body's text in the query; longer errors add no information.
 const MAX_TEXT_CHARS: usize = 2_000;
 
-/// Members and elements of a body that are looked at.
+/// Maximum number of members and elements of a body that are examined.
 const MAX_VALUES: usize = 2_000;
 
-/// Levels of a body that are looked at.
+/// Maximum nesting depth of a body that is examined.
 const MAX_DEPTH: usize = 12;
 
-/// Codes that are looked for, at most: a body that has more is a list of something else.
+/// Maximum number of codes in a query; a body with more is a list of something else.
 const MAX_CODES: usize = 100;
 
-/// Least digits of a number in a message that may be a code though nothing announces it.
+/// Minimum number of digits of a number in a message that may be a code without an announcing word.
 const LEAST_DIGITS: usize = 3;
 
-/// Digits among letters from which a word is an id of something rather than a word.
+/// Minimum number of digits in a word with letters that make it an id.
 const DIGITS_OF_AN_ID: usize = 3;
 
-/// What a failed outcome gives to search with.
+/// Query derived from a failed outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// Codes, each once, with its best standing.
+    /// Distinct codes, each with its highest rank.
     pub(super) codes: Vec<Code>,
     /// Parameters that the body names, in normal form.
     pub(super) names: Vec<String>,
-    /// Words of the body's messages; where there are none but such as any failure has, those.
+    /// Words of the body's messages. Filler words are used only if there are no others.
     pub(super) words: String,
-    /// The messages as they are, for whoever understands them.
+    /// Unchanged messages, for the embedder.
     pub(super) said: String,
-    /// The HTTP status, where it says that the request failed.
+    /// HTTP status, if it indicates a failure.
     pub(super) status: Option<u16>,
-    /// Does the body say nothing, or the status again?
+    /// Whether the body is empty or only repeats the status.
     pub(super) repeats_status: bool,
 }
 
-/// What may be a code.
+/// Possible code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Code {
-    /// In normal form.
+    /// Code in normal form.
     pub(super) name: String,
-    /// Why it may be one.
+    /// Evidence that it is a code.
     pub(super) standing: Standing,
 }
 
-/// Why something may be a code, the weakest reason first.
+/// Evidence that a text is a code, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// A number in a message.
+    /// Number in a message.
     Number,
-    /// A word of a message that looks like a code. Names of things look so too (`OAuth2`).
+    /// Word in a message that looks like a code. Names look similar (`OAuth2`).
     Word,
-    /// Part of what stands where codes stand (`4711` of `ERR-4711`), or the end of a link.
+    /// Part of a value in the place of a code (`4711` of `ERR-4711`), or the end of a link.
     Derived,
-    /// It stands where codes stand.
+    /// Value in the place of a code.
     Member,
 }
 
-/// Makes the query. The values of the arguments are the model's own: where the body repeats them, they explain nothing.
+/// Builds the query. Argument values that the body repeats come from the model and explain nothing, so they are
+/// ignored.
 pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> Query {
     let Outcome::Answered(answer) = outcome else { return Query::default() };
     let mut reading = Reading::new(answer.status, arguments);
@@ -77,25 +78,25 @@ pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> Query 
     reading.finish()
 }
 
-/// Makes the query for what a `tool` message says, whose status nobody knows.
+/// Builds the query for a `tool` message, whose status is unknown.
 pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> Query {
     let mut reading = Reading::new(UNTOLD_STATUS, arguments);
     reading.body(message.as_bytes());
     reading.finish()
 }
 
-/// A status that says nothing of a failure.
+/// Status that does not indicate a failure.
 const UNTOLD_STATUS: u16 = 200;
 
 struct Reading<'a> {
     query: Query,
-    /// Words that any failure has.
+    /// Words that occur in any failure.
     filler: String,
     status: u16,
     parameters: Vec<(&'a str, String)>,
     echoes: HashSet<String>,
     values_left: usize,
-    /// Characters of texts that may still be read, fillers and all.
+    /// Remaining number of characters of text, including filler words.
     chars_left: usize,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Reading<'a> {
     fn body(&mut self, body: &[u8]) {
         match serde_json::from_slice::<Value>(body) {
             Ok(body) => self.read("", &body, 0),
-            // A character has four bytes at most.
+            // A UTF-8 character has at most four bytes.
             Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_TEXT_CHARS).unwrap_or(body))),
         }
     }
@@ -145,7 +146,7 @@ impl<'a> Reading<'a> {
                 let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
                 let told = told.filter(|status| (400..600).contains(status));
                 self.query.status = self.query.status.or(told);
-                // What is no status of HTTP is a code of the API.
+                // A number that is no HTTP status is a code of the API.
                 if told.is_none() {
                     self.code(&number.to_string(), Standing::Member);
                 }
@@ -173,10 +174,10 @@ impl<'a> Reading<'a> {
         self.text(text);
     }
 
-    /// A message, or a code in the place of one.
+    /// Reads a message, or a code in the place of one.
     fn text(&mut self, text: &str) {
         let text: String = text.chars().take(self.chars_left).collect();
-        // One more for what parts it from the next.
+        // One more for the separator.
         self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
         if !text.trim().is_empty() {
@@ -206,7 +207,7 @@ impl<'a> Reading<'a> {
         let announced = announces_code(before) && (numeric || looks_like_code(word));
         let standing = match (announced, numeric) {
             (true, _) => Standing::Member,
-            // `4711: the widget is gone`
+            // Case `4711: the widget is gone`.
             (false, true) if first && digits >= LEAST_DIGITS => Standing::Derived,
             (false, true) if digits >= LEAST_DIGITS => Standing::Number,
             (false, false) if looks_like_code(word) => Standing::Word,
@@ -224,7 +225,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Notes a code, unless it only says that there is none (zero, the status said again) or repeats an argument.
+    /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument.
     fn code(&mut self, text: &str, standing: Standing) {
         let Some(name) = normal_form(text) else { return };
         if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
@@ -238,7 +239,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Notes a parameter of the call that the body names.
+    /// Adds a parameter of the call that the body names.
     fn name(&mut self, word: &str) {
         let Some(word) = normal_form(word) else { return };
         let last = word.rsplit(['.', '/']).next().unwrap_or_default();
@@ -247,7 +248,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Notes what the body itself calls a parameter: `body.start_date`, `/items/0/price`.
+    /// Adds the parameter that the body itself refers to: `body.start_date`, `/items/0/price`.
     fn parameter(&mut self, text: &str) {
         let last = text.rsplit(['.', '/']).find(|part| part.chars().any(char::is_alphabetic));
         if let Some(name) = last.and_then(normal_form) {
@@ -280,14 +281,14 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The JSON that a string holds, such as the answer of another API that an error repeats.
+/// Parses the JSON in a string, such as another API's response that an error quotes.
 fn inner_json(text: &str) -> Option<Value> {
     let text = text.trim();
     let looks_like_it = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
     looks_like_it.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// Words behind which a code stands: "error 20000", "code: 17".
+/// Whether a code follows this word: "error 20000", "code: 17".
 fn announces_code(word: &str) -> bool {
     matches!(
         word.to_ascii_lowercase().as_str(),
@@ -295,9 +296,9 @@ fn announces_code(word: &str) -> bool {
     )
 }
 
-/// A word that any failure has, and that tells none from the others.
+/// Whether a word occurs in any failure and therefore does not distinguish one.
 fn is_filler(word: &str) -> bool {
-    // The closing tag of an element too.
+    // Also matches the closing tag of an element.
     FILLER.contains(&word.trim_start_matches('/').to_ascii_lowercase().as_str())
 }
 
@@ -320,13 +321,13 @@ const FILLER: [&str; 16] = [
     "please",
 ];
 
-/// Is it a word to search for: neither too common, nor an id, nor a number, which is looked for as a code?
+/// Whether a word is useful for the search: no stop word, no id, and no number, which is matched as a code.
 fn says_something(word: &str) -> bool {
     let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
 }
 
-/// An id of a request, a record, a trace: letters and digits mixed.
+/// Whether a word is the id of a request, record or trace: letters and digits mixed.
 fn is_id(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     digits >= DIGITS_OF_AN_ID && word.bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! Which passages may be claimed to explain an outcome, and in which order.
+//! Ranks the passages that may explain an outcome.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use super::shape::{Shape, shape_of};
 use super::verdict_words::says_more_than_the_status;
 use super::word_ties::{WordTie, Words};
 
-/// A passage that explains.
+/// Passage that explains an outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Claim {
-    /// The passage's number in the index.
+    /// Index of the passage.
     pub(super) passage: usize,
-    /// What orders claims: the sum of the ties' weights.
+    /// Sort key: the sum of the weights of all ties.
     pub(super) weight: f32,
-    /// How sure it is that the passage is about this failure, 0 to 1.
+    /// Probability that the passage concerns this failure, 0 to 1.
     pub(super) confidence: f32,
-    /// Does it define a code of the outcome?
+    /// Whether it defines a code of the outcome.
     pub(super) defines_code: bool,
-    /// Is it about a parameter that the outcome names?
+    /// Whether it concerns a parameter that the outcome names.
     pub(super) names_parameter: bool,
 }
 
-// What a tie between passage and outcome weighs: minus the logarithm of the share of such ties that are accidental, so that weights of
-// independent ties add up, and 1 - exp(-sum) is how sure they make together.
+// Weight of a tie between passage and outcome: the negative logarithm of the share of such ties that are accidental.
+// Weights of independent ties add up, and 1 - exp(-sum) is their joint confidence.
 
-/// The passage defines or mentions a code, by the code's standing.
+/// Returns the weight of a passage that defines or mentions a code, by the evidence for the code.
 fn code_tie(standing: Standing, defines: bool) -> f32 {
     match (standing, defines) {
         (Standing::Member, true) => 8.0,
@@ -41,25 +41,25 @@ fn code_tie(standing: Standing, defines: bool) -> f32 {
         (Standing::Word | Standing::Number, false) => 0.0,
     }
 }
-/// The passage defines a word that looks like a code.
+/// Weight of a passage that defines a word that looks like a code.
 const DEFINES_WORD: f32 = 3.0;
-/// The passage defines a part of a code.
+/// Weight of a passage that defines a part of a code.
 const DEFINES_DERIVED: f32 = 6.0;
-/// Share of a tie that is left where the code is documented in another spelling.
+/// Factor for a code that is documented in a different spelling.
 const OTHER_SPELLING: f32 = 0.8;
-/// The passage describes a parameter that the body names.
+/// Weight of a passage that describes a parameter in the body.
 const DEFINES_NAME: f32 = 1.2;
-/// The passage mentions a parameter that the body names.
+/// Weight of a passage that mentions a parameter in the body.
 const MENTIONS_NAME: f32 = 0.8;
-/// The passage belongs to the response of exactly this status, or defines the status in a list of codes.
+/// Weight of a passage of the response with exactly this status, or of the status in a list of codes.
 const SAME_STATUS: f32 = 1.2;
-/// The list says what a status of HTTP means, and the body says no more than that status.
+/// Additional weight of a list of HTTP statuses if the body contains no more than the status.
 const STATUS_LISTED: f32 = 1.3;
-/// The passage belongs to the response of this class of statuses, or to the default one.
+/// Weight of a passage of the response for this class of statuses, or of the default response.
 const SAME_CLASS: f32 = 0.7;
-/// The passage belongs to the operation. It orders passages that are tied otherwise, and ties none by itself.
+/// Weight of a passage of the operation. It affects only the order, not the confidence.
 const SAME_PLACE: f32 = 3.0;
-/// The passage that defines a code stands in a catalogue of errors. It orders as the place does.
+/// Weight of a definition in an error catalogue. It affects only the order, like `SAME_PLACE`.
 const IN_CATALOGUE: f32 = 1.5;
 
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ struct Ties {
     status: f32,
 }
 
-/// What is asked of a toolset's documentation about a failure of one operation.
+/// Query for a failure of one operation against its toolset's index.
 pub(super) struct Ranking<'a> {
     index: &'a Index,
     operation: &'a str,
@@ -82,7 +82,7 @@ impl<'a> Ranking<'a> {
         Self { index, operation, query, about: index.places().about(operation) }
     }
 
-    /// Does a passage define a code of the failure? It says more then than any closeness of meaning could.
+    /// Whether a passage defines a code of the failure. Such a definition outweighs any similarity in meaning.
     pub(super) fn is_code_defined(&self) -> bool {
         let mut ties = BTreeMap::new();
         add_codes(self.index, self.query, &mut ties);
@@ -90,7 +90,7 @@ impl<'a> Ranking<'a> {
         ties.into_iter().filter_map(claim).any(|claim| claim.defines_code)
     }
 
-    /// The passages that are tied to the query well enough, best first; equal ones in the order of the documentation.
+    /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.
     pub(super) fn rank(&self, closeness: &Closeness, settings: &Settings) -> Vec<Claim> {
         let Self { index, operation, query, about } = self;
         let words = Words::of(index, &query.words, closeness);
@@ -139,7 +139,7 @@ fn add_names(index: &Index, about: &Aboutness, query: &Query, ties: &mut BTreeMa
 fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
     let Some(status) = query.status else { return };
     for named in index.named(&status.to_string()).filter(|named| named.defines) {
-        // Where the body has a code, a number of the catalogue is a code too, and none of HTTP.
+        // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
         let is_status =
             |entry: &Entry| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
         if index.passage(named.passage).is_some_and(is_status) {
@@ -170,9 +170,9 @@ fn claim(
 ) -> Option<Claim> {
     let entry = index.passage(passage)?;
     let defines = ties.code >= OTHER_SPELLING * DEFINES_WORD;
-    // A code ties whatever the response is: some APIs answer with another status than they document.
+    // A code counts regardless of the response, because some APIs return a different status than documented.
     let fits = fits_status(entry, query);
-    // What another operation says explains this one only where it says what the code means.
+    // A passage of another operation explains this one only if it defines the code.
     let foreign = index.places().is_operation(entry.place) && !about.is_own(entry.place);
     if ties.code <= 0.0 && !fits || foreign && !defines {
         return None;
@@ -193,14 +193,15 @@ fn claim(
     })
 }
 
-/// Is the passage the entry of another code that looks like the one of the body?
+/// Whether the passage is the entry of a different code of the same shape.
 fn is_of_another_code(entry: &Entry, query: &Query) -> bool {
     let Some(shape) = entry.shape.filter(|shape| *shape != Shape::Words) else { return false };
     query.codes.iter().any(|code| code.standing >= Standing::Derived && shape_of(&code.name) == Some(shape))
 }
 
-/// May the passage explain an outcome of this status? Not where it describes another response, nor where it describes this one with no
-/// more than the status' name. Where the status does not tell of the failure, all may.
+/// Whether the passage may explain an outcome of this status. Passages about another response are excluded, and so are
+/// those about this response that only repeat the status. If the status does not indicate a failure, all passages are
+/// allowed.
 fn fits_status(entry: &Entry, query: &Query) -> bool {
     let (Some(response), Some(status)) = (entry.response, query.status) else { return true };
     let same = match response {

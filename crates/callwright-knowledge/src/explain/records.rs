@@ -1,28 +1,28 @@
-//! Labelled values (a table's row, an object) → compact text, and the codes that they define.
+//! Labelled values (a table row, an object) → compact text, and the codes that they define.
 
 use super::codes::{Strength, normal_form, strength};
 use super::heads::{self, Head};
 use super::labels::{Role, role, says_only_code};
 
-/// Codes that one row defines, at most.
+/// Maximum number of codes per record.
 const MAX_CODES: usize = 16;
 
-/// Values with their labels, in the order of the document; a label may be empty.
+/// Values with their labels, in document order; a label may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    /// Label and value, both folded.
+    /// Label and value, with whitespace collapsed.
     pub(super) fields: Vec<(String, String)>,
 }
 
 impl Record {
-    /// Values under the labels of a table's header.
+    /// Creates a record from a table row and the labels of its header.
     pub(super) fn of_row(header: &[String], cells: Vec<String>) -> Self {
         let labels = header.iter().map(String::as_str).chain(std::iter::repeat(""));
         Self { fields: labels.map(str::to_owned).zip(cells).collect() }
     }
 
-    /// The codes or names that the record defines: the value of the column for codes, or else the first that is a single word; beside it
-    /// what looks like a code in other columns for codes and names.
+    /// Returns the codes or names that the record defines: the value in the code column, or else the first single-word
+    /// value, and values that look like codes in other columns for codes and names.
     pub(super) fn head(&self) -> Option<Head> {
         let primary = self.primary()?;
         let (label, value) = self.fields.get(primary)?;
@@ -40,12 +40,12 @@ impl Record {
         (!codes.is_empty()).then_some(Head { codes, strength: strongest, alone: false })
     }
 
-    /// The field whose value is the code or name: by its label, by its looks, or because it is the first.
+    /// Returns the index of the field with the code or name: by its label, by its form, or because it comes first.
     fn primary(&self) -> Option<usize> {
         let is_word = |value: &str| !codes_of(value).is_empty();
         let labelled = self.fields.iter().enumerate().filter(|(_, (_, value))| is_word(value));
         let labelled = labelled.filter_map(|(at, (label, value))| match role(label) {
-            // A name is a code only where it looks like one, or comes first.
+            // A name is a code only if it looks like one or comes first.
             Role::Code(2) if at > 0 && strength_of(value) == Strength::Name => None,
             Role::Code(rank) => Some((rank, at)),
             _ => None,
@@ -58,8 +58,8 @@ impl Record {
         labelled.min().map(|(_, at)| at).or_else(by_looks).or_else(first)
     }
 
-    /// The text in lines, of which the first begins with the code and goes on with the message: `21211: Invalid number`. Labels stay
-    /// where they say something; what tells nothing (empty, said already, a link) is left out.
+    /// Formats the record as lines. The first line contains the code and the message: `21211: Invalid number`. Labels
+    /// are kept if they add information. Empty values, repetitions and links are omitted.
     pub(super) fn lines(&self) -> Vec<String> {
         let primary = self.primary();
         let message = self.message(primary);
@@ -74,7 +74,7 @@ impl Record {
         lines
     }
 
-    /// The field that names the error in a few words.
+    /// Returns the field that names the error in a few words.
     fn message(&self, primary: Option<usize>) -> Option<usize> {
         let fits = |at: usize, value: &str| Some(at) != primary && !is_empty(value);
         let of = |wanted: fn(Role) -> bool| {
@@ -87,7 +87,7 @@ impl Record {
     }
 }
 
-/// A value behind its label, unless it tells nothing.
+/// Formats a value after its label; `None` if it adds no information.
 pub(super) fn line(label: &str, value: &str) -> Option<String> {
     if is_empty(value) || is_address(value) {
         return None;
@@ -100,7 +100,7 @@ pub(super) fn line(label: &str, value: &str) -> Option<String> {
     }
 }
 
-/// Texts behind each other; those that do not end as sentences do are parted by semicolons.
+/// Joins texts with spaces; texts that do not end like sentences are separated by semicolons.
 pub(super) fn joined(parts: &[String]) -> String {
     let mut text = String::new();
     for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -112,19 +112,19 @@ pub(super) fn joined(parts: &[String]) -> String {
     text
 }
 
-/// The code, behind its label where that says what kind of code it is.
+/// Formats the code, with its label if that states the kind of code.
 fn code_text(label: &str, value: &str) -> String {
     if label.is_empty() || says_only_code(label) { value.to_owned() } else { format!("{label} {value}") }
 }
 
-/// `possible_causes` → `Possible causes`
+/// Formats a label: `possible_causes` → `Possible causes`.
 fn spoken(label: &str) -> String {
     let words = label.replace(['_', '-'], " ");
     let mut characters = words.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// The codes of a value that is one, or a list of such: `21211`, `` `a_b`, `c_d` ``.
+/// Returns the codes of a value that is a code or a list of codes: `21211`, `` `a_b`, `c_d` ``.
 fn codes_of(value: &str) -> Vec<String> {
     match normal_form(without_remark(value)) {
         Some(code) => vec![code],
@@ -132,7 +132,7 @@ fn codes_of(value: &str) -> Vec<String> {
     }
 }
 
-/// A value without the remark in brackets behind it: `404 (NOT FOUND)`.
+/// Strips a trailing remark in brackets: `404 (NOT FOUND)`.
 fn without_remark(value: &str) -> &str {
     value.strip_suffix(')').and_then(|value| value.split_once(" (")).map_or(value, |(value, _)| value)
 }
@@ -148,13 +148,13 @@ fn strength_of(value: &str) -> Strength {
     }
 }
 
-/// Nothing, or a word or dash for it.
+/// Whether the value is empty, or a word or dash that means so.
 fn is_empty(value: &str) -> bool {
     let core = value.trim_matches(|character: char| !character.is_alphanumeric());
     core.is_empty() || matches!(core.to_ascii_lowercase().as_str(), "null" | "n/a" | "none" | "tbd" | "undefined")
 }
 
-/// An address and nothing else.
+/// Whether the value is only a URL or path.
 pub(super) fn is_address(value: &str) -> bool {
     let value = value.trim_matches(['<', '>', '`', '"', '(', ')', '.']);
     !value.contains(char::is_whitespace)

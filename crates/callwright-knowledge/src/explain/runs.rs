@@ -1,9 +1,9 @@
-//! Sentences that are too many for one passage, and where they are parted.
+//! Runs of sentences that are too long for one passage, and how they are split.
 
 use super::codes::mentioned;
 use super::passages::{Part, Piece};
 
-/// A sentence with the codes that it defines.
+/// Sentence with the codes that it defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sentence {
     text: String,
@@ -17,19 +17,20 @@ impl Sentence {
     }
 }
 
-/// Sentences that stand behind each other and do not fit into one passage.
+/// Consecutive sentences that do not fit into one passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
     sentences: Vec<Sentence>,
-    /// Characters of a passage, at most.
+    /// Maximum number of characters of a passage.
     limit: usize,
 }
 
 impl Run {
-    /// What sentences become, none of which is longer than `limit`: one passage if they fit, or else a run; nothing, if there are none.
+    /// Converts sentences, none longer than `limit`, to one passage if they fit, otherwise to a run. Returns `None` if
+    /// there are none.
     ///
-    /// Sentences that fit stay together however far apart their meanings are. A bound on closeness would be another number for every
-    /// model, and the one sentence that explains a failure is best read with its neighbours.
+    /// Sentences that fit are not split, even if their meanings differ. A similarity threshold would depend on the
+    /// model, and the sentence that explains a failure is best read in context.
     pub(super) fn ended(sentences: Vec<Sentence>, limit: usize) -> Option<Part> {
         match fitting(&sentences, limit) {
             _ if sentences.is_empty() => None,
@@ -38,12 +39,13 @@ impl Run {
         }
     }
 
-    /// The texts of its sentences.
+    /// Returns the texts of the sentences.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.sentences.iter().map(|sentence| sentence.text.as_str())
     }
 
-    /// Parts the sentences where they are least close. `closeness` tells it of the sentences before a number and those from it on.
+    /// Splits the sentences at the gaps with the lowest closeness. `closeness(n)` compares the sentences before number
+    /// `n` with those from it on.
     pub(super) fn passages(&self, closeness: impl Fn(usize) -> f32) -> Vec<Piece> {
         let mut passages = Vec::new();
         let mut rest = self.sentences.as_slice();
@@ -52,7 +54,7 @@ impl Run {
             let taken = if fitting < rest.len() {
                 let begin = self.sentences.len() - rest.len();
                 let least = fitting_half(rest, fitting, self.limit);
-                // Of gaps that are equal the last: the passage is the longest.
+                // Among equal gaps, choose the last for the longest passage.
                 let gaps = (least..=fitting).rev().map(|taken| (closeness(begin + taken), taken));
                 gaps.min_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, taken)| taken)
             } else {
@@ -66,7 +68,7 @@ impl Run {
     }
 }
 
-/// How many of the sentences fit into a passage; at least one.
+/// Returns the number of sentences that fit into a passage; at least one.
 fn fitting(sentences: &[Sentence], limit: usize) -> usize {
     let mut chars = 0;
     let fits = |sentence: &&Sentence| {
@@ -76,7 +78,8 @@ fn fitting(sentences: &[Sentence], limit: usize) -> usize {
     sentences.iter().take_while(fits).count().max(1)
 }
 
-/// How many sentences a passage must have, of those that fit, to be half full: parting them sooner would tear apart what is read together.
+/// Returns the number of sentences, of those that fit, that fill half a passage. Splitting earlier would separate
+/// related sentences.
 fn fitting_half(sentences: &[Sentence], fitting: usize, limit: usize) -> usize {
     let mut chars = 0;
     let short = |sentence: &&Sentence| {

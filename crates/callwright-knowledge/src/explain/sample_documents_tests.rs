@@ -1,4 +1,4 @@
-//! The sample APIs' own documents, from the file to the explanation.
+//! Tests of explanations from the documents of the sample APIs.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use callwright_openapi::{ToolsetSettings, load_document};
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
 
-/// The explainer of one of the documents in `openapi/`.
+/// Builds the explainer of one of the documents in `openapi/`.
 fn explainer(document: &str) -> Explainer {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("openapi").join(document);
     let toolset = load_document("sample", &path, &ToolsetSettings::default()).unwrap();

@@ -1,4 +1,4 @@
-//! The meanings of sentences, by which runs of them are parted.
+//! Embeds sentences to split runs by meaning.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use super::passages::{Part, Piece};
 use super::runs::Run;
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
-/// The vectors of the sentences of runs, as far as there are any.
+/// Vectors of the sentences of runs, as far as available.
 #[derive(Debug, Default)]
 pub(super) struct SentenceVectors(HashMap<String, Vector>);
 
 impl SentenceVectors {
-    /// Asks for the vectors of sentences, all at once.
+    /// Embeds sentences in one request.
     ///
     /// # Errors
-    /// [`EmbedError`] of the embedder.
+    /// Returns [`EmbedError`] if the embedder fails.
     pub(super) async fn of(texts: Vec<String>, embedder: &Arc<dyn Embedder>) -> Result<Self, EmbedError> {
         if texts.is_empty() {
             return Ok(Self::default());
@@ -25,8 +25,8 @@ impl SentenceVectors {
         Ok(Self(texts.into_iter().zip(vectors).collect()))
     }
 
-    /// The passages of a part. A run is parted by the meanings of its sentences if each has a vector, or else by their words: the two cannot be
-    /// compared with each other.
+    /// Returns the passages of a part. A run is split by the meanings of its sentences if all of them have vectors,
+    /// otherwise by their words, because the two measures are not comparable.
     pub(super) fn passages(&self, part: Part) -> Vec<Piece> {
         let run = match part {
             Part::Passage(piece) => return vec![piece],
@@ -42,7 +42,7 @@ impl SentenceVectors {
     }
 }
 
-/// The sentences whose vectors are wanted to part runs, each once and at most `most`: those of whole runs, from the first on.
+/// Returns the distinct sentences to embed, at most `most`. Includes only whole runs, in order.
 pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a Run>, most: usize) -> Vec<String> {
     let mut wanted = BTreeSet::new();
     for run in runs {
@@ -54,7 +54,7 @@ pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a Run>, most: usize) -> Ve
     wanted.into_iter().map(str::to_owned).collect()
 }
 
-/// The cosine of the sums of the vectors before and behind a gap: what the counts of words are to TextTiling.
+/// Returns the cosine of the vector sums before and after a gap, analogous to the word counts of TextTiling.
 fn closeness(vectors: &[&Vector], gap: usize) -> f32 {
     let (before, behind) = vectors.split_at(gap.min(vectors.len()));
     let before = sum(before.iter().rev().take(WINDOW));
@@ -84,7 +84,7 @@ mod tests {
     use callwright_types::outcome::ApiAnswer;
     use callwright_types::{DocText, OperationRef, Outcome};
 
-    /// Knows two subjects, by a word of each.
+    /// Embeds two subjects by one keyword each.
     #[derive(Debug, Default)]
     struct Subjects {
         asked: AtomicUsize,
@@ -138,7 +138,7 @@ mod tests {
         (explainer, error, subjects.asked.load(Ordering::Relaxed))
     }
 
-    /// The passage about badges.
+    /// Returns the passage about badges.
     fn told(explainer: &Explainer) -> String {
         let operation = OperationRef { toolset: "a".into(), tool: "tool".into() };
         let outcome = Outcome::Answered(ApiAnswer::new(400, "badge lent doors".to_owned()));
@@ -152,7 +152,7 @@ mod tests {
         let (by_meaning, error, _) = built(&["a"], &settings(), false);
         assert_eq!((told(&by_meaning), error), (badges.clone(), None));
         let by_words = Explainer::build(vec![docs("a")], &settings());
-        assert_ne!(told(&by_words), badges, "words alone part elsewhere");
+        assert_ne!(told(&by_words), badges, "words alone split elsewhere");
     }
 
     #[test]

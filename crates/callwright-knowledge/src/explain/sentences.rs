@@ -2,11 +2,11 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Splits prose into its sentences, without losing a character but the whitespace between them.
+/// Splits prose into sentences without losing any character except the whitespace between them.
 ///
-/// The boundaries are those of Unicode Standard Annex 29 (section 5), which know no abbreviations and no code: of theirs, those behind an
-/// abbreviation or an initial, inside an address or a code span are left out; and one is added before an identifier in lower case
-/// (`start_date`), because documentation often begins sentences with one.
+/// The boundaries follow Unicode Standard Annex 29 (section 5), which is unaware of abbreviations and code. Boundaries
+/// after an abbreviation or initial, inside a URL, or inside a code span are removed. A boundary is added before a
+/// lower-case identifier (`start_date`), because documentation often starts sentences with one.
 pub(super) fn sentences(prose: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -25,7 +25,7 @@ fn push<'a>(sentences: &mut Vec<&'a str>, text: &'a str) {
     }
 }
 
-/// Byte positions behind the ends of sentences.
+/// Returns the byte positions after the ends of sentences.
 fn ends(prose: &str) -> Vec<usize> {
     let mut spans = code_spans(prose).into_iter().peekable();
     let mut in_code = |at: usize| {
@@ -41,20 +41,20 @@ fn ends(prose: &str) -> Vec<usize> {
     ends
 }
 
-/// Where code spans begin and end. A backtick without a partner opens nothing.
+/// Returns the start and end of each code span. An unpaired backquote is ignored.
 fn code_spans(prose: &str) -> Vec<(usize, usize)> {
     let ticks: Vec<usize> = prose.match_indices('`').map(|(at, _)| at).collect();
     ticks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// Characters of a word that are looked at: nobody's identifiers are longer.
+/// Maximum number of examined characters per word; identifiers are shorter.
 const MAX_IDENTIFIER_CHARS: usize = 100;
 
-/// The position of an identifier behind the full stop at `stop`.
+/// Returns the position of an identifier after the full stop at `stop`.
 fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     let behind = &text[stop + 1..];
     let next = behind.trim_start();
-    // First what costs nothing: a text without a space is one word to its end.
+    // Cheap checks first: a text without spaces is a single word.
     if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
         return None;
     }
@@ -63,37 +63,37 @@ fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     is_identifier(word).then_some(text.len() - next.len())
 }
 
-/// Does a sentence end before the boundary at `end`?
+/// Whether a sentence ends before the boundary at `end`.
 fn ends_sentence(prose: &str, end: usize) -> bool {
     let (before, next) = (&prose[..end], &prose[end..]);
     let stopped = before.trim_end();
     let spaced = stopped.len() < before.len() || next.is_empty();
     let bare = stopped.trim_end_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '»']);
     match bare.strip_suffix(['.', '!', '?']) {
-        // `a.html?b` has no space behind the mark; what is no ASCII, like `。`, needs none.
+        // No space follows the mark in `a.html?b`; non-ASCII marks such as `。` need none.
         Some(_) if !spaced => false,
         Some(word) => !bare.ends_with('.') || !is_abbreviation(word, next),
         None => true,
     }
 }
 
-/// Looks like a name from code: has an underscore or a capital behind a small letter.
+/// Whether a word looks like an identifier: it has an underscore, or a capital after a small letter.
 fn is_identifier(word: &str) -> bool {
     let characters: Vec<char> = word.chars().collect();
     word.contains('_')
         || characters.windows(2).any(|pair| matches!(pair, [a, b] if a.is_lowercase() && b.is_uppercase()))
 }
 
-/// Abbreviations that a sentence goes on behind.
+/// Abbreviations after which a sentence continues.
 const ABBREVIATIONS: [&str; 30] = [
     "e.g", "i.e", "eg", "ie", "cf", "vs", "viz", "resp", "approx", "incl", "excl", "esp", "ca", "mr", "mrs", "ms",
     "dr", "prof", "st", "no", "nr", "fig", "sec", "vol", "pp", "min", "max", "std", "inc", "etc",
 ];
 
-/// Abbreviations that a sentence can also end with: the next word's capital decides.
+/// Abbreviations that can also end a sentence; only a following number continues it.
 const FINAL_ABBREVIATIONS: [&str; 5] = ["etc", "inc", "no", "min", "max"];
 
-/// Does `before` end with an abbreviation or an initial, so that the full stop behind it belongs to it?
+/// Whether `before` ends with an abbreviation or an initial, to which the full stop belongs.
 fn is_abbreviation(before: &str, next: &str) -> bool {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let word = word.trim_start_matches(['(', '[', '"', '\'', '*']).to_lowercase();

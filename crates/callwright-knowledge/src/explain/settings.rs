@@ -1,4 +1,4 @@
-//! How much an explanation may say, and how sure it must be.
+//! Limits of explanations and their minimum confidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Passages of an explanation, at most.
+    /// Maximum number of passages per explanation.
     pub passages: usize,
-    /// Characters of a passage, at most: neighbouring sentences are joined up to it, and a longer sentence is cut.
+    /// Maximum number of characters per passage. Neighbouring sentences are joined up to it; longer sentences are
+    /// split.
     pub passage_chars: usize,
-    /// Characters of an entry of an error catalogue, at most: what stands below a code's heading, or in its row or object, is one passage up
-    /// to it; a longer entry is cut into passages that each begin with its head.
+    /// Maximum number of characters per error catalogue entry. The text below a code's heading, or in its row or
+    /// object, forms one passage. A longer entry is split into passages that each begin with its head.
     pub entry_chars: usize,
-    /// How sure it must be, 0 to 1, that a passage is about the failure: below it nothing is claimed. A passage that defines the body's code
-    /// has nearly 1; one that only shares words with the message has the share of the outcome's words that it has, less where none of them
-    /// is rare in the documentation.
+    /// Minimum confidence, 0 to 1, that a passage is about the failure. A passage that defines the body's code has
+    /// nearly 1. A passage that only shares words with the message has the share of the message's words that it
+    /// contains, or less if none of them is rare in the documentation.
     pub min_confidence: f32,
-    /// Characters of one operation's documentation that are indexed, at most; the rest is left out.
+    /// Maximum number of indexed characters per operation; the rest is omitted.
     pub max_document_chars: usize,
-    /// Texts of one toolset that the model of meaning is given when documentation is loaded, at most: sentences that are too many for one
-    /// passage, and again passages. The rest goes by words alone.
+    /// Maximum number of texts per toolset that are embedded when documentation is loaded, counted separately for the
+    /// sentences of long texts and for passages. The rest uses words only.
     pub max_embedded_texts: usize,
-    /// Bytes of the largest file of further documentation (`toolsets.NAME.docs`) that is read.
+    /// Maximum size in bytes of a documentation file (`toolsets.NAME.docs`).
     pub max_file_bytes: u64,
 }
 

@@ -1,19 +1,20 @@
-//! What codes look like: in one catalogue they all look alike, so an entry of another code of the same shape is about another failure.
+//! Shapes of codes. All codes of a catalogue have the same shape, so an entry for another code of that shape is about
+//! another failure.
 
 use super::codes::{Strength, strength};
 
-/// What a code looks like.
+/// Shape of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Shape {
-    /// `not_found`
+    /// Words such as `not_found`.
     Words,
-    /// `E4711`, `0x80070005`, `42P01`
+    /// Letters and digits such as `E4711`, `0x80070005`, `42P01`.
     Mixed,
-    /// `4711`
+    /// Digits such as `4711`.
     Number,
 }
 
-/// The shape of a code; `None` for a name that need not be one.
+/// Returns the shape of a code; `None` for a name that may not be a code.
 pub(super) fn shape_of(code: &str) -> Option<Shape> {
     if !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()) {
         Some(Shape::Number)

@@ -1,4 +1,4 @@
-//! How often the documentation's sentence is found, on vendors' real catalogues of errors.
+//! Tests of the ranking on vendors' real error catalogues.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::{Explainer, Section, Settings, documents};
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
 
-/// Share of records whose sentence is in the first passage, below which ranking has become worse.
+/// Minimum share of records whose sentence is in the first passage.
 const LEAST_FIRST: f64 = 0.98;
 
-/// Share of records whose sentence is among the passages, below which ranking has become worse.
+/// Minimum share of records whose sentence is in any of the passages.
 const LEAST_FOUND: f64 = 0.998;
 
 fn folder() -> PathBuf {
@@ -30,7 +30,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Does a passage hold at least four in five of the words of the sentence?
+/// Whether a passage contains at least four in five of the words of the sentence.
 fn tells(passage: &str, gold: &str) -> bool {
     let mut have = words(passage);
     let want = words(gold);
@@ -41,7 +41,7 @@ fn tells(passage: &str, gold: &str) -> bool {
     held * 5 >= want.len() * 4
 }
 
-/// The catalogues, each section with the name of its API.
+/// Returns the sections of the catalogues with the names of their APIs.
 fn sections(folder: &Path) -> Vec<(String, Section)> {
     let read = documents(&[folder.join("docs")], &Settings::default());
     let api = |file: &str| file.trim_end_matches(".md").to_owned();
@@ -53,7 +53,7 @@ fn the_sentences_of_real_catalogues_are_found() {
     let folder = folder();
     let Ok(records) = std::fs::read_to_string(folder.join("errors.dev.jsonl")) else {
         let mut out = std::io::stderr();
-        let _ = std::io::Write::write_all(&mut out, format!("passed by: no data in {}\n", folder.display()).as_bytes());
+        let _ = std::io::Write::write_all(&mut out, format!("skipped: no data in {}\n", folder.display()).as_bytes());
         return;
     };
     let explainer = Explainer::with_sections(Vec::new(), sections(&folder), &Settings::default());

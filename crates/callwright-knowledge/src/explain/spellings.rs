@@ -1,10 +1,10 @@
-//! Other spellings of a code: what APIs send and what their documentation lists is not always written alike.
+//! Alternative spellings of codes, because APIs and their documentation may spell a code differently.
 
-/// Least digits of a number that is a code by itself.
+/// Minimum number of digits of a number that is a code by itself.
 const LEAST_DIGITS: usize = 3;
 
-/// The codes that may hide in one that is sent: the end of a type (`com.example#NoSuchKey`, `urn:problem:out-of-credit`), and the number
-/// of one with a prefix (`ERR-4711`, `E4711`, `ERR-0x80070005`).
+/// Returns the codes that may be contained in another: the end of a type (`com.example#NoSuchKey`,
+/// `urn:problem:out-of-credit`), and the number after a prefix (`ERR-4711`, `E4711`, `ERR-0x80070005`).
 pub(super) fn derived(code: &str) -> Vec<String> {
     let code = code.trim();
     let end = code.rsplit(['#', ':', '/']).next().filter(|end| end.len() < code.len() && end.len() > 1);
@@ -14,19 +14,20 @@ pub(super) fn derived(code: &str) -> Vec<String> {
     found
 }
 
-/// Another form under which a documented code is found where its own is not: without separators, and by its number alone.
+/// Returns the alternative spellings of a documented code: without separators, and its number only.
 pub(super) fn forms(code: &str) -> impl Iterator<Item = String> {
     let folded = folded(code);
     let number = number(code).map(str::to_owned);
     [Some(folded), number].into_iter().flatten().filter(move |form| form != code)
 }
 
-/// The code without separators.
+/// Returns the code without separators.
 pub(super) fn folded(code: &str) -> String {
     code.chars().filter(|character| character.is_alphanumeric()).collect()
 }
 
-/// The digits at the end of what has only letters before them: `00942` of `ORA-00942`. Where digits and letters alternate, it is an id.
+/// Returns the trailing digits of a code whose other characters are letters: `00942` of `ORA-00942`. A text with
+/// alternating letters and digits is an id.
 fn number(code: &str) -> Option<&str> {
     let before = code.trim_end_matches(|character: char| character.is_ascii_digit());
     let digits = code.get(before.len()..)?;
@@ -35,7 +36,7 @@ fn number(code: &str) -> Option<&str> {
     (prefixed && digits.len() >= LEAST_DIGITS).then_some(digits)
 }
 
-/// Digits alone, or a hexadecimal number.
+/// Whether the text is a decimal or hexadecimal number.
 fn is_number(text: &str) -> bool {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match hexadecimal {
@@ -44,7 +45,7 @@ fn is_number(text: &str) -> bool {
     }
 }
 
-/// The last part of a link's path: `21211` of `https://docs.example.com/errors/21211?x=1#top`.
+/// Returns the last path segment of a URL: `21211` of `https://docs.example.com/errors/21211?x=1#top`.
 pub(super) fn last_of_link(link: &str) -> Option<&str> {
     let (_, behind) = link.split_once("://")?;
     let (_, path) = behind.split_once('/')?;

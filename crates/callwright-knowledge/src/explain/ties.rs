@@ -1,43 +1,44 @@
-//! Which operations a section of further documentation belongs to: by what the operator says, and by its headings.
+//! Assigns sections of further documentation to operations by the operator's globs and by their headings.
 
 use std::sync::Arc;
 
 use super::Section;
 use callwright_types::rules::ToolGlobs;
 
-/// What operations are called.
+/// Names of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct OperationNames<'a> {
-    /// The tool's name within its toolset.
+    /// Name of the tool within its toolset.
     pub tool: &'a str,
-    /// The document's `operationId`.
+    /// The `operationId` in the document.
     pub id: Option<&'a str>,
-    /// The HTTP method.
+    /// HTTP method.
     pub method: &'a str,
-    /// The path template.
+    /// Path template.
     pub path: &'a str,
-    /// The document's tags.
+    /// Tags in the document.
     pub tags: &'a [String],
 }
 
-/// Globs of which one has to fit, each on names of its kind. Where there is none, documentation belongs to the whole toolset.
+/// Globs for names of operations, at least one of which must match. Without globs, documentation belongs to the whole
+/// toolset.
 #[derive(Debug, Clone, Copy)]
 pub struct Ties<'a> {
-    /// Names of tools and `operationId`s.
+    /// Globs for names of tools and `operationId`s.
     pub operations: &'a ToolGlobs,
-    /// Paths.
+    /// Globs for paths.
     pub paths: &'a ToolGlobs,
-    /// Tags.
+    /// Globs for tags.
     pub tags: &'a ToolGlobs,
 }
 
 impl Ties<'_> {
-    /// Notes for each section which of the operations it belongs to: those that its headings name, of those that the globs fit; where the
-    /// headings name none, all that the globs fit.
+    /// Assigns operations to each section: those that match the globs and that its headings name, or all that match the
+    /// globs if the headings name none.
     pub fn tie(&self, sections: &mut [Section], operations: &[OperationNames<'_>]) {
         let open = self.operations.is_empty() && self.paths.is_empty() && self.tags.is_empty();
         let fitting: Vec<_> = operations.iter().filter(|operation| open || self.fit(operation)).collect();
-        // One list for all sections: there may be thousands of both.
+        // All sections share one list, because there may be thousands of both.
         let all: Arc<[String]> = match open {
             true => Arc::default(),
             false => fitting.iter().map(|operation| operation.tool.to_owned()).collect(),
@@ -57,8 +58,8 @@ impl Ties<'_> {
     }
 }
 
-/// The tools that the innermost heading names which names any: by the tool's name or `operationId` as the whole heading, or by the path,
-/// with the method before it or alone.
+/// Returns the tools that the innermost heading with any names refers to: by the tool's name or `operationId` as the
+/// whole heading, or by the path with or without its method.
 fn named_by_headings(path: &[String], operations: &[&OperationNames<'_>]) -> Vec<String> {
     for heading in path.iter().rev() {
         let words: Vec<&str> = heading.split([' ', '`', ':', '(', ')', '"']).filter(|word| !word.is_empty()).collect();
@@ -83,7 +84,7 @@ fn names(heading: &[&str], operation: &OperationNames<'_>) -> bool {
     by_path || matches!(heading, [name] if is_name(name))
 }
 
-/// Words that are methods where a path follows.
+/// HTTP methods before a path.
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
 
 #[cfg(test)]

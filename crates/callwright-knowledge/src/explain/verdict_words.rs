@@ -1,4 +1,4 @@
-//! What the words of a passage say about an outcome: that it is an error, or nothing at all.
+//! Evaluates the wording of passages: whether it describes an error, and whether it adds information to a status.
 
 use super::body_words::reason_of;
 use super::codes::normal_form;
@@ -6,7 +6,7 @@ use super::index::{Entry, Response};
 use super::sentences::sentences;
 use callwright_search::retrieval::{is_stop_word, tokens};
 
-/// Words (stemmed, lower case) that call something an error.
+/// Words (stemmed, lower case) that describe an error.
 const ERROR_WORDS: [&str; 41] = [
     "error",
     "invalid",
@@ -51,7 +51,7 @@ const ERROR_WORDS: [&str; 41] = [
     "abnormal",
 ];
 
-/// Words (stemmed, lower case) that call something a success.
+/// Words (stemmed, lower case) that describe a success.
 const SUCCESS_WORDS: [&str; 7] = ["ok", "succes", "success", "successful", "successfully", "succeeded", "succeed"];
 
 /// Words (stemmed, lower case) that describe any failed response.
@@ -77,10 +77,10 @@ const EMPTY_WORDS: [&str; 19] = [
     "message",
 ];
 
-/// Words that a description of a response must have beyond the empty ones to say something.
+/// Minimum number of other words that make the description of a response informative.
 const LEAST_TELLING_WORDS: usize = 2;
 
-/// Does a passage that defines a code call it an error: by its words, or because it describes an error response?
+/// Whether a passage that defines a code describes an error, by its words or because it belongs to an error response.
 pub(super) fn calls_it_an_error(entry: &Entry, code: &str) -> bool {
     let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
     let words: Vec<String> = about.iter().flat_map(|sentence| tokens(sentence)).collect();
@@ -93,7 +93,7 @@ pub(super) fn calls_it_an_error(entry: &Entry, code: &str) -> bool {
     !has(&SUCCESS_WORDS) && (error_response || has(&ERROR_WORDS))
 }
 
-/// Does a description of a response say more than that there is such a response?
+/// Whether the description of a response adds information to its status.
 pub(super) fn says_more_than_the_status(text: &str, status: u16) -> bool {
     let reason = tokens(reason_of(status).unwrap_or_default());
     let telling = |word: &String| {

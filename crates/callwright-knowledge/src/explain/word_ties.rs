@@ -1,52 +1,53 @@
-//! What the words of a message tie it to.
+//! Weight of the words that a passage shares with a message.
 
 use super::index::{Index, LEAD_CHARS};
 use super::meanings::Closeness;
 use callwright_search::retrieval::{Score, Scores};
 
-/// What shared words weigh.
+/// Weight of shared words.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WordTie {
-    /// How sure they make: minus the logarithm of the share of such ties that are accidental.
+    /// Evidence: the negative logarithm of the share of such ties that are accidental.
     pub(super) evidence: f32,
-    /// By how much they order.
+    /// Contribution to the sort key.
     pub(super) order: f32,
 }
 
-/// Passages that are looked at for their words alone.
+/// Number of passages that are considered for their words alone.
 const BEST_BY_WORDS: usize = 32;
 
-/// The passage is the best by words; others get their share of it.
+/// Weight of the passage with the best word score; others get a proportional share.
 const BEST_WORDS: f32 = 1.2;
 
-/// The passage is the best by the words that it begins with; others get their share of it.
+/// Weight of the passage with the best word score of its beginning; others get a proportional share.
 const BEST_LEAD: f32 = 1.2;
 
-/// The power of the share of words that an entry of a catalogue has: entries that share all words but one are of other failures.
+/// Exponent of the coverage of catalogue entries. It is high, because entries that share all words but one describe
+/// other failures.
 const ENTRY_STRICTNESS: f32 = 4.0;
 
-/// The power of the share of words that prose has.
+/// Exponent of the coverage of prose.
 const PROSE_STRICTNESS: f32 = 1.5;
 
-/// Evidence at which shared words are half as telling as any number of them.
+/// Evidence at which shared words have half of their maximum weight.
 const HALF_EVIDENCE: f32 = 0.5;
 
-/// How sure words alone can make.
+/// Maximum confidence from words alone.
 const MOST_BY_WORDS: f32 = 0.95;
 
-/// The passage is the closest in meaning; others get their share of it.
+/// Weight of the passage with the most similar meaning; others get a proportional share.
 const CLOSEST: f32 = 2.4;
 
-/// The cosine of texts that have nothing to do with one another but the field that they are of.
+/// Cosine similarity of texts that share only the subject area.
 const UNRELATED: f32 = 0.45;
 
-/// The cosine of texts that say the same.
+/// Cosine similarity of texts with the same meaning.
 const SAME: f32 = 0.95;
 
-/// How sure meaning alone can make.
+/// Maximum confidence from meaning alone.
 const MOST_BY_MEANING: f32 = 0.8;
 
-/// The words of a message, looked for in all passages.
+/// Word scores of all passages for a message.
 pub(super) struct Words<'a> {
     texts: Field,
     leads: Field,
@@ -63,7 +64,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The passages that are worth a look for their words.
+    /// Returns the passages with the best scores by words or meaning.
     pub(super) fn best(&self) -> Vec<usize> {
         let mut best: Vec<usize> = self.texts.best.iter().chain(&self.leads.best).copied().collect();
         best.extend(self.meaning.best());
@@ -72,16 +73,16 @@ impl<'a> Words<'a> {
         best
     }
 
-    /// What ties a passage to the message by words.
+    /// Returns the weight of the words that a passage shares with the message.
     pub(super) fn tie(&self, index: &Index, passage: usize) -> WordTie {
         let WordTie { evidence, order } = self.shared(index, passage);
         let cosine = self.meaning.of(passage);
-        // Entries of a catalogue are alike in meaning as they are in words, and of different failures all the same.
+        // Catalogue entries are similar in meaning and in words, although they describe different failures.
         let is_entry = index.passage(passage).is_some_and(|entry| entry.shape.is_some());
         let strictness = if is_entry { ENTRY_STRICTNESS } else { PROSE_STRICTNESS };
         let alike = ((cosine - UNRELATED) / (SAME - UNRELATED)).clamp(0.0, 1.0);
         let sure = alike.powf(strictness).min(MOST_BY_MEANING);
-        // What is alike in words is alike in meaning too: the two are no independent witnesses.
+        // Texts with similar words also have similar meanings, so the evidence is not independent.
         let evidence = evidence.max(-(1.0 - sure).ln());
         WordTie { evidence, order: order + CLOSEST * self.meaning.relative(passage) }
     }
@@ -102,15 +103,15 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The share of the message's words that an entry has. What an entry lists below its title, causes and remedies, names many things that
-/// other entries are about: the longer it is, the less counts what only stands there.
+/// Returns the share of the message's words that an entry contains. Causes and remedies below the title mention topics
+/// of other entries, so words outside the beginning count less the longer the entry is.
 fn lead_first(lead: Option<Score>, text: Score, length: usize) -> f32 {
     let lead = lead.map_or(0.0, |lead| lead.coverage);
     let rest = (LEAD_CHARS as f32 / length.max(1) as f32).min(1.0);
     lead + (text.coverage - lead).max(0.0) * rest
 }
 
-/// One field of the passages.
+/// Scores in one field of the passages.
 struct Field {
     scores: Scores,
     best: Vec<usize>,
@@ -124,7 +125,7 @@ impl Field {
         Self { scores, best, best_score }
     }
 
-    /// The score as a share of the best one.
+    /// Returns the score relative to the best one.
     fn relative(&self, score: Option<Score>) -> f32 {
         score.map_or(0.0, |score| score.score / self.best_score)
     }

@@ -1,7 +1,7 @@
-//! Plans: which calls lead to what was asked for, and where each argument comes from.
+//! Plans: the calls that serve a request and the source of each argument.
 //!
-//! Owns what a plan is drawn from, how, and how far one under way is. Must not know turns, HTTP, nor who executes a call; models are asked
-//! through `upstream` alone.
+//! Owns the inputs of a plan, its generation and its progress. Must not depend on turns, HTTP or the executor of a
+//! call. Requests to models go through `upstream` only.
 
 pub mod drawing;
 pub mod producers;

@@ -5,42 +5,45 @@ use serde::{Deserialize, Serialize};
 use super::drawing::{Completion, DrawSettings};
 use callwright_types::Limits;
 
-/// How plans are drawn, and what the search for sources of arguments knows besides the tools (`[planner]`). How much drawing may spend is
-/// policy's (`limits.plan_*`).
+/// Settings of plan generation and of the search for argument sources (`[planner]`). The budget of a plan is part of
+/// the policy (`limits.plan_*`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Model alias whose model draws plans; a small, cheap model does. Empty: the model that the turn asks.
+    /// Model alias whose model generates plans; a small, cheap model is sufficient. Empty: the model of the turn.
     pub alias: String,
-    /// How freely that model may choose its words (paper, appendix A.4: 0.1).
+    /// Sampling temperature of that model (paper, appendix A.4: 0.1).
     pub temperature: f64,
-    /// Times that a question is put to it where its provider is busy.
+    /// Maximum number of attempts per request while the provider is busy.
     pub tries: u32,
-    /// Seconds to wait at most before it is put again.
+    /// Maximum wait before a retry, in seconds.
     pub max_wait_seconds: u64,
-    /// Tools that are named for one argument.
+    /// Maximum number of candidate tools listed per argument.
     pub candidates: usize,
-    /// Values of a tool's answer that are shown.
+    /// Maximum number of output fields shown per tool.
     pub outputs: usize,
-    /// Arguments of a call that are asked for; required ones come first.
+    /// Maximum number of arguments requested per call; required ones come first.
     pub arguments: usize,
-    /// Characters of the conversation that are shown, the latest.
+    /// Maximum number of characters of the conversation in a prompt; the latest are kept.
     pub conversation_chars: usize,
-    /// Characters of a description that are shown.
+    /// Maximum number of characters of a description in a prompt.
     pub description_chars: usize,
-    /// Bytes of a parameter's schema that are shown; of a longer one only type and description.
+    /// Maximum size of a parameter's schema in a prompt, in bytes. A larger one is reduced to its type, format and
+    /// description.
     pub schema_bytes: usize,
-    /// Items of a list that are shown where one has to be chosen, the first.
+    /// Maximum number of list items shown for a choice; the first ones are kept.
     pub options: usize,
-    /// Characters of each of them that are shown.
+    /// Maximum number of characters shown per list item.
     pub option_chars: usize,
-    /// File of what an operator confirms and forbids as a source of arguments (relative to the configuration file's directory). Empty: none.
+    /// File of argument sources that an operator confirms or forbids (relative to the configuration file's directory).
+    /// Empty: none.
     pub edges: String,
-    /// Read the file again when it changes.
+    /// Whether the file is reloaded when it changes.
     pub reload: bool,
-    /// Milliseconds without a further change after which the file is read again.
+    /// Debounce interval of the reload, in milliseconds.
     pub reload_quiet_milliseconds: u64,
-    /// Bytes of clients' lists of tools that are kept ready to be searched for sources; of more, those used longest ago are read anew.
+    /// Size of the cache of indexed client tool lists, in bytes. The least recently used lists are evicted and are
+    /// indexed again when needed.
     pub client_tools_cache_bytes: u64,
 }
 
@@ -69,7 +72,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How plans are drawn within these limits.
+    /// Returns the settings of plan generation within these limits.
     pub fn drawing(&self, limits: &Limits) -> DrawSettings {
         DrawSettings {
             depth: limits.plan_depth as usize,
@@ -85,7 +88,7 @@ impl Settings {
             schema_bytes: self.schema_bytes,
             options: self.options,
             option_chars: self.option_chars,
-            // The other ways are there to be measured (`callwright plan --completion`).
+            // The other modes exist for measurements (`callwright plan --completion`).
             completion: Completion::All,
         }
     }

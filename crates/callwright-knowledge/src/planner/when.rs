@@ -1,9 +1,10 @@
-//! Does a turn need a plan? Only where the tool that the request asks for takes something that nobody said and another tool answers with.
+//! Decides whether a turn needs a plan: the requested tool requires an argument that no one supplied and that another
+//! tool returns.
 //!
-//! A turn that needs none must not pay for one, so whatever is in doubt speaks against it: the tool is the one that a part of the request
-//! asks for before all others; the argument is required, and a key that only a system knows (`person_id`, no name and no country's
-//! code); nothing that was said can be that key; and what supplies it is evident (the operator or the document says so, or it is the same
-//! thing's key), and changes nothing.
+//! Planning costs requests, so every doubt counts against a plan. The tool is ranked first by a clause of the request.
+//! The argument is required and an opaque key (`person_id`, not a name or a country code). No text of the conversation
+//! can be that key. Its producer is evident (confirmed by the operator, linked in the document, or returning the key of
+//! the same thing) and changes nothing.
 
 mod said;
 #[cfg(test)]
@@ -19,21 +20,21 @@ use super::producers::words::{is_opaque, is_verb, name_words, writes};
 use super::producers::{Asked, Candidate, Evidence, Producers};
 use callwright_judge::scanner::Parameter;
 
-/// Candidates of an argument that are looked at: those that a plan's model would be shown first.
+/// Number of candidates considered per argument: those that a plan's prompt would list first.
 const LOOKED_AT: usize = 5;
 
-/// Why a plan is needed.
+/// Reason for a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
-    /// The position of the tool that is asked for.
+    /// Position of the requested tool.
     pub tool: usize,
-    /// Its argument that nobody gave.
+    /// Name of its argument that no one supplied.
     pub argument: String,
-    /// What supplies it.
+    /// Tool that supplies it.
     pub producer: Candidate,
 }
 
-/// Does what is asked for need a plan, and why? No model is asked. The first reason counts, in the order of the request.
+/// Returns the first reason for a plan in the order of the request, if there is one. No model is called.
 pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
     let said = std::cell::OnceCell::new();
     let leaders = occasion.producers.leaders(occasion.asked).into_iter();
@@ -53,7 +54,8 @@ pub fn needs_plan(occasion: &Occasion<'_>) -> Option<Why> {
     })
 }
 
-/// How many keys the request lacks that nobody gave and no tool evidently supplies: of the tool that is asked for and lacks most.
+/// Returns the number of keys that the request lacks and that no tool evidently supplies: the maximum over the
+/// requested tools.
 pub fn lacking(occasion: &Occasion<'_>) -> usize {
     let said = Said::read(texts(occasion));
     let leaders = occasion.producers.leaders(occasion.asked).into_iter();
@@ -69,18 +71,34 @@ pub fn lacking(occasion: &Occasion<'_>) -> usize {
     lacks.max().unwrap_or_default()
 }
 
-/// All that was said and is remembered, by whomever.
+/// Returns the texts of the conversation and the memory.
 fn texts<'a>(occasion: &Occasion<'a>) -> impl Iterator<Item = &'a str> {
     let texts = occasion.conversation.iter().map(|message| message.text.as_str());
     texts.chain(occasion.memory.iter().map(String::as_str))
 }
 
-/// Can a plan ever be needed for a tool: does it require a key? Where none of those that are offered does, a request need not even be read.
+/// Whether a tool requires a key, so that a plan can be necessary. If no offered tool does, the request need not be
+/// analysed.
 pub fn requires_key(tool: &PlanTool) -> bool {
     tool.tool.parameters().any(|parameter| parameter.required && is_key(&parameter))
 }
 
-/// Is it a key that only a system knows, and that has no value of its own?
+/// Whether [`requires_key`] can hold for a tool with these parameters, without compiling their schema: whether the schema
+/// requires a property at any depth whose name may be that of a key.
+pub fn may_require_key(parameters: &Value) -> bool {
+    match parameters {
+        Value::Object(members) => members.iter().any(|(keyword, value)| match (keyword.as_str(), value) {
+            ("required", Value::Array(names)) => {
+                names.iter().filter_map(Value::as_str).any(|name| name_words(name).iter().any(|word| is_opaque(word)))
+            }
+            _ => may_require_key(value),
+        }),
+        Value::Array(items) => items.iter().any(may_require_key),
+        _ => false,
+    }
+}
+
+/// Whether a parameter is an opaque key without a default, constant or enum.
 fn is_key(parameter: &Parameter<'_>) -> bool {
     let has = |keyword: &str| parameter.schema.get(keyword).is_some();
     let kind = parameter.schema.get("type").and_then(Value::as_str);
@@ -92,7 +110,7 @@ fn is_key(parameter: &Parameter<'_>) -> bool {
         && name_words(parameter.name).iter().any(|word| is_opaque(word))
 }
 
-/// What the argument is the key of: by its own name, or its tool's.
+/// Returns the things that the argument is the key of: from its own name, else from its tool's name.
 fn things(tool: &PlanTool, argument: &str) -> Vec<String> {
     let named = |name: &str| -> Vec<String> {
         name_words(name).into_iter().filter(|word| !is_opaque(word) && !is_verb(word)).collect()
@@ -101,23 +119,23 @@ fn things(tool: &PlanTool, argument: &str) -> Vec<String> {
     if own.is_empty() { named(tool.tool.name()) } else { own }
 }
 
-/// The best of those candidates that supply the argument without doubt.
+/// Returns the best candidate that evidently supplies the argument.
 fn evident_producer(occasion: &Occasion<'_>, tool: usize, argument: &str) -> Option<Candidate> {
     let candidates = occasion.producers.candidates(tool, argument, occasion.asked, LOOKED_AT);
     candidates.into_iter().find(|candidate| is_evident(occasion.tools, argument, candidate))
 }
 
-/// A required argument of a tool that is a key, with the tools that evidently supply it.
+/// Required key argument of a tool, with the tools that evidently supply it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prerequisite {
     schema: Value,
     things: Vec<String>,
-    /// The positions of those tools, the best first.
+    /// Positions of those tools, best first.
     pub producers: Vec<usize>,
 }
 
 impl Prerequisite {
-    /// What a tool needs, whatever is asked for.
+    /// Returns the prerequisites of a tool, independent of the request.
     pub fn all_of(tools: &dyn Tools, producers: &Producers, position: usize) -> Vec<Self> {
         let Some(tool) = tools.tool(position) else { return Vec::new() };
         let nothing = Asked::default();
@@ -134,7 +152,7 @@ impl Prerequisite {
         all.filter(|prerequisite| !prerequisite.producers.is_empty()).collect()
     }
 
-    /// Can something that was said be the argument?
+    /// Whether the conversation contains a possible value of the argument.
     pub fn is_given(&self, said: &Said) -> bool {
         said.can_be(&self.schema, &self.things)
     }
@@ -155,21 +173,22 @@ fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool 
     if producer.outputs.is_empty() {
         return names_thing(&producer, argument);
     }
-    // The key of all that the argument names, what its path picks one of, or a key whose name the argument's has in it.
+    // The key of the thing that the argument names, an item of the collection of its path, or a key with the same name.
     let same_name = is_there(Evidence::SameName) || weight(Evidence::SharedWords) >= 1.0;
     weight(Evidence::Key) >= FULL_KEY
         || weight(Evidence::Collection) > 0.0
         || weight(Evidence::Identifies) > 0.0 && same_name
 }
 
-/// What [`Evidence::Key`] weighs where the field is the key of all that the argument names.
+/// Weight of [`Evidence::Key`] for the key of all things that the argument names.
 const FULL_KEY: f32 = 2.0;
 
-/// Nobody knows what the tool answers with: does its name say that it finds what the argument is the key of?
+/// Whether the name of a tool without documented outputs indicates that it finds the thing that the argument
+/// identifies.
 fn names_thing(producer: &PlanTool, argument: &str) -> bool {
     let (tool, name) = (name_words(producer.tool.name()), name_words(argument));
     let mut things = name.iter().filter(|word| !is_opaque(word)).peekable();
-    // Where it takes such a key itself, it is a tool that needs the thing, and does not find it.
+    // A tool that requires such a key itself uses the thing and does not find it.
     let takes_key = requires_key(producer);
     things.peek().is_some() && things.all(|thing| tool.contains(thing)) && !writes(&tool) && !takes_key
 }

@@ -1,4 +1,4 @@
-//! Two procedures of which one gives what the other needs are one procedure (AAG, section 3.1).
+//! Composes two procedures if one supplies an input of the other (AAG, section 3.1).
 
 use std::collections::HashMap;
 
@@ -9,23 +9,23 @@ use callwright_types::memory::{Backing, ProcedureInput};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{OutputField, Plan, Procedure, ProcedureDraft};
 
-/// Which input of a procedure another one gives.
+/// Input of a procedure that another procedure supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feed {
-    /// The input's name.
+    /// Name of the input.
     pub input: String,
-    /// Where its value stands in the answer of the giver's last call.
+    /// Location of its value in the answer of the supplier's last call.
     pub output: Pointer,
-    /// Which item of a list it is.
+    /// Selected list item.
     pub item: Item,
 }
 
-/// Which input of `taker` the procedure `giver` gives, if it gives one: a value of its goal's answer, of which `outputs` are known, that has
-/// the input's name, or is the key of what the input names.
+/// Returns the input of `taker` that `giver` supplies, if there is one. The source is a field in `outputs` of the
+/// goal's answer that has the input's name or is the key of the thing it names.
 pub fn feed(giver: &Procedure, taker: &Procedure, outputs: &[OutputField]) -> Option<Feed> {
     let [goal] = giver.plan.finals() else { return None };
     let goal = giver.plan.node(goal)?;
-    // What calls the goal already has what it gives.
+    // A procedure that calls the goal's tool already has its output.
     if taker.plan.nodes().iter().any(|node| node.tool == goal.tool) {
         return None;
     }
@@ -45,8 +45,8 @@ pub fn feed(giver: &Procedure, taker: &Procedure, outputs: &[OutputField]) -> Op
     best.map(|(_, feed)| feed)
 }
 
-/// The procedure that gives what `taker` gives from what `giver` needs, and what else `taker` needs. Nobody verified it yet. `None` where
-/// it were longer than the settings allow, or `taker` has no such input.
+/// Composes a procedure that produces the result of `taker` from the inputs of both, without the supplied one. It is
+/// not verified. Returns `None` if it exceeds the limits of the settings, or `taker` has no such input.
 pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Settings) -> Option<ProcedureDraft> {
     let [goal] = giver.plan.finals() else { return None };
     let (first, second) = (giver.plan.nodes(), taker.plan.nodes());
@@ -108,7 +108,7 @@ pub fn compose(giver: &Procedure, taker: &Procedure, feed: &Feed, settings: &Set
     })
 }
 
-/// What both need; where two things have one name, the second is called otherwise.
+/// Returns the inputs of both procedures. Inputs of `taker` whose names collide are renamed.
 fn inputs(giver: &Procedure, taker: &Procedure, feed: &Feed) -> (Vec<ProcedureInput>, HashMap<String, String>) {
     let mut inputs = giver.input.clone();
     let mut renamed = HashMap::new();

@@ -1,4 +1,4 @@
-//! What is learned again is joined with what is known.
+//! Merges verified drafts with known procedures.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,21 +9,22 @@ use super::Settings;
 use callwright_types::plan::{Plan, Source};
 use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope, Tally, ids};
 
-/// What became of a draft that was verified.
+/// Result of merging a verified draft.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Joined {
-    /// It is a new procedure.
+    /// New procedure.
     New(Procedure),
-    /// It is one that is known, which now rests on more.
+    /// Known procedure with additional evidence.
     Changed(Procedure),
-    /// It is one that is known, and the evidence too.
+    /// Known procedure with known evidence; nothing changed.
     Known,
 }
 
-/// Joins a draft that was verified with the procedures of its scope.
+/// Merges a verified draft with the procedures of its scope.
 ///
-/// It is one of them where toolsets, tools (a client's own with their fingerprints) and goals are the same, and at least [`Settings::near_duplicate`] of all arguments come from the
-/// same places. The known one stays as it is but for its evidence; of that the latest is kept.
+/// A draft matches a procedure if toolsets, tools (a client's own tools by fingerprint) and goals are equal, and at
+/// least the share [`Settings::near_duplicate`] of all arguments has the same sources. The known procedure only changes
+/// its evidence, of which the latest is kept.
 pub fn join<'a>(
     known: impl IntoIterator<Item = &'a Arc<Procedure>>,
     (draft, evidence): (&ProcedureDraft, Evidence),
@@ -65,8 +66,8 @@ pub fn join<'a>(
     }
 }
 
-/// How much two plans of the same calls have in common, 0 to 1: the share of their arguments that come from the same places. 0 where the
-/// calls or goals are others.
+/// Returns the similarity of two plans, 0 to 1: the Jaccard index of their argument sources. Plans with different calls
+/// or goals have 0.
 pub fn likeness(one: &Plan, other: &Plan) -> f64 {
     let tools = |plan: &Plan| -> Vec<String> { plan.nodes().iter().map(|node| node.tool.clone()).collect() };
     if tools(one) != tools(other) || goals(one) != goals(other) {
@@ -77,12 +78,12 @@ pub fn likeness(one: &Plan, other: &Plan) -> f64 {
     if all == 0 { 1.0 } else { one.intersection(&other).count() as f64 / all as f64 }
 }
 
-/// The positions of the goals.
+/// Returns the positions of the goals.
 fn goals(plan: &Plan) -> Vec<Option<usize>> {
     plan.finals().iter().map(|label| plan.nodes().iter().position(|node| node.label == *label)).collect()
 }
 
-/// Where each argument comes from, whatever the calls are labelled.
+/// Returns the source of each argument, independent of the labels of calls.
 fn sources(plan: &Plan) -> HashSet<String> {
     let number = |label: &str| plan.nodes().iter().position(|node| node.label == label).map_or(0, |at| at + 1);
     let mut sources = HashSet::new();
@@ -90,7 +91,7 @@ fn sources(plan: &Plan) -> HashSet<String> {
         for argument in &node.arguments {
             let source = argument.source.clone().relabelled(|label| format!("n{}", number(label)));
             let told = match &source {
-                // Questions are names of inputs, which tell nothing that the parameter does not.
+                // Questions are names of inputs and add no information to the parameter.
                 Source::Missing { .. } => "?".to_owned(),
                 source => source.written().to_string(),
             };

@@ -1,10 +1,12 @@
-//! Procedural memory (AAG): past solutions, how they are abstracted and found, and the workflow that makes new ones of them.
+//! Procedural memory (AAG): abstraction and retrieval of past solutions, and the workflow that creates new ones from
+//! them.
 //!
-//! Owns what a procedure says. Must not know turns, stores or who asks.
+//! Owns the content of procedures. Must not depend on turns, stores or callers.
 //!
-//! `abstraction` makes a procedure of calls that were made: each value becomes what it came from, and none stays. `merging` joins it with what
-//! is known. [`Library`] finds procedures for a request, [`template()`] the one that can be followed as it is (`preference` decides between several), and [`compose`] makes one of two.
-//! [`workflow`] has a model make a new one of those that are known.
+//! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
+//! known ones. [`Library`] finds procedures for a request. [`template()`] selects one that can be followed unchanged;
+//! `preference` decides between several. [`compose`] combines two. [`workflow`] lets a model create a new one from
+//! known procedures.
 
 mod abstraction;
 mod composition;

@@ -1,4 +1,4 @@
-//! Several procedures that fit a request as well: which of them is followed?
+//! Chooses between several procedures that fit a request equally well.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use callwright_types::Procedure;
 use callwright_types::plan::Source;
 
-/// Of procedures that fit a request as well, in the order in which they were learned, the one to follow, if it `can_be` followed: where all give the
-/// same, one that needs nothing that another one does without, and of such ones the one that went best; of equals the one that was learned
-/// first. `None` where they do not give the same, or each needs something of its own: the request alone tells then, and a model has to
-/// read it.
+/// Returns the procedure to follow among equally fitting ones, which are in the order of learning and have to pass
+/// `can_be`. All have to produce the same result. The inputs of the chosen one are a subset of the inputs of every
+/// other one. Among those, the one with the best record wins, then the oldest. `None` if results differ or no input set
+/// is minimal: then a model has to decide from the request.
 pub(super) fn preferred<'a>(
     fitting: &[&'a Arc<Procedure>],
     can_be: impl Fn(&Procedure) -> bool,
@@ -25,12 +25,12 @@ pub(super) fn preferred<'a>(
     if usable.iter().any(|procedure| !needs(procedure).is_superset(&least)) {
         return None;
     }
-    // Of equals the first is the least.
+    // `min_by` returns the first of equal elements.
     let frugal = usable.into_iter().filter(|procedure| needs(procedure) == least);
     frugal.min_by(|one, other| trust(other).total_cmp(&trust(one)))
 }
 
-/// What a procedure gives: its goals' tools, their arguments, and the values that are always the same.
+/// Returns the result of a procedure: the tools of its goals with their arguments and constant values.
 fn given(procedure: &Procedure) -> Vec<(&str, BTreeSet<(&str, String)>)> {
     let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
     let mut given: Vec<_> = goals
@@ -46,13 +46,13 @@ fn given(procedure: &Procedure) -> Vec<(&str, BTreeSet<(&str, String)>)> {
     given
 }
 
-/// The names of what it needs.
+/// Returns the names of its inputs.
 fn needs(procedure: &Procedure) -> BTreeSet<&str> {
     procedure.input.iter().map(|input| input.name.as_str()).collect()
 }
 
-/// How likely it is to go well again, by Laplace's rule of succession: of all turns that are known of it, those that verified it and those that it was
-/// shown to.
+/// Returns the estimated probability of success by Laplace's rule of succession, over the verified turns and the turns
+/// that used the procedure.
 fn trust(procedure: &Procedure) -> f64 {
     let (verified, tally) = (procedure.evidence.len() as f64, procedure.tally);
     (verified + tally.helped as f64 + 1.0) / (verified + tally.uses as f64 + 2.0)
@@ -64,7 +64,7 @@ mod tests {
     use crate::procedures::testing::{evidence, procedure};
     use callwright_types::memory::EvidenceKind;
 
-    /// A way to book a room by these calls before, which verified outcomes and turns speak for.
+    /// Returns a procedure that books a room after these calls, with this number of verified outcomes and turns.
     fn way(first: &[(&str, &str, &str)], verified: usize, (uses, helped): (u64, u64)) -> Arc<Procedure> {
         let goal = [("book_room", "person_id", "step1/id"), ("book_room", "day", "?")];
         let mut way = Procedure::clone(&procedure("a", "Books a room", &[first, &goal].concat()));
@@ -117,7 +117,7 @@ mod tests {
         let cancel =
             procedure("a", "Books a room", &[("find_person", "name", "?"), ("cancel_room", "person_id", "step1/id")]);
         assert_eq!(preferred(&[&one, &cancel], |_| true), None);
-        // The same tool, for something else each time.
+        // The same tool with different constants.
         let with = |unit: &str| {
             let mut way = Procedure::clone(&one);
             let told = serde_json::to_string(&way.plan).unwrap().replace("{\"missing\":{\"question\":\"day\"}}", unit);

@@ -2,51 +2,53 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is kept of procedures, when one is followed as it is, and how new ones are made of them (`[procedures]`; AAG, sections 3 and 4.5).
+/// Settings of procedural memory: storage, direct use and creation of procedures (`[procedures]`; AAG, sections 3 and
+/// 4.5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Procedures that are retrieved for a request and for each question (paper: 3).
+    /// Maximum number of procedures retrieved for a request and for each question (paper: 3).
     pub k: usize,
-    /// Questions that a request is rewritten into, at most (paper: 4).
+    /// Maximum number of questions that a request is rewritten into (paper: 4).
     pub questions: usize,
-    /// Times that a critic reviews the steps, at most (paper: 3).
+    /// Maximum number of critic rounds (paper: 3).
     pub critic_rounds: usize,
-    /// Is the request rewritten into questions? Without, there are no summaries and no update either.
+    /// Whether the request is rewritten into questions. Without it, there are no summaries and no update.
     pub rewriting: bool,
-    /// Are the procedures that were found for a question summarised? Without, they are shown whole.
+    /// Whether the procedures found for a question are summarised. Otherwise they are shown in full.
     pub summaries: bool,
-    /// Does a critic review the steps?
+    /// Whether a critic reviews the steps.
     pub critic: bool,
-    /// How freely the model may choose its words (paper: 0.7).
+    /// Sampling temperature of the model (paper: 0.7).
     pub temperature: f64,
-    /// Times that it is asked where its answer cannot be read; at least one.
+    /// Maximum number of attempts to get a parsable answer; at least one.
     pub tries: u32,
-    /// Requests to the model for one outline, at most; what a turn may spend on plans (`limits.plan_requests`) bounds it too.
+    /// Maximum number of requests to the model per outline; also bounded by the turn's budget for plans
+    /// (`limits.plan_requests`).
     pub requests: u64,
-    /// Tokens for one outline, at most; `limits.plan_tokens` bounds it too.
+    /// Maximum number of tokens per outline; also bounded by `limits.plan_tokens`.
     pub tokens: u64,
-    /// Steps of an outline, at most.
+    /// Maximum number of steps of an outline.
     pub outline_steps: usize,
-    /// Characters of each of them, and of other texts of the model.
+    /// Maximum number of characters of a step and of other texts of the model.
     pub step_chars: usize,
-    /// Tools that the model is shown, the best.
+    /// Maximum number of tools in a prompt; the best are kept.
     pub shown_tools: usize,
-    /// Characters of the request that it is shown, the first.
+    /// Maximum number of characters of the request in a prompt; the first are kept.
     pub request_chars: usize,
-    /// How close a request must be, 0 to 1, to what a procedure gives, so that it is followed as it is.
+    /// Minimum similarity of a request to the result of a procedure, 0 to 1, to follow it unchanged.
     pub template_closeness: f64,
-    /// How much closer it must be to that procedure than to any other one.
+    /// Minimum lead of that similarity over any other procedure.
     pub template_lead: f64,
-    /// Share of all arguments, 0 to 1, that two procedures of the same calls must take from the same places to become one.
+    /// Minimum share of arguments with equal sources, 0 to 1, to merge two procedures with the same calls.
     pub near_duplicate: f64,
-    /// Verified outcomes that a procedure keeps, the latest; at least one.
+    /// Maximum number of verified outcomes kept per procedure, the latest; at least one.
     pub max_evidence: usize,
-    /// Calls of a procedure, at most: a longer workflow is not learned.
+    /// Maximum number of calls per procedure; longer workflows are not learned.
     pub max_steps: usize,
-    /// Inputs of a procedure, at most: a workflow that needs more is not learned.
+    /// Maximum number of inputs per procedure; workflows that need more are not learned.
     pub max_inputs: usize,
-    /// Characters of a description that are kept.
+    /// Maximum number of characters kept of a description.
     pub description_chars: usize,
 }
 

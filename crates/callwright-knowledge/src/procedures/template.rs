@@ -1,4 +1,4 @@
-//! The procedure that a request can follow as it is.
+//! Finds the procedure that a request can follow unchanged.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use callwright_search::retrieval::{is_stop_word, stem, tokens, words};
 use callwright_types::Procedure;
 use callwright_types::plan::{Node, Source};
 
-/// Words that a tool's name must have to tell alone what it gives: `book_room` does, `create` does not.
+/// Minimum number of words of a tool name that describes its result: `book_room` does, `create` does not.
 const TELLING_NAME_WORDS: usize = 2;
 
-/// A tool that a turn may call.
+/// Tool that a turn may call.
 #[derive(Debug, Clone)]
 pub struct ToolInPlay {
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of its arguments.
     pub parameters: Arc<Value>,
 }
 
-/// The one procedure that can be followed as it is: what it gives is what the request asks for, clearly more than what any other gives, and
-/// all its tools are in play with the parameters that they had. Of several that give the same, one that needs no more than the others is
-/// followed, and of those the one that went best. `None` where none is, or where it is in doubt. Its plan is a template: the inputs are missing,
-/// and [`Source::Missing`] tells their names.
+/// Returns the procedure that can be followed unchanged. Its result clearly matches the request better than any
+/// other's, and all its tools are available with compatible parameters. Among several with the same result, the one
+/// with the fewest inputs is chosen, then the one with the best record. Returns `None` if there is none or the choice
+/// is ambiguous. Its plan is a template, whose missing inputs are named in [`Source::Missing`].
 pub fn template(
     library: &Library,
     query: &Query<'_>,
@@ -48,8 +48,9 @@ pub fn template(
     preferred(&fitting, is_unchanged).map(Arc::clone)
 }
 
-/// How close a request is to what a procedure gives, 0 to 1: the share of the words of its goal's name that the request has, or of the words
-/// of what it gives, on which closeness in meaning has an equal say. Of several goals all must be asked for.
+/// Returns the similarity of a request and a procedure's result, 0 to 1. It is the greater of two values: the share of
+/// words of the goal's name in the request, and the same share for the described result, averaged with the semantic
+/// similarity. With several goals, the lowest share counts.
 fn closeness(procedure: &Procedure, asked: &HashSet<String>, meaning: Option<f64>) -> f64 {
     let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
     let names = goals.map(|goal| {
@@ -62,7 +63,7 @@ fn closeness(procedure: &Procedure, asked: &HashSet<String>, meaning: Option<f64
     by_names.max(by_output)
 }
 
-/// The words that are more than grammar.
+/// Returns the words without stop words.
 fn told(words: impl IntoIterator<Item = String>) -> HashSet<String> {
     words.into_iter().filter(|word| !is_stop_word(word)).collect()
 }
@@ -71,7 +72,7 @@ fn share(wanted: &HashSet<String>, asked: &HashSet<String>) -> f64 {
     if wanted.is_empty() { 0.0 } else { wanted.intersection(asked).count() as f64 / wanted.len() as f64 }
 }
 
-/// Takes the tool what the procedure gives it, and nothing more that it needs?
+/// Whether the tool still accepts the procedure's arguments and requires no others.
 fn is_unchanged(node: &Node, tools: &dyn Fn(&str) -> Option<ToolInPlay>) -> bool {
     let Some(tool) = tools(&node.tool) else { return false };
     let parameters = Parameters::of(&tool.parameters);
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn of_two_ways_to_the_same_the_one_that_went_best_is_followed() {
         let mut other = Procedure::clone(&procedure("a", "Books a meeting room", &LOOKED_UP));
-        // Ids are in the order of time.
+        // Ids are in chronological order.
         other.id = format!("pro_{}", "f".repeat(32));
         let asked = "Book me a room with Jack on Friday, please.";
         let followed = |other: &Procedure| {

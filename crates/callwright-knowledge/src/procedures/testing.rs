@@ -1,4 +1,4 @@
-//! Procedures for unit tests, in few words.
+//! Helpers that build procedures for unit tests.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
 
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use callwright_types::memory::{Backing, EvidenceKind, ProcedureInput};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{Evidence, Plan, Procedure, ProcedureDraft, Scope};
 
-/// A draft of these arguments, by tool and name: `?` is an input of that name, `stepN/POINTER` an output. Tools are called in the order in
-/// which they stand here first; the last one is the goal.
+/// Returns a draft with these arguments, given as tool, name and source: `?` is an input of that name, `stepN/POINTER`
+/// an output. Tools are called in the order of their first occurrence; the last one is the goal.
 pub fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
     let mut nodes: Vec<Node> = Vec::new();
     let mut input: Vec<ProcedureInput> = Vec::new();
@@ -43,12 +43,12 @@ pub fn draft(output: &str, arguments: &[(&str, &str, &str)]) -> ProcedureDraft {
     ProcedureDraft { toolsets, client_tools, input, output: output.to_owned(), steps, plan, backing: Backing::Seen }
 }
 
-/// Evidence by a trace.
+/// Returns evidence from a trace.
 pub fn evidence(kind: EvidenceKind, trace: &str) -> Evidence {
     Evidence { kind, trace: Some(trace.to_owned()), session: None, source: None, at: Timestamp::UNIX_EPOCH }
 }
 
-/// The procedure of a draft, in the scope of a group.
+/// Returns the procedure of a draft in the scope of a group.
 pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) -> Arc<Procedure> {
     let found = (&draft(output, arguments), evidence(EvidenceKind::Mended, "t"));
     let joined = join([], found, &Scope::of_group(group), Timestamp::UNIX_EPOCH, &Settings::default());
@@ -56,7 +56,7 @@ pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) ->
     Arc::new(procedure)
 }
 
-/// The same, ready for a library that finds it by words.
+/// Returns the procedure for a library, without an embedding.
 pub fn shelved(procedure: &Arc<Procedure>) -> Shelved {
     Shelved { procedure: Arc::clone(procedure), vector: None }
 }

@@ -1,31 +1,31 @@
-//! A procedure as one text.
+//! Text form of a procedure.
 
 use callwright_types::memory::ProcedureInput;
 use callwright_types::{Procedure, ProcedureDraft};
 
-/// A procedure as it is read, by models and people.
+/// Procedure as text for models and people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wording<'a> {
-    /// What it needs.
+    /// Inputs.
     pub input: &'a [ProcedureInput],
-    /// What it gives.
+    /// Description of the result.
     pub output: &'a str,
-    /// Its steps.
+    /// Steps.
     pub steps: &'a [String],
 }
 
 impl<'a> Wording<'a> {
-    /// The words of a procedure.
+    /// Returns the wording of a procedure.
     pub fn of(procedure: &'a Procedure) -> Self {
         Self { input: &procedure.input, output: &procedure.output, steps: &procedure.steps }
     }
 
-    /// The words of a draft.
+    /// Returns the wording of a draft.
     pub fn of_draft(draft: &'a ProcedureDraft) -> Self {
         Self { input: &draft.input, output: &draft.output, steps: &draft.steps }
     }
 
-    /// What it needs, each input in a text.
+    /// Returns the inputs, each with its description.
     pub fn needs(self) -> impl Iterator<Item = String> + 'a {
         self.input.iter().map(|ProcedureInput { name, description }| match description.as_str() {
             "" => name.clone(),
@@ -34,7 +34,7 @@ impl<'a> Wording<'a> {
     }
 }
 
-/// The text whose vector stands for a procedure: output, input and steps in one (AAG, section 4.3).
+/// Returns the text to embed for a procedure: output, input and steps (AAG, section 4.3).
 pub fn embedded_text(procedure: &Procedure) -> String {
     let wording = Wording::of(procedure);
     let needs: Vec<String> = wording.needs().collect();

@@ -1,7 +1,7 @@
-//! Learned texts of tools: the files that hold them, how a model is shown them, and the learner that makes them.
+//! Learned tool descriptions: their files, their rendering for models, and the learner.
 //!
-//! Owns representation files, rendering and learning ("Large Language Models Can Learn Representation in Natural Language", 2024). Must not
-//! know catalogs, turns or what ranks tools inside.
+//! Owns representation files, rendering and learning ("Large Language Models Can Learn Representation in Natural
+//! Language", 2024). Must not depend on catalogs, turns or the internals of tool ranking.
 
 mod file;
 mod learner;

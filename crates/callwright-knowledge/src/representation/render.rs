@@ -1,4 +1,4 @@
-//! What a model is shown of a representation: behind the tool's own description, within a budget, in the same bytes every time.
+//! Renders a representation for models: appended to the tool's description, within a token budget, and deterministic.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -6,13 +6,13 @@ use std::fmt::Write;
 use callwright_common::tokens::BYTES_PER_TOKEN;
 use callwright_types::representation::{Pattern, Representation};
 
-/// What stands between the tool's own words and the patterns.
+/// Heading between the tool's description and the patterns.
 const HEADING: &str = "Use for:";
 
-/// A tool's description with its patterns: its own words first and whole, then as many patterns, best first and none cut, as `tokens`
-/// have room for, the own words included.
+/// Returns a tool's description with its patterns. The description comes first and is never truncated. Whole patterns
+/// follow, best first, while the total is within `tokens`.
 ///
-/// The same description, representation and budget give the same bytes, so a provider's prompt cache keeps hitting.
+/// Equal inputs give equal bytes, which preserves hits in the provider's prompt cache.
 pub fn render<'a>(description: &'a str, representation: &Representation, tokens: usize) -> Cow<'a, str> {
     let own = description.trim_end();
     let separator = if own.is_empty() { "" } else { "\n\n" };
@@ -35,15 +35,15 @@ pub fn render<'a>(description: &'a str, representation: &Representation, tokens:
     Cow::Owned(format!("{own}{separator}{HEADING}{lines}"))
 }
 
-/// One pattern: `- Lost cards. For example "lost my card", "card is gone".`
+/// Appends one pattern: `- Lost cards. For example "lost my card", "card is gone".`
 fn line(lines: &mut String, pattern: &Pattern) {
     let description = pattern.description.trim();
     let end = if description.ends_with(['.', '!', '?', '。', '！', '？', '।', '؟']) { "" } else { "." };
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(lines, "\n- {description}{end}");
     for (position, case) in pattern.cases.iter().enumerate() {
         let begin = if position == 0 { " For example " } else { ", " };
-        // Inside of quotation marks there are no others: what users wrote must not seem to be said by us.
+        // Quotation marks within a case are replaced, so that user text cannot escape from its quotation.
         let _ = write!(lines, "{begin}\"{}\"", case.replace('"', "'"));
     }
     if !pattern.cases.is_empty() {

@@ -1,4 +1,4 @@
-//! All representations in force.
+//! Active representations of all tools.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use callwright_common::nearest::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 use callwright_types::representation::{Representation, SharedRepresentation};
 
-/// What a directory of representation files says. Immutable: a reload makes a new set.
+/// Content of a directory of representation files. Immutable; a reload creates a new set.
 #[derive(Debug, Default)]
 pub struct Representations {
-    /// By toolset; `None` is for tools that clients send.
+    /// Entries by toolset; `None` is for tools that clients send.
     by_toolset: BTreeMap<Option<String>, Entry>,
     seen: FolderDigest,
 }
@@ -25,17 +25,18 @@ struct Entry {
     tools: HashMap<String, Arc<Representation>>,
 }
 
-/// What stands for the path of what no file says.
+/// Path of representations that are in no file, for messages.
 const STORE: &str = "the store";
 
-/// Names that are told as unknown of one file, at most.
+/// Maximum number of unknown names reported per file.
 const MAX_TOLD: usize = 10;
 
 impl Representations {
-    /// Reads the directory that the settings name; a relative one is taken from `base_dir`. Without one there are none.
+    /// Loads the directory of the settings; a relative path is resolved against `base_dir`. Without a directory, the
+    /// set is empty.
     ///
     /// # Errors
-    /// [`RepresentationError`]: a file that cannot be read or holds no representations, or two files for one toolset.
+    /// [`RepresentationError`]: a file cannot be read or is invalid, or two files are for the same toolset.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Self, RepresentationError> {
         match directory(settings, base_dir) {
             Some(directory) => Self::of_directory(&directory),
@@ -43,10 +44,10 @@ impl Representations {
         }
     }
 
-    /// Reads one directory, such as one that a verb is given.
+    /// Loads a given directory.
     ///
     /// # Errors
-    /// As [`Representations::load`].
+    /// The same as [`Representations::load`].
     pub fn of_directory(directory: &Path) -> Result<Self, RepresentationError> {
         Self::of(&folder(directory).read()?)
     }
@@ -67,8 +68,8 @@ impl Representations {
         Ok(Self { by_toolset, seen: digest(files) })
     }
 
-    /// These with what replicas share in place of what the files say of the same tools, and what of that cannot be used, in words. Of several
-    /// rankings of a toolset the latest holds.
+    /// Overrides the files with the representations that replicas share. Also returns a message for each invalid one.
+    /// The latest of several rankings of a toolset is used.
     pub fn under(&self, shared: &[SharedRepresentation]) -> (Self, Vec<String>) {
         let mut by_toolset = self.by_toolset.clone();
         let mut problems = Vec::new();
@@ -96,28 +97,28 @@ impl Representations {
         (Self { by_toolset, seen: self.seen }, problems)
     }
 
-    /// What was learned of a tool of a toolset.
+    /// Returns the representation of a tool of a toolset.
     pub fn of_tool(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
         self.by_toolset.get(&Some(toolset.to_owned()))?.tools.get(tool)
     }
 
-    /// What was learned of a tool that clients send under this name.
+    /// Returns the representation of a tool that clients send under this name.
     pub fn of_client_tool(&self, tool: &str) -> Option<&Arc<Representation>> {
         self.by_toolset.get(&None)?.tools.get(tool)
     }
 
-    /// How the tools of a toolset are ranked, where that was learned; `None` stands for tools that clients send.
+    /// Returns the learned ranking of a toolset; `None` is for tools that clients send.
     pub fn ranking(&self, toolset: Option<&str>) -> Option<Ranking> {
         self.by_toolset.get(&toolset.map(str::to_owned))?.ranking
     }
 
-    /// How many tools have a representation.
+    /// Returns the number of tools with a representation.
     pub fn tools(&self) -> usize {
         self.by_toolset.values().map(|entry| entry.tools.len()).sum()
     }
 
-    /// What names no tool of the catalog, in words for the operator: the document has changed, or a name is misspelt. `tools_of` gives the
-    /// names of a toolset's tools; `None` where there is no such toolset.
+    /// Returns messages for names that match no toolset or tool, because the document changed or a name is misspelt.
+    /// `tools_of` returns the names of a toolset's tools; `None` if the toolset does not exist.
     pub fn strangers<'c>(&self, toolsets: &[&str], tools_of: impl Fn(&str) -> Option<Vec<&'c str>>) -> Vec<String> {
         let mut told = Vec::new();
         for (toolset, entry) in &self.by_toolset {
@@ -135,13 +136,13 @@ impl Representations {
                 named.map(|tool| format!("{path}: the toolset `{toolset}` has no tool `{tool}`{}", hint(tool, &known))),
             );
             if let Some(more) = strange.len().checked_sub(MAX_TOLD).filter(|more| *more > 0) {
-                told.push(format!("{path}: the toolset `{toolset}` lacks {more} more of its tools"));
+                told.push(format!("{path}: the toolset `{toolset}` lacks {more} further tools of this file"));
             }
         }
         told
     }
 
-    /// The digest of the files that it was made of.
+    /// Returns the digest of the source files.
     pub(super) fn seen(&self) -> FolderDigest {
         self.seen
     }
@@ -151,7 +152,7 @@ fn hint(name: &str, known: &[&str]) -> String {
     nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// The directory that the settings name, if they name one.
+/// Returns the absolute directory of the settings, if there is one.
 pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {
     let directory = (!settings.directory.is_empty()).then(|| base_dir.join(&settings.directory))?;
     Some(std::path::absolute(&directory).unwrap_or(directory))
@@ -230,9 +231,9 @@ mod tests {
     #[test]
     fn two_files_for_one_toolset_are_an_error_that_names_both() {
         let error = set(&[("a.yaml", "toolset: bank"), ("b.yaml", "toolset: bank")]).unwrap_err().to_string();
-        assert_eq!(error, "b.yaml: the toolset `bank` has a file already, a.yaml; join the two, or remove one");
+        assert_eq!(error, "b.yaml: duplicate file for the toolset `bank`; merge it with a.yaml, or remove one");
         let error = set(&[("a.yaml", ""), ("b.yaml", "")]).unwrap_err().to_string();
-        assert!(error.contains("what clients send has a file already"), "{error}");
+        assert!(error.contains("duplicate file for tools of clients"), "{error}");
     }
 
     #[test]
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(told[0], "bank.yaml: the toolset `bank` has no tool `refnd`; did you mean `refund`?");
         assert_eq!(told[1], "rom.yaml: there is no toolset `rom`; did you mean `room`?");
         assert_eq!(told.len(), 2 + MAX_TOLD + 1);
-        assert_eq!(told[12], "shop.yaml: the toolset `shop` lacks 10 more of its tools");
+        assert_eq!(told[12], "shop.yaml: the toolset `shop` lacks 10 further tools of this file");
     }
 
     #[test]

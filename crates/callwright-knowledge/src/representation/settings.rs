@@ -2,18 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where representations are read from, and how much of them a model is shown (`[representations]`).
+/// Source of the representations and their budget in prompts (`[representations]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Directory of `*.yaml` and `*.yml` files, one for each toolset (relative to the configuration file's directory). Empty: none.
+    /// Directory of `*.yaml` and `*.yml` files, one per toolset (relative to the configuration file's directory).
+    /// Empty: none.
     pub directory: String,
-    /// Read the directory again when it changes.
+    /// Whether the directory is reloaded when it changes.
     pub reload: bool,
-    /// Milliseconds without a further change after which the directory is read again.
+    /// Debounce interval of the reload, in milliseconds.
     pub reload_quiet_milliseconds: u64,
-    /// Tokens, about (four bytes each), that a tool's description may have with the patterns behind it. The tool's own description always
-    /// stays whole; patterns get what is left. 0: models are shown none, and only the ranking uses them.
+    /// Maximum size of a tool's description with its patterns, in estimated tokens of four bytes. The tool's own
+    /// description is never truncated. 0: models get no patterns, and only the ranking uses them.
     pub description_tokens: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Hot reload: the directory is watched, and a good set of files replaces the one in force.
+//! Hot reload: watches the directory and replaces the active representations by a valid new set.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::set::directory;
 use super::{Representations, Settings};
 use callwright_common::watch::{FolderFile, Trigger, WatchError, Watcher, reload};
 
-/// Reloads the representations into `current` when their directory changes, and tells `on_result` of every reload; a bad set of files
-/// leaves `current` as it is. With `reload = false` it does so only where the watcher is woken; without a directory there is
-/// nothing to watch. A reload waits until nothing has
-/// changed for `reload_quiet_milliseconds`, and happens only if the files' contents did change.
+/// Reloads the representations into `current` when their directory changes, and calls `on_result` for every reload. An
+/// invalid set leaves `current` unchanged. With `reload = false`, reloads only happen when the watcher is woken;
+/// without a directory, there is nothing to watch. A reload waits until there was no change for
+/// `reload_quiet_milliseconds`, and only happens if file contents changed.
 ///
 /// # Errors
-/// [`WatchError`], where the system cannot watch the directory.
+/// [`WatchError`]: the system cannot watch the directory.
 pub fn watch(
     settings: &Settings,
     base_dir: &Path,
@@ -40,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// Long enough for any machine; a test that passes does not wait for it.
+    /// Long timeout for slow machines; a passing test does not wait for it.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     struct Fixture {
@@ -78,7 +78,7 @@ mod tests {
             self.results.recv_timeout(PATIENCE).expect("a reload")
         }
 
-        /// Writes the file in one step, as editors do: no reload can see half of it.
+        /// Replaces the file atomically, so that no reload can see a partial one.
         fn replace(&self, text: &str) {
             fs::write(self.root.path().join("learned/.new"), text).unwrap();
             fs::rename(self.root.path().join("learned/.new"), self.root.path().join("learned/own.yaml")).unwrap();

@@ -1,4 +1,4 @@
-//! The folder of documentation: which APIs it has, and what of them can be searched.
+//! Documentation folder: its APIs and their searchable sections.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,23 +11,24 @@ use callwright_common::text::excerpt;
 use callwright_knowledge::explain::{DocumentError, Documents, Explainer, Settings, documents};
 use callwright_search::embedding::Embedder;
 
-/// Names of APIs that a message lists, at most.
+/// Maximum number of API names in a message.
 const MAX_NAMED: usize = 20;
 
-/// The documentation of all APIs.
+/// Documentation of all APIs.
 pub(super) struct Library {
     explainer: Explainer,
     apis: BTreeSet<String>,
     folder: String,
-    /// What of the folder could not be read, or not wholly.
+    /// Errors of files that could not be read, or only in part.
     errors: Vec<DocumentError>,
 }
 
 impl Library {
-    /// Reads the folder; with an embedder, by the meaning of its sentences too.
+    /// Reads the folder. With an embedder, sections are also searched by embedding.
     ///
     /// # Errors
-    /// [`OfflineError::Unreadable`] where it cannot be read, or has no documentation, [`OfflineError::Unembedded`] where the embedder fails.
+    /// [`OfflineError::Unreadable`] if the folder cannot be read or has no documentation, [`OfflineError::Unembedded`]
+    /// if the embedder fails.
     pub(super) async fn read(
         folder: &Path,
         settings: &Settings,
@@ -61,20 +62,20 @@ impl Library {
         &self.apis
     }
 
-    /// What of the folder could not be read, or not wholly.
+    /// Returns the errors of files that could not be read, or only in part.
     pub(super) fn errors(&self) -> &[DocumentError] {
         &self.errors
     }
 
-    /// How many passages the documentation has.
+    /// Returns the number of indexed passages.
     pub(super) fn passages(&self) -> usize {
         self.explainer.passages()
     }
 
-    /// The toolset that a line's `api` names.
+    /// Returns the toolset for a line's `api`.
     ///
     /// # Errors
-    /// Which APIs there are, where it names none of them.
+    /// A message with the known APIs if the name is unknown.
     pub(super) fn toolset(&self, api: &str) -> Result<&str, String> {
         let found = self.apis.get(api).or_else(|| self.apis.iter().find(|name| name.eq_ignore_ascii_case(api)));
         found.map(String::as_str).ok_or_else(|| {
@@ -93,7 +94,7 @@ impl Library {
 const FOLDER_FIX: &str =
     "name a folder with an API's documentation in each file, such as `--docs docs` with docs/weather.md";
 
-/// The API that a file documents: its name without folders and without its ending.
+/// Returns the API that a file documents: the file name without folders and extension.
 fn api_of(file: &str) -> String {
     Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

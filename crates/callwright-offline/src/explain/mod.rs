@@ -1,4 +1,4 @@
-//! `explain`: recorded failures of APIs, explained from a folder of documentation as a server would explain them.
+//! `explain`: explains recorded API failures from a folder of documentation, as a server does.
 
 mod docs;
 mod record;
@@ -21,30 +21,30 @@ use docs::Library;
 use record::explain_line;
 pub use summary::ExplainSummary;
 
-/// What is to be explained.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct ExplainJob {
-    /// The folder of documentation; the stem of a file's name is the name of its API.
+    /// Documentation folder; the stem of a file name is the name of its API.
     pub docs: PathBuf,
     /// Lines `{"id", "api", "operation"?, "status"?, "body"}`.
     pub failures: PathBuf,
-    /// Where the passages go.
+    /// Output file of the passages.
     pub explanations: PathBuf,
-    /// How much an explanation may say, and how sure it must be.
+    /// Limits of an explanation: its length and minimum scores.
     pub settings: Settings,
-    /// What turns texts into vectors; without it, words alone are searched.
+    /// Embedding model; without it, search uses words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Are the places of passages and their scores written too?
+    /// Whether sources and scores of passages are written too.
     pub details: bool,
-    /// Threads that search.
+    /// Number of search threads.
     pub jobs: usize,
 }
 
-/// Explains every line and writes one line for each that can be used, in their order.
+/// Explains every line and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`]: a file that cannot be read or written, or a folder without documentation. Lines that cannot be used are told to
-/// the watcher and counted in the summary instead.
+/// [`OfflineError`] if a file cannot be read or written, or the folder has no documentation. Unusable lines are
+/// reported to the watcher and counted in the summary instead.
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(Library::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));

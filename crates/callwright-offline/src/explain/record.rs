@@ -10,7 +10,7 @@ use callwright_openai::name_of;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{Explanation, OperationRef, Outcome};
 
-/// The members of a line that count; others are ignored.
+/// Used members of a line; others are ignored.
 #[derive(Deserialize)]
 struct Failure<'a> {
     #[serde(borrow)]
@@ -24,7 +24,7 @@ struct Failure<'a> {
     arguments: Option<Map<String, Value>>,
 }
 
-/// The members of a line of the output, in their order.
+/// Members of an output line, in order.
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a RawValue,
@@ -35,13 +35,13 @@ struct Line<'a> {
     scores: Option<Vec<f32>>,
 }
 
-/// Status of an answer of which the line gives none: it says nothing of a failure, so nothing is searched for by it.
+/// Default status of an answer: it indicates no failure, so it adds nothing to the search.
 const UNTOLD_STATUS: u16 = 200;
 
-/// Explains the failure of a line and appends what was found.
+/// Explains the failure of a line and appends the result.
 ///
 /// # Errors
-/// Why the line cannot be used, and what mends it; nothing is appended then.
+/// The error and its remedy if the line is unusable; nothing is appended then.
 pub(super) async fn explain_line(
     text: &str,
     library: &Library,
@@ -63,7 +63,7 @@ pub(super) async fn explain_line(
     Ok(explanation)
 }
 
-/// The body's bytes: the text of a string, the JSON of everything else.
+/// Returns the body text: the content of a string, or the JSON of any other value.
 fn body(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
 }
@@ -84,9 +84,9 @@ fn unreadable(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {
             format!(
-                "the line is no failure: {error}; give an object with `id`, `api`, `body` and, if known, `operation` and `status`"
+                "the line is not a failure: {error}; give an object with `id`, `api`, `body` and, if known, `operation` and `status`"
             )
         }
-        _ => format!("the line is no JSON: {error}; give one object on each line"),
+        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
     }
 }

@@ -1,4 +1,4 @@
-//! How often something was found.
+//! Counts of found explanations.
 
 use super::docs::Library;
 use crate::answers::Summary;
@@ -7,19 +7,19 @@ use callwright_types::Explanation;
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExplainSummary {
-    /// APIs that the folder documents.
+    /// APIs in the folder.
     pub apis: u64,
-    /// Passages of their documentation.
+    /// Indexed passages.
     pub indexed: u64,
-    /// Failures that were looked up.
+    /// Processed failures.
     pub records: u64,
-    /// Failures of which the documentation says something.
+    /// Failures with at least one passage.
     pub explained: u64,
-    /// Passages that were given.
+    /// Returned passages.
     pub passages: u64,
-    /// Characters of those.
+    /// Characters of the returned passages.
     pub characters: u64,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a run reads before it learns, and writes after.
+//! Inputs and outputs of a learning run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use callwright_types::Evidence;
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 
-/// Fewest samples that a run can make anything of: one to learn from, one to try it on.
+/// Minimum number of samples: one for training, one for validation.
 const MIN_SAMPLES: usize = 2;
 
-/// The files of a run.
+/// Files of a run.
 #[derive(Debug, Clone)]
 pub struct LearnFiles {
     /// Lines `{"name", "description", "parameters"?}`.
@@ -30,31 +30,32 @@ pub struct LearnFiles {
     pub train: Option<PathBuf>,
     /// Exported traces.
     pub traces: Option<PathBuf>,
-    /// The folder of representation files.
+    /// Folder of the representation files.
     pub out: PathBuf,
-    /// Whose tools these are; `None`: those that clients send.
+    /// Toolset of the tools; `None`: tools defined by clients.
     pub toolset: Option<String>,
 }
 
-/// What the store has for a run.
+/// Data from the store for a run.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {
-    /// Requests whose right tools are known.
+    /// Requests with their verified tools.
     pub samples: Vec<ToolSample>,
-    /// What replicas share of tools: it stands over the file, and what people wrote of it stays.
+    /// Shared representations of replicas. They take precedence over the file, and their hand-written patterns are
+    /// kept.
     pub representations: Vec<SharedRepresentation>,
 }
 
-/// What was read.
+/// Inputs of a run.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The tools.
+    /// Tools.
     pub listed: ListedTools,
-    /// The samples.
+    /// Samples.
     pub samples: Samples,
-    /// Where the representations go.
+    /// Output path of the representations.
     pub path: PathBuf,
-    /// What stands there already.
+    /// Existing representations.
     pub present: RepresentationFile,
     toolset: Option<String>,
     out: PathBuf,
@@ -62,10 +63,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads the files of a run, and makes the folder where there is none. Lines that cannot be used are told to the watcher and counted.
+    /// Reads the files of a run and creates a missing output folder. Unusable lines are reported to the watcher and
+    /// counted.
     ///
     /// # Errors
-    /// [`OfflineError`]: a file that cannot be read, no tools, too few samples, or a folder whose representations are damaged.
+    /// [`OfflineError`] if a file cannot be read, there are no tools or too few samples, or the folder's
+    /// representations are damaged.
     pub fn read(files: &LearnFiles, stored: Stored, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         let LearnFiles { tools, train, traces, out, toolset } = files;
         let unwritable = |source| OfflineError::Unwritable { file: out.display().to_string(), source };
@@ -91,7 +94,7 @@ impl Prepared {
         Ok(Self { listed, samples, path, present, toolset, out, stored })
     }
 
-    /// What a person should know about what was read.
+    /// Returns notes for the user about the inputs.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.listed.notes();
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -104,34 +107,34 @@ impl Prepared {
         };
         let (none, one) = (with(0), with(1));
         if !none.is_empty() {
-            notes.push(format!("without a sample, so that nothing is learned about them: {}", names(&none)));
+            notes.push(format!("tools without a sample, about which nothing is learned: {}", names(&none)));
         }
         if !one.is_empty() {
-            notes.push(format!("with one sample, which is learned from or tried on, not both: {}", names(&one)));
+            notes.push(format!("tools with one sample, used for training or validation only: {}", names(&one)));
         }
         if self.samples.unverified > 0 {
-            notes.push(format!("{} traces say nothing sure and are left out", self.samples.unverified));
+            notes.push(format!("{} traces have no verified outcome and are skipped", self.samples.unverified));
         }
         if self.samples.strange > 0 {
-            notes.push(format!("{} stored samples name other tools and are left out", self.samples.strange));
+            notes.push(format!("{} stored samples name other tools and are skipped", self.samples.strange));
         }
         let gone = self.gone(&self.present);
         if !gone.is_empty() {
-            notes.push(format!("patterns of people for tools that --tools does not have are kept: {}", names(&gone)));
+            notes.push(format!("hand-written patterns are kept for tools missing in --tools: {}", names(&gone)));
         }
         notes
     }
 
-    /// The patterns of people that a tool has.
+    /// Returns the hand-written patterns of a tool.
     pub fn kept(&self, tool: &str) -> Vec<&StoredPattern> {
         self.present.tool(tool).map(|stored| stored.kept().collect()).unwrap_or_default()
     }
 
-    /// The file of a run: what people wrote or edited stays, first, and as it is now, for a run may take hours in which they go on; what was
-    /// learned before is replaced.
+    /// Returns the representation file of a run. It first has the current hand-written or edited patterns, because
+    /// people may edit during a run of several hours. Learned patterns replace earlier learned ones.
     ///
     /// # Errors
-    /// [`OfflineError::Representations`]: the file is damaged by now.
+    /// [`OfflineError::Representations`] if the file has become damaged.
     pub fn file(
         &self,
         learned_by: LearnedBy,
@@ -146,7 +149,7 @@ impl Prepared {
             let new = learned.get(tool).into_iter().flatten().cloned();
             let mut patterns: Vec<StoredPattern> = kept.collect();
             for stored in new {
-                // Two proposals may come to say the same; one of them is enough.
+                // Two proposals may be equal; one is enough.
                 if !patterns.iter().any(|other| says_the_same(other, &stored)) {
                     patterns.push(stored);
                 }
@@ -158,19 +161,19 @@ impl Prepared {
         Ok(RepresentationFile { toolset: self.toolset.clone(), learned: Some(learned_by), ranking, tools })
     }
 
-    /// Writes the representations and the report, each in one step.
+    /// Writes the representations and the report, each atomically.
     ///
     /// # Errors
-    /// [`OfflineError`], where one of them cannot be written.
+    /// [`OfflineError`] if one of them cannot be written.
     pub fn write(&self, file: &RepresentationFile, report: &Report) -> Result<(), OfflineError> {
         file.write(&self.path).map_err(OfflineError::Representations)?;
         write_whole(&self.out.join(REPORT_FILE), report.to_text().as_bytes())
     }
 
-    /// What the written file says, as replicas share it; and the ids of what they shared of its toolset and the file does not have.
+    /// Returns the written file as shared representations, and the ids of obsolete shared ones of the same toolset.
     ///
     /// # Errors
-    /// [`OfflineError::Representations`]: the file cannot be read.
+    /// [`OfflineError::Representations`] if the file cannot be read.
     pub fn to_shared(&self, now: Timestamp) -> Result<(Vec<SharedRepresentation>, Vec<String>), OfflineError> {
         let file = RepresentationFile::read(&self.path).map_err(OfflineError::Representations)?;
         let evidence_of = |tool: &str| -> Vec<Evidence> {
@@ -184,7 +187,7 @@ impl Prepared {
         Ok((shared, gone))
     }
 
-    /// The tools as they are found, with the patterns of people.
+    /// Returns the search texts of the tools, with their hand-written patterns.
     pub fn texts(&self) -> Vec<ToolText> {
         let text = |tool: &ListedTool| ToolText {
             name: tool.name.clone(),
@@ -196,17 +199,17 @@ impl Prepared {
         self.listed.tools.iter().map(text).collect()
     }
 
-    /// Whose tools these are.
+    /// Returns the toolset of the tools.
     pub fn toolset(&self) -> Option<&str> {
         self.toolset.as_deref()
     }
 
-    /// The folder that is written to.
+    /// Returns the output folder.
     pub fn folder(&self) -> &Path {
         &self.out
     }
 
-    /// Tools of the file that were not listed, and have patterns of people.
+    /// Returns the tools of the file that are not listed but have hand-written patterns.
     fn gone<'a>(&self, present: &'a RepresentationFile) -> Vec<&'a str> {
         let listed: HashSet<&str> = self.listed.tools.iter().map(|tool| tool.name.as_str()).collect();
         let stored = present.tools.iter().filter(|stored| stored.kept().next().is_some());
@@ -214,7 +217,7 @@ impl Prepared {
     }
 }
 
-/// What a file says under what replicas share.
+/// Merges the file with the shared representations, which take precedence.
 fn with_stored(file: Option<RepresentationFile>, toolset: Option<&str>, stored: &Stored) -> RepresentationFile {
     let none = || RepresentationFile { toolset: toolset.map(str::to_owned), ..RepresentationFile::default() };
     file.unwrap_or_else(none).under(&stored.representations)

@@ -1,6 +1,8 @@
-//! What a run was told by those who propose and choose: with it, an interrupted run comes to the same end without asking them again.
+//! Journal of the answers of proposer and selector: an interrupted run resumes with the same result, without repeated
+//! requests.
 //!
-//! The learner is deterministic: the same answers make the same run. So what is kept of it are the answers, which are what costs.
+//! The learner is deterministic: equal answers lead to an equal run. The state of a run therefore consists of the
+//! answers, which are its cost.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +16,7 @@ use callwright_knowledge::representation::{Addition, Candidate, Edition, Propose
 use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
-/// Answers by the digest of what was asked. What failed is not kept: it is asked again.
+/// Answers by the digest of the request. Failed requests are not kept and are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Journal {
     proposals: BTreeMap<String, Vec<KeptPattern>>,
@@ -28,23 +30,23 @@ struct KeptPattern {
     weight: f32,
 }
 
-/// A journal that is being written.
+/// Journal shared by proposer and selector.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedJournal(Arc<Mutex<Journal>>);
 
 impl SharedJournal {
-    /// Goes on with what was kept.
+    /// Continues a stored journal.
     pub(super) fn of(journal: Journal) -> Self {
         Self(Arc::new(Mutex::new(journal)))
     }
 
-    /// Works on the journal.
+    /// Runs `work` on the journal.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Journal) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A proposer whose answers are kept.
+/// Proposer whose answers are kept.
 #[derive(Debug)]
 pub(super) struct KeepingProposer {
     pub(super) inner: Arc<dyn Proposer>,
@@ -107,7 +109,7 @@ impl Proposer for KeepingProposer {
     }
 }
 
-/// A selector whose choices are kept.
+/// Selector whose choices are kept.
 #[derive(Debug)]
 pub(super) struct KeepingSelector {
     pub(super) inner: Arc<dyn Selector>,
@@ -159,11 +161,11 @@ impl From<KeptPattern> for Pattern {
     }
 }
 
-/// The digest of a question.
+/// Returns the digest of a request.
 fn digest(kind: &str, about: &[&str], patterns: &[Pattern], samples: &[&str]) -> String {
     let mut hash = Sha256::new();
     let mut list = |parts: &[&str]| {
-        // How many there are parts one list from the next.
+        // The length prefix separates a list from the next.
         add_part(&mut hash, &parts.len().to_be_bytes());
         parts.iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
     };
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
     use callwright_knowledge::representation::NoSelection;
 
-    /// Proposes a pattern with a number of its own each time, and fails where there is no room.
+    /// Proposes a pattern with a new number each time, and fails if there is no room.
     #[derive(Debug, Default)]
     struct Counting(Mutex<u64>);
 

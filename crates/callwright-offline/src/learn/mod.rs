@@ -1,4 +1,5 @@
-//! `learn`: representations from files of samples, and lessons from labelled questions, without a server.
+//! `learn`: representations from samples, and lessons from labelled questions, without a server. Owns the files,
+//! reports and resumption of such runs. Must not learn by itself: the learners in `callwright-knowledge` do.
 
 mod job;
 mod journal;

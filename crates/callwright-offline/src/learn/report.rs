@@ -1,4 +1,4 @@
-//! What a run of the learner is reported to have done: `report.json`, and the page that is drawn from it.
+//! Report of a run of the learner: `report.json`, and the data of its page.
 
 use std::path::Path;
 
@@ -7,102 +7,102 @@ use serde::{Deserialize, Serialize};
 use crate::OfflineError;
 use callwright_types::Cost;
 
-/// The report's name in the folder of the representations.
+/// File name of the report in the folder of the representations.
 pub(super) const REPORT_FILE: &str = "report.json";
 
-/// A run of the learner. Times are not in it: the same run gives the same report.
+/// Report of a run of the learner. It contains no times: an equal run gives an equal report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
-    /// The toolset; absent for tools that clients send.
+    /// Toolset; absent for tools defined by clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolset: Option<String>,
-    /// Who proposed.
+    /// Name of the proposer.
     pub proposer: String,
-    /// Who chose among the tools that were found.
+    /// Name of the selector among the found tools.
     pub selector: String,
-    /// Whose vectors; absent where tools were found by words alone.
+    /// Id of the embedding model; absent if tools are searched by words only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
-    /// What the samples were parted by.
+    /// Seed of the split into training and validation samples.
     pub seed: u64,
-    /// Points of macro-F1 that a change had to bring.
+    /// Minimum gain of a change in points of macro-F1.
     pub threshold: f64,
-    /// Samples in all.
+    /// Number of samples.
     pub samples: usize,
-    /// Share of them that changes were tried on, and that nothing was copied from.
+    /// Share of validation samples; no pattern is derived from them.
     pub validation_share: f64,
-    /// Macro-F1 on those before the first change, in percent.
+    /// Macro-F1 on the validation samples before the first change, in percent.
     pub before: f64,
-    /// After the last.
+    /// Macro-F1 after the last change, in percent.
     pub after: f64,
-    /// After each iteration; the first point is the beginning.
+    /// Scores after each iteration; the first point is the start.
     pub curve: Vec<CurvePoint>,
-    /// Each tool, those that gained most first.
+    /// Tools by descending gain.
     pub tools: Vec<ToolScores>,
-    /// Which tools are taken for which, most often first.
+    /// Confused tools, most frequent first.
     pub confusions: Vec<Confusion>,
-    /// Tools for which there was no proposal, and why.
+    /// Tools without a proposal, and the reasons.
     pub failures: Vec<Failure>,
-    /// What asking models has cost.
+    /// Cost of the model requests.
     pub cost: Cost,
 }
 
-/// A point of the curve.
+/// Point of the curve.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CurvePoint {
-    /// The iteration; 0 is the beginning.
+    /// Iteration; 0 is the start.
     pub iteration: usize,
     /// Macro-F1 on the validation samples, in percent.
     pub macro_f1: f64,
-    /// Patterns of all tools after it.
+    /// Number of patterns of all tools after the iteration.
     pub patterns: usize,
 }
 
-/// One tool, before and after.
+/// Scores of a tool before and after the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolScores {
-    /// Its name.
+    /// Tool name.
     pub tool: String,
-    /// F1 before, in percent; absent where no sample that changes were tried on wants it.
+    /// F1 before the run, in percent; absent if no validation sample expects the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<f64>,
-    /// F1 after.
+    /// F1 after the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<f64>,
-    /// Patterns that it has now.
+    /// Number of patterns after the run.
     pub patterns: usize,
 }
 
-/// One tool that is taken for another.
+/// Pair of confused tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Confusion {
-    /// The tool that was meant.
+    /// Expected tool.
     pub wanted: String,
-    /// The tool that was taken instead.
+    /// Tool that was selected instead.
     pub selected: String,
-    /// For how many samples, after the last iteration.
+    /// Number of samples after the last iteration.
     pub samples: usize,
 }
 
-/// A tool for which there was no proposal.
+/// Tool without a proposal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failure {
-    /// Its name.
+    /// Tool name.
     pub tool: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
 impl Report {
-    /// Reads the report of a folder, or a report's file.
+    /// Reads the report of a folder, or a report file.
     ///
     /// # Errors
-    /// [`OfflineError::Unreadable`]: there is none, or it is no report.
+    /// [`OfflineError::Unreadable`] if it is missing or invalid.
     pub fn read(place: &Path) -> Result<Self, OfflineError> {
         let path = if place.is_dir() { place.join(REPORT_FILE) } else { place.to_owned() };
         let unreadable = |source| OfflineError::Unreadable {
@@ -114,9 +114,9 @@ impl Report {
         serde_json::from_slice(&text).map_err(|error| unreadable(error.into()))
     }
 
-    /// The text of `report.json`.
+    /// Returns the text of `report.json`.
     pub fn to_text(&self) -> String {
-        // Plain data with names for keys: it always has a text.
+        // Serialisation cannot fail: plain data with string keys.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text

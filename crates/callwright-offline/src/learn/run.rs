@@ -1,4 +1,4 @@
-//! A run of the learner over what was read.
+//! Run of the learner over the prepared inputs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,29 +18,29 @@ use callwright_knowledge::representation::{
 use callwright_search::embedding::Embedder;
 use callwright_types::Cost;
 
-/// Reasons that a report holds at most.
+/// Maximum number of reasons in a report.
 const MAX_FAILURES: usize = 1000;
 
-/// Who takes part in a run, and how it is to go.
+/// Components and settings of a run.
 #[derive(Debug, Clone)]
 pub struct LearnRun {
-    /// What vectors come from; without it, words alone are learned for.
+    /// Embedding model; without it, learning uses words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who proposes.
+    /// Source of proposals.
     pub proposer: Arc<dyn Proposer>,
-    /// Who chooses.
+    /// Selector among the found tools.
     pub selector: Arc<dyn Selector>,
-    /// The model that is asked, where one is: for what it costs.
+    /// Model behind proposer or selector, if any: for its cost.
     pub model: Option<Arc<Model>>,
-    /// Iterations, threshold, seed and so on.
+    /// Settings such as iterations, threshold and seed.
     pub settings: LearnSettings,
-    /// Go on with an interrupted run, where there is one?
+    /// Whether to resume an interrupted run, if there is one.
     pub resume: bool,
-    /// Begin anew although a run was interrupted?
+    /// Whether to discard an interrupted run.
     pub restart: bool,
 }
 
-/// What is kept of a run between its iterations.
+/// State of a run between iterations.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     journal: Journal,
@@ -50,7 +50,8 @@ struct State {
 /// Learns, and writes the representations and the report.
 ///
 /// # Errors
-/// [`OfflineError`]: there is an interrupted run and nothing says what is to become of it, nothing can be learned, or files cannot be written.
+/// [`OfflineError`] if an interrupted run exists and `run` neither resumes nor restarts it, learning is impossible, or
+/// files cannot be written.
 pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
     let kept = file.begin_or_resume::<State>(run.resume, run.restart)?;
@@ -76,7 +77,7 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
     }
     let learned = learner.learned().await;
     let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Tools are asked about side by side: which comes first is chance.
+    // Requests run in parallel: the order of their failures is random.
     failures.sort_unstable();
     let report = report(prepared, &run, &learned, failures, spent());
     write(prepared, &run, &learned, &report, date)?;
@@ -84,7 +85,7 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
     Ok(report)
 }
 
-/// What another run may have otherwise.
+/// Returns the digest of the inputs that identify a run.
 fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
     let mut inputs = Inputs::default();
     let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
@@ -92,7 +93,7 @@ fn inputs(prepared: &Prepared, run: &LearnRun) -> Inputs {
         inputs.add(part);
     }
     inputs.add(&run.selector.candidates().to_string());
-    // Without hand-written lists that a new setting would be left out of.
+    // Debug output covers new settings without a list to maintain.
     inputs.add(&format!("{:?}", run.settings));
     inputs.add(&format!("{:?}", prepared.texts()));
     inputs.add(&format!("{:?}", prepared.samples.samples));
@@ -166,7 +167,7 @@ fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<
     }
 }
 
-/// Hands on what is told, and keeps why there were no proposals.
+/// Forwards progress and collects the reasons for missing proposals.
 #[derive(Debug)]
 struct Collecting<'a> {
     inner: &'a dyn LearnWatcher,

@@ -1,4 +1,4 @@
-//! Requests whose right tools are known: from a file, or from traces.
+//! Requests with their verified tools: from a file, or from traces.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,26 +17,26 @@ use callwright_types::memory::ToolSample;
 use callwright_types::trace::Execution;
 use callwright_types::{Trace, Verdict};
 
-/// What a file of samples held.
+/// Samples of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// Each once, in their order.
+    /// Distinct samples, in order.
     pub samples: Vec<Sample>,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
-    /// Lines in all.
+    /// All lines.
     pub lines: u64,
-    /// Traces that say nothing sure: no call that was judged right and worked, or no recorded request.
+    /// Traces without a verified outcome: no call was judged right and succeeded, or the request is not recorded.
     pub unverified: u64,
-    /// Stored samples that name tools which there are not.
+    /// Stored samples that name unknown tools.
     pub strange: u64,
 }
 
-/// Characters of a text that are learned from: as many as models of meaning are given (`embedding.max_text_chars`). What users paste behind
-/// their question is not what they ask.
+/// Maximum length in characters of a text to learn from, equal to the limit of embedding models
+/// (`embedding.max_text_chars`). Text that users paste after their question is not part of it.
 const MAX_TEXT_CHARS: usize = 8192;
 
-/// Label of an execution whose call worked.
+/// Label of an execution whose call succeeded.
 const SUCCESS: &str = "success";
 
 #[derive(Deserialize)]
@@ -45,16 +45,16 @@ struct SampleLine {
     tools: Option<Vec<String>>,
 }
 
-/// What is looked at to tell whether a sample is of use.
+/// Known tools, for checking samples.
 pub(super) struct Known<'a> {
-    /// Names of the tools.
+    /// Tool names.
     pub(super) tools: HashSet<&'a str>,
-    /// The toolset that they belong to, where they belong to one.
+    /// Toolset of the tools, if they belong to one.
     pub(super) toolset: Option<&'a str>,
 }
 
 impl Samples {
-    /// Reads lines `{"query", "tools"}`. Lines that cannot be used are told to the watcher and counted.
+    /// Reads lines `{"query", "tools"}`. Unusable lines are reported to the watcher and counted.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
@@ -65,8 +65,8 @@ impl Samples {
         })
     }
 
-    /// Reads exported traces. A call that the proxy executed counts where the answer was judged right (clean, repaired, corrected) and the
-    /// API took it; the query is the last message of the user.
+    /// Reads exported traces. An executed call counts if the answer was judged right (clean, repaired, corrected) and
+    /// the API accepted it. The query is the last user message.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
@@ -81,7 +81,7 @@ impl Samples {
         Ok(Self { unverified, ..samples })
     }
 
-    /// Takes those that the store has. One that names a tool which there is not here is about other tools.
+    /// Takes samples from the store. A sample that names an unknown tool belongs to other tools and is skipped.
     pub(super) fn of_stored(stored: &[ToolSample], known: &Known<'_>) -> Self {
         let mut samples = Self::default();
         for ToolSample { query, tools, .. } in stored {
@@ -94,7 +94,7 @@ impl Samples {
         samples
     }
 
-    /// Adds those of another file.
+    /// Adds the samples of another file.
     pub(super) fn add(&mut self, others: Self) {
         self.samples.extend(others.samples);
         self.problems += others.problems;
@@ -103,7 +103,7 @@ impl Samples {
         self.strange += others.strange;
     }
 
-    /// Cuts what is overlong, and takes out what stands there more than once: it would be learned from and tried on.
+    /// Truncates long queries and removes duplicates, which would be in both training and validation samples.
     pub(super) fn tidy(&mut self) {
         let mut seen = HashSet::new();
         for sample in &mut self.samples {
@@ -124,14 +124,14 @@ impl Samples {
     }
 }
 
-/// As much of a text as is learned from.
+/// Returns the part of a text to learn from.
 pub(super) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_TEXT_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
     let line: SampleLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is no sample: {error}; give one object with `query` and `tools` on each line")
+        format!("the line is not a sample: {error}; give one object with `query` and `tools` on each line")
     })?;
     let query = line.query.filter(|query| !query.trim().is_empty());
     let query = query.ok_or("there is no `query`; give what the user wrote")?;
@@ -153,7 +153,7 @@ fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
     Ok(Sample { query, tools })
 }
 
-/// The sample that a trace makes; `None` where it says nothing sure.
+/// Returns the sample of a trace; `None` without a verified outcome.
 fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
     let Record::Trace(trace) = record else { return None };
     if !matches!(trace.verdict, Verdict::Clean | Verdict::Repaired | Verdict::Corrected) {
@@ -171,7 +171,7 @@ fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
 
 fn worked(execution: &Execution, known: &Known<'_>) -> bool {
     let is_of_toolset = known.toolset.is_none_or(|toolset| toolset == execution.toolset);
-    // What is explained was taken for a failure, whatever the status says.
+    // An execution with an explanation counted as a failure, whatever its status.
     let has_succeeded = execution.outcome == SUCCESS && execution.explanation.is_none();
     has_succeeded && is_of_toolset && known.tools.contains(execution.call.name.as_str())
 }
@@ -196,11 +196,11 @@ mod tests {
         let sample = read_sample(r#"{"query": "pay it", "tools": ["pay", "pay"], "id": 7}"#, &known()).unwrap();
         assert_eq!(sample, Sample { query: "pay it".to_owned(), tools: vec!["pay".to_owned()] });
         let wrong = [
-            ("7", "the line is no sample"),
+            ("7", "the line is not a sample"),
             (r#"{"query": " ", "tools": ["pay"]}"#, "there is no `query`"),
             (r#"{"query": "a"}"#, "there are no `tools`"),
             (r#"{"query": "a", "tools": []}"#, "there are no `tools`"),
-            (r#"{"query": "a", "tools": "pay"}"#, "the line is no sample"),
+            (r#"{"query": "a", "tools": "pay"}"#, "the line is not a sample"),
             (r#"{"query": "a", "tools": ["refnd"]}"#, "there is no tool `refnd` among --tools; did you mean `refund`?"),
         ];
         for (line, expected) in wrong {

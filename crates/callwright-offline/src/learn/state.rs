@@ -1,4 +1,4 @@
-//! A run that can be gone on with: what it has come to, written after every iteration.
+//! State of a resumable run, written after every iteration.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,54 +12,56 @@ use crate::OfflineError;
 use crate::output::write_whole;
 use callwright_common::digest::{add_part, hex};
 
-/// Its name in the folder of the representations: hidden, and no YAML, so that nobody takes it for one of them.
+/// File name in the folder of the representations: hidden and not YAML, so that it is not read as a representation
+/// file.
 const FILE: &str = ".learning.json";
 
-/// Where a run keeps what it has come to.
+/// State file of a run.
 #[derive(Debug, Clone)]
 pub(super) struct StateFile {
     path: PathBuf,
-    /// What the run was begun with: files, settings, models.
+    /// Digest of the inputs of the run: files, settings, models.
     inputs: String,
 }
 
-/// What a run has come to.
+/// Stored state of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept<T> {
     inputs: String,
-    /// The day on which the run was begun: patterns bear it, whenever the run ends.
+    /// Start date of the run, which its patterns carry.
     pub(super) date: Date,
-    /// Where the learner stands.
+    /// State of the learner.
     pub(super) state: T,
 }
 
-/// Collects what a run is begun with.
+/// Digest of the inputs of a run.
 #[derive(Debug, Default)]
 pub(super) struct Inputs(Sha256);
 
 impl Inputs {
-    /// Adds something that another run may have otherwise.
+    /// Adds an input that may differ between runs.
     pub(super) fn add(&mut self, part: &str) {
         add_part(&mut self.0, part.as_bytes());
     }
 }
 
 impl StateFile {
-    /// Of the run with these inputs that writes to `folder`.
+    /// Returns the state file of a run with these inputs that writes to `folder`.
     pub(super) fn new(folder: &Path, inputs: Inputs) -> Self {
         Self { path: folder.join(FILE), inputs: hex(&inputs.0.finalize()) }
     }
 
-    /// Of the run with these inputs that writes this file: hidden beside it.
+    /// Returns the state file of a run with these inputs that writes to `file`: a hidden file next to it.
     pub(super) fn beside(file: &Path, inputs: Inputs) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         Self { path: file.with_file_name(format!(".{name}{FILE}")), inputs: hex(&inputs.0.finalize()) }
     }
 
-    /// Where the run begins: where an interrupted one was left, or anew.
+    /// Returns the state of an interrupted run, or an initial state.
     ///
     /// # Errors
-    /// As [`Self::load`]; [`OfflineError::Interrupted`] where nothing says what is to become of an interrupted run.
+    /// As [`Self::load`]; [`OfflineError::Interrupted`] if there is an interrupted run and neither `resume` nor
+    /// `restart` is set.
     pub(super) fn begin_or_resume<T: Default + DeserializeOwned>(
         &self,
         resume: bool,
@@ -74,15 +76,15 @@ impl StateFile {
         Ok(self.begin(today()))
     }
 
-    /// The beginning of a run.
+    /// Returns the initial state of a run.
     pub(super) fn begin<T: Default>(&self, date: Date) -> Kept<T> {
         Kept { inputs: self.inputs.clone(), date, state: T::default() }
     }
 
-    /// What an interrupted run has come to; `None` where there was none.
+    /// Returns the state of an interrupted run; `None` if there is none.
     ///
     /// # Errors
-    /// [`OfflineError::Unreadable`]: the file is damaged, or belongs to a run that was begun with something else.
+    /// [`OfflineError::Unreadable`] if the file is damaged, or belongs to a run with other inputs.
     pub(super) fn load<T: DeserializeOwned>(&self) -> Result<Option<Kept<T>>, OfflineError> {
         let text = match std::fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -96,17 +98,17 @@ impl StateFile {
         Ok(Some(kept))
     }
 
-    /// Was a run interrupted here, whichever it was?
+    /// Whether there is an interrupted run, with any inputs.
     pub(super) fn exists(&self) -> bool {
         self.path.exists()
     }
 
-    /// Its place, for messages.
+    /// Returns the path for messages.
     pub(super) fn shown(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// Writes what the run has come to, in one step: an interruption leaves this state or the one before.
+    /// Writes the state atomically: an interruption leaves either this state or the previous one.
     ///
     /// # Errors
     /// [`OfflineError::Unwritable`].
@@ -116,7 +118,7 @@ impl StateFile {
         write_whole(&self.path, &text)
     }
 
-    /// Removes it: the run has come to its end.
+    /// Removes the file at the end of the run.
     ///
     /// # Errors
     /// [`OfflineError::Unwritable`].
@@ -128,7 +130,7 @@ impl StateFile {
     }
 
     fn unreadable(&self, source: io::Error) -> OfflineError {
-        let fix = "begin anew with --restart";
+        let fix = "start again with --restart";
         OfflineError::Unreadable { file: self.shown(), source, fix }
     }
 
@@ -137,7 +139,7 @@ impl StateFile {
     }
 }
 
-/// By the clock of nobody in particular: a run has the same day wherever it is.
+/// Returns the date in UTC, independent of the local time zone.
 fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

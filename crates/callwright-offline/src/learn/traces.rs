@@ -1,4 +1,4 @@
-//! Exported traces, one after the other.
+//! Iteration over exported traces.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use crate::replay::reading::{Record, read};
 use crate::{OfflineError, Watcher};
 use callwright_types::Trace;
 
-/// How many lines there were.
+/// Counts of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TraceLines {
-    /// In all.
+    /// All lines.
     pub lines: u64,
-    /// Those that could not be used, which the watcher was told.
+    /// Unusable lines, reported to the watcher.
     pub problems: u64,
 }
 
-/// Hands every trace of a file to `take`.
+/// Calls `take` with every trace of a file.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].

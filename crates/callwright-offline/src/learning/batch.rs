@@ -1,4 +1,4 @@
-//! What a batch of traces and verdicts teaches: decided here, without I/O.
+//! Result of a batch of traces and feedback, decided without I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,36 +16,37 @@ use callwright_telemetry::labels::MemoryKind;
 use callwright_types::memory::{Author, Backing, Recalled, Retirement};
 use callwright_types::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Scope, Trace};
 
-/// A batch under way: what is known, and what of it changes.
+/// Batch in progress: the known memory and its changes.
 #[derive(Debug)]
 pub(super) struct Batch<'a> {
     known: &'a Known,
     settings: &'a Settings,
     now: Timestamp,
-    /// Lessons that are new or other than before, by id.
+    /// New and changed lessons, by id.
     pub(super) lessons: BTreeMap<String, Lesson>,
-    /// What becomes of procedures.
+    /// Changes of procedures.
     pub(super) workflows: Workflows,
-    /// Which tools would have been right, as verdicts say one after the other.
+    /// Expected tools according to feedback, in order.
     pub(super) expectations: Vec<Expectation>,
-    /// What verified the lessons that were learned.
+    /// Kinds of evidence of the learned lessons.
     learned: Vec<EvidenceKind>,
-    /// How many lessons were retired.
+    /// Number of retired lessons.
     retired: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// Nothing learned yet.
+    /// Creates an empty batch.
     pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
         let (lessons, expectations, learned, retired) = Default::default();
         let workflows = Workflows::new(Arc::clone(&known.library), now);
         Self { known, settings, now, lessons, workflows, expectations, learned, retired }
     }
 
-    /// Learns from a turn: counts what it was shown, takes over what it saw work, and lets the rest wait.
+    /// Learns from a turn: counts the recalled memory, learns drafts that the turn itself verified, and stores the
+    /// others as waiting.
     pub(super) fn turn(&mut self, progress: &mut Progress, revision: Revision, trace: &Trace) {
         let Some(memory) = &trace.memory else { return };
-        // First what earlier turns wait for: ids of calls that this one makes may be the same.
+        // Earlier turns first: this turn may make calls with equal ids.
         for waiting in progress.came_back(trace, memory) {
             match &waiting.draft {
                 Awaited::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
@@ -55,7 +56,7 @@ impl<'a> Batch<'a> {
         for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
             self.count(revision, trace, &memory.scope, recalled);
         }
-        // Traces of earlier versions have drafts that may not even wait.
+        // Traces of earlier versions may hold drafts that are not isolated between clients.
         for draft in memory.drafts.iter().filter(|draft| draft.is_isolated()) {
             match draft.backing {
                 Backing::Seen => {
@@ -71,7 +72,7 @@ impl<'a> Batch<'a> {
         self.workflows.turn(progress, trace, memory, self.settings);
     }
 
-    /// Takes over a verdict on a turn. It counts where it is an operator's, or that of the client whose turn it was.
+    /// Applies feedback on a turn. It counts if it comes from an operator or from the client of the turn.
     pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
         self.expectations.push(Expectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
@@ -84,7 +85,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The turn was right: so is what it may teach.
+    /// Learns the drafts of a turn that was judged right.
     fn confirm(&mut self, memory: &MemoryNote, kind: EvidenceKind, row: &FeedbackRow, trace: &Trace) {
         for draft in &memory.drafts {
             self.learn(&memory.scope, draft, Evidence::of_turn(kind, trace, row.at));
@@ -92,7 +93,7 @@ impl<'a> Batch<'a> {
         self.workflows.confirm(memory, trace, Evidence::of_turn(kind, trace, row.at));
     }
 
-    /// The turn was wrong: what rests on it alone is not used any more.
+    /// Retires memory that rests only on a turn that was judged wrong.
     fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
         let rests_on = |evidence: &[Evidence]| evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id));
         let mut lessons = self.known.notebook.of_scope(&memory.scope);
@@ -116,14 +117,14 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// What was learned, and what verified it.
+    /// Returns the kinds of learned memory with the kinds of their evidence.
     pub(super) fn learned(&self) -> impl Iterator<Item = (MemoryKind, EvidenceKind)> {
         let of = |kind: MemoryKind| move |evidence: &EvidenceKind| (kind, *evidence);
         let lessons = self.learned.iter().map(of(MemoryKind::Lesson));
         lessons.chain(self.workflows.learned.iter().map(of(MemoryKind::Procedure)))
     }
 
-    /// What was retired.
+    /// Returns the kinds of retired memory.
     pub(super) fn retired(&self) -> impl Iterator<Item = MemoryKind> {
         let lessons = std::iter::repeat_n(MemoryKind::Lesson, self.retired);
         lessons.chain(std::iter::repeat_n(MemoryKind::Procedure, self.workflows.retired))
@@ -143,7 +144,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Counts what became of a turn for which a lesson was found, once.
+    /// Counts the outcome of a turn for a recalled lesson, once.
     fn count(&mut self, revision: Revision, trace: &Trace, scope: &Scope, recalled: &Recalled) {
         let Some(mut lesson) = self.lesson(scope, &recalled.id) else { return };
         let Some(failed) = went_wrong(trace, &lesson.tools).filter(|_| lesson.tally.counted < revision) else { return };
@@ -156,13 +157,13 @@ impl<'a> Batch<'a> {
         self.lessons.insert(lesson.id.clone(), lesson);
     }
 
-    /// A lesson as it stands now.
+    /// Returns a lesson with the changes of this batch.
     fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
         let stored = || self.known.notebook.get(scope, id).map(|lesson| Lesson::clone(lesson));
         self.lessons.get(id).cloned().or_else(stored)
     }
 
-    /// The ids of lessons that are too many in the scopes in which something was learned.
+    /// Returns the ids of lessons that exceed the limit of the changed scopes.
     pub(super) fn surplus(&self) -> Vec<String> {
         let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
         let surplus = scopes.into_iter().flat_map(|scope| {
@@ -176,12 +177,13 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Did calls of these tools (of any, where none is named) have a fault or fail? `None` where no such call was made: the turn says nothing then.
+/// Whether calls of these tools (of any tool if the list is empty) were faulty or failed. `None` if there was no such
+/// call: the turn is no evidence then.
 pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
     let is_about = |name: &str| tools.is_empty() || tools.iter().any(|tool| tool == name);
     let mut called = false;
     for attempt in &trace.attempts {
-        // A fault in a call that could not be read, or of a tool that is not there, is about whatever was meant.
+        // A fault in an unreadable call or of an unknown tool may concern any tool.
         let is_faulty = attempt.diagnoses.iter().any(|diagnosis| {
             let call = attempt.calls.get(diagnosis.call);
             call.is_none_or(|call| is_about(&call.name) || diagnosis.suggestion.as_deref().is_some_and(is_about))
@@ -218,7 +220,7 @@ mod tests {
         }
     }
 
-    /// A turn of the client `a` in the session `s`, which called `book`.
+    /// Turn of the client `a` in the session `s` that called `book`.
     fn turn(id: &str, change: impl FnOnce(&mut MemoryNote)) -> Trace {
         let mut memory = MemoryNote::of(Scope::of_key("a"));
         change(&mut memory);
@@ -266,7 +268,7 @@ mod tests {
             let (known, settings) = (known([]), Settings::default());
             let mut progress = Progress::default();
             Batch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
-            // Another process goes on with what was noted.
+            // Another process continues from the stored progress.
             let mut noted: Progress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
             assert_eq!(noted, progress);
             let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
@@ -296,7 +298,7 @@ mod tests {
         assert_eq!(batch.retired().collect::<Vec<_>>(), [MemoryKind::Procedure]);
     }
 
-    /// What a batch made of lessons: those that it changed.
+    /// Returns the lessons that a batch changed.
     fn run(known: &Known, decide: impl FnOnce(&mut Batch<'_>, &mut Progress)) -> Vec<Lesson> {
         let settings = Settings::default();
         let mut batch = Batch::new(known, &settings, Timestamp::UNIX_EPOCH);
@@ -379,7 +381,7 @@ mod tests {
             batch.turn(progress, 8, &shown(true));
         });
         assert_eq!((counted[0].tally.uses, counted[0].tally.helped, counted[0].tally.counted), (1, 1, 7));
-        // A turn that made no such call says nothing of it.
+        // A turn without such a call is no evidence.
         let idle = Trace { attempts: Vec::new(), ..shown(false) };
         assert!(run(&known([lesson]), |batch, progress| batch.turn(progress, 7, &idle)).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Recorded turns → procedures, all at once: what the job does turn by turn, for whoever has the records.
+//! Learns procedures from recorded turns at once, as the job does turn by turn.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use callwright_knowledge::procedures::Library;
 use callwright_store::FeedbackRow;
 use callwright_types::{Evidence, EvidenceKind, Procedure, Trace};
 
-/// Learns procedures from traces, one after the other in the order in which the turns were, as the job does.
+/// Learns procedures from traces, which must be given in the order of the turns.
 #[derive(Debug)]
 pub struct Gathering {
     settings: Settings,
@@ -20,40 +20,41 @@ pub struct Gathering {
     tally: Gathered,
 }
 
-/// What somebody says of a turn.
+/// Judgement of a turn.
 #[derive(Debug, Clone, Copy)]
 pub enum Word<'a> {
-    /// Nothing: what was seen decides.
+    /// No judgement: the observed outcome decides.
     None,
-    /// It was right: somebody's word for it.
+    /// The turn was right, according to this kind of evidence.
     Right(EvidenceKind),
-    /// It was wrong, by this verdict: it teaches nothing, and what rests on it alone is given up.
+    /// The turn was wrong according to this feedback: it is not learned from, and procedures that rest only on it are
+    /// retired.
     Wrong(&'a FeedbackRow),
 }
 
-/// What there was in traces.
+/// Counts over traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gathered {
     /// Turns.
     pub turns: u64,
-    /// Of them, those that did something which may become a procedure.
+    /// Turns with a workflow that may become a procedure.
     pub workflows: u64,
-    /// Of these, those that nothing verified.
+    /// Workflows without verification.
     pub unverified: u64,
-    /// Procedures that were learned.
+    /// New procedures.
     pub new: u64,
-    /// Procedures that were known and are otherwise now: they rest on more, or were given up.
+    /// Known procedures that changed: they have more evidence, or were retired.
     pub joined: u64,
 }
 
 impl Gathering {
-    /// Nothing gathered yet; `library` has the procedures that there are.
+    /// Creates an empty run; `library` has the known procedures.
     pub fn new(library: Arc<Library>, settings: Settings, now: Timestamp) -> Self {
         let workflows = Workflows::new(library, now);
         Self { settings, progress: Progress::default(), workflows, tally: Gathered::default() }
     }
 
-    /// Takes in a turn, and what is said of it.
+    /// Adds a turn and its judgement.
     pub fn turn(&mut self, trace: &Trace, word: Word<'_>) {
         self.tally.turns += 1;
         let Some(memory) = &trace.memory else { return };
@@ -78,7 +79,7 @@ impl Gathering {
         self.tally.unverified += u64::from(memory.workflow.is_some() && !is_verified);
     }
 
-    /// What was learned: the procedures that are new or otherwise now, and what there was.
+    /// Returns new and changed procedures, and the counts.
     pub fn finish(mut self) -> (Vec<Procedure>, Gathered) {
         let changed: Vec<Procedure> = self.workflows.changed().cloned().collect();
         self.tally.new = self.workflows.new_ones() as u64;
@@ -97,7 +98,7 @@ mod tests {
     use callwright_types::memory::{Backing, Returned};
     use callwright_types::{MemoryNote, ProcedureDraft, Scope, trace};
 
-    /// A turn of Jill's, in a group.
+    /// Turn of the client `jill` in a group.
     fn turn(id: &str, workflow: Option<Backing>, returned: &[(&str, bool)]) -> Trace {
         let arguments = [("find_person", "name", "?"), ("book_room", "person_id", "step1/id")];
         let workflow = workflow.map(|backing| ProcedureDraft { backing, ..draft("Books a room", &arguments) });
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(learned(vec![others]), 0);
         let elsewhere = Trace { session: None, ..back(&[("c1", false), ("c2", false)]) };
         assert_eq!(learned(vec![elsewhere]), 0);
-        // Ids of calls are the model's: those that the client comes back with are of an earlier turn.
+        // The model chooses call ids: returned calls belong to an earlier turn.
         let backing = Backing::Awaits(vec!["c1".to_owned()]);
         assert!(gathered(&[(turn("t1", Some(backing), &[("c1", false)]), Word::None)]).0.is_empty());
     }

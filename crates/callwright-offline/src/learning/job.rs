@@ -1,4 +1,4 @@
-//! A job beside the turns: bounded batches, one process at a time.
+//! Background job: bounded batches, one process at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,39 +8,39 @@ use callwright_store::{Jobs, Store, StoreError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob, LearningRun};
 
-/// A job.
+/// Background job.
 pub trait Job: Send + Sync + 'static {
-    /// Which one: its name in metrics, and in the store.
+    /// Kind of the job: its name in metrics and in the store.
     const KIND: LearningJob;
 
-    /// Works on one batch. Meanwhile no other process is at the job. It may be broken off at any moment: the next one begins where it was noted
-    /// last, and finds what was written since.
+    /// Processes one batch. Meanwhile no other process runs the job. A batch may be cancelled at any time: the next one
+    /// begins at the stored progress and finds what was written since.
     fn batch(&self) -> impl Future<Output = Result<Ran, JobError>> + Send;
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
-    /// There was something; there may be more.
+    /// A batch was processed; there may be more.
     Learned,
-    /// There was nothing.
+    /// There was nothing to process.
     Idle,
-    /// Another process is at it.
+    /// Another process runs the job.
     Elsewhere,
 }
 
-/// Why a batch was not finished; nothing is lost, and the next run begins where it did.
+/// Error of a batch. Nothing is lost: the next run begins at the same point.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The model that words lessons does not answer: why, and what mends it.
-    #[error("the model that words lessons: {0}")]
+    /// The model that rewrites lessons does not answer: cause and remedy.
+    #[error("the model that rewrites lessons: {0}")]
     Model(String),
 }
 
-/// Does a job, where no other process does it.
+/// Runs a job unless another process runs it.
 #[derive(Debug)]
 pub struct Worker<J> {
     job: J,
@@ -51,18 +51,18 @@ pub struct Worker<J> {
 }
 
 impl<J: Job> Worker<J> {
-    /// A worker at this job.
+    /// Creates a worker for this job.
     pub fn new(job: J, store: Arc<Store>, settings: &Settings, metrics: Arc<Metrics>) -> Self {
         let pause = Duration::from_millis(settings.pause_milliseconds.max(1));
         Self { job, store, lease: settings.lease(), pause, metrics }
     }
 
-    /// Least time between two runs.
+    /// Returns the minimum time between two runs.
     pub fn pause(&self) -> Duration {
         self.pause
     }
 
-    /// Works on one batch.
+    /// Processes one batch.
     ///
     /// # Errors
     /// [`JobError`].
@@ -86,9 +86,9 @@ impl<J: Job> Worker<J> {
         ran
     }
 
-    /// Lets another process go on at once.
+    /// Releases the job, so that another process can continue at once.
     pub async fn leave(&self) {
-        // Where the store does not hear of it, the time of the lease ends it.
+        // If the store is unavailable, the lease expires by itself.
         let _ = self.store.leave_job(J::KIND.label()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What the store has of lessons and procedures, kept current.
+//! Cache of the lessons and procedures in the store.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use callwright_search::embedding::{Embedder, Vector};
 use callwright_store::{Memory, Revision, Store, StoreError};
 use callwright_types::{Lesson, Procedure};
 
-/// Lessons, or procedures, that are read from the store at a time.
+/// Number of lessons or procedures read from the store at once.
 const PAGE: u32 = 1_000;
 
-/// Lessons and procedures as the store has them, up to a revision of each.
+/// Lessons and procedures of the store, up to a revision of each.
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// The lessons of all scopes.
+    /// Lessons of all scopes.
     pub notebook: Arc<Notebook>,
-    /// The procedures of all scopes.
+    /// Procedures of all scopes.
     pub library: Arc<Library>,
-    /// The last change of a lesson that is in it.
+    /// Revision of the last included change of a lesson.
     pub lessons: Revision,
-    /// The last change of a procedure that is in it.
+    /// Revision of the last included change of a procedure.
     pub procedures: Revision,
 }
 
-/// Keeps current what is known.
+/// Keeps the cache current.
 #[derive(Debug)]
 pub struct Keeper {
     store: Arc<Store>,
@@ -35,7 +35,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Nothing known yet. With an embedder lessons and procedures get vectors.
+    /// Creates an empty cache. With an embedder, lessons and procedures get vectors.
     pub fn new(
         store: Arc<Store>,
         embedder: Option<Arc<dyn Embedder>>,
@@ -51,15 +51,15 @@ impl Keeper {
         Self { store, embedder, known: Mutex::new(known) }
     }
 
-    /// What is known, as it was at the last look.
+    /// Returns the cache as of the last refresh.
     pub async fn known(&self) -> Known {
         self.known.lock().await.clone()
     }
 
-    /// Takes over what changed in the store since the last look, whoever changed it.
+    /// Loads the changes in the store since the last refresh, from any process.
     ///
     /// # Errors
-    /// [`StoreError`]; what was taken over till then stays.
+    /// [`StoreError`]; changes loaded before the error are kept.
     pub async fn refresh(&self) -> Result<Known, StoreError> {
         let mut known = self.known.lock().await;
         loop {
@@ -103,7 +103,7 @@ impl Keeper {
             .collect()
     }
 
-    /// The vectors of texts; none where there is no embedder, or it has none now: they are found by words alone.
+    /// Returns the vectors of texts; `None` without an embedder or after its failure: search uses words only then.
     async fn vectors(&self, texts: impl Iterator<Item = String>) -> Vec<Option<Vector>> {
         let texts: Vec<String> = texts.collect();
         let count = texts.len();
@@ -112,7 +112,7 @@ impl Keeper {
             Ok(vectors) if vectors.len() == count => vectors.into_iter().map(Some).collect(),
             Ok(_) => vec![None; count],
             Err(error) => {
-                tracing::warn!(%error, "what was learned has no vectors: it is found by words alone");
+                tracing::warn!(%error, "cannot compute embeddings of learned memory: it is searched by words only");
                 vec![None; count]
             }
         }

@@ -1,4 +1,4 @@
-//! What was verified → lessons and procedures.
+//! Learns lessons and procedures from verified outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use callwright_telemetry::labels::{Label, LearningJob};
 use callwright_types::memory::ToolSample;
 use callwright_types::{Lesson, Procedure, Trace};
 
-/// Times that a batch is decided anew because somebody else changed what it changes.
+/// Maximum number of attempts at a batch that conflicts with concurrent changes.
 const TRIES: u32 = 3;
 
-/// Learns from the traces and verdicts that the store has.
+/// Learns from the traces and feedback in the store.
 #[derive(Debug)]
 pub struct Learner {
     store: Arc<Store>,
@@ -27,15 +27,15 @@ pub struct Learner {
     metrics: Arc<Metrics>,
 }
 
-/// Verdicts that are looked at.
+/// Feedback to process.
 struct Judged {
     verdicts: Vec<(FeedbackRow, Trace)>,
-    /// What comes after it is looked at later; those before it that are looked at again count once all the same.
+    /// Last processed revision. Feedback before it that is processed again still counts once.
     upto: Revision,
 }
 
 impl Learner {
-    /// A learner of this store, by what `keeper` knows of it.
+    /// Creates a learner for this store, with the memory that `keeper` caches.
     pub fn new(store: Arc<Store>, keeper: Arc<Keeper>, settings: Settings, metrics: Arc<Metrics>) -> Self {
         Self { store, keeper, settings, metrics }
     }
@@ -44,15 +44,16 @@ impl Learner {
 impl Job for Learner {
     const KIND: LearningJob = LearningJob::Learn;
 
-    /// What is written before it is noted how far it came is written once all the same: each event counts once, whoever finds it again.
+    /// Memory written before its progress is stored is written only once: each event counts once, whichever process
+    /// finds it again.
     async fn batch(&self) -> Result<Ran, JobError> {
         let noted = self.store.job_cursor(Self::KIND.label()).await?;
         let before: Progress = noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
-        // In this order: a turn that has its verdict here is among those that were taught, by now or before.
+        // The order matters: a turn with feedback here is among the traces read now or before.
         let mut judged = self.judged(before.feedback).await?;
         let taught = self.store.taught(before.traces, self.settings.batch).await?;
         if taught.traces.len() >= self.settings.batch as usize {
-            // Turns that have verdicts may be among those that come next.
+            // The turns of this feedback may be among the next traces.
             judged = Judged { verdicts: Vec::new(), upto: before.feedback };
         }
         let is_further = taught.upto != before.traces || judged.upto != before.feedback;
@@ -75,17 +76,18 @@ impl Job for Learner {
             if self.write(&batch, &known).await? {
                 let progress =
                     serde_json::to_string(&progress).map_err(|error| StoreError::Refused(error.to_string()))?;
-                // Whoever has taken over meanwhile finds what was written, and counts it once.
+                // A process that has taken over meanwhile finds the written memory and counts it once.
                 self.store.note_job(Self::KIND.label(), &progress).await?;
                 return Ok(if is_further { Ran::Learned } else { Ran::Idle });
             }
         }
-        Err(StoreError::Unavailable("what is learned changes faster than it can be written".to_owned()).into())
+        Err(StoreError::Unavailable("the learned memory changes faster than it can be written".to_owned()).into())
     }
 }
 
 impl Learner {
-    /// Nobody else changes samples: each rests on the verdicts on one turn.
+    /// Writes samples without conflict detection: each sample rests on the feedback on one turn and has no other
+    /// writer.
     async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
         for expectation in &batch.expectations {
@@ -107,8 +109,8 @@ impl Learner {
         Ok(())
     }
 
-    /// The verdicts after a revision, with the turns that they are about. A verdict may come before its turn's trace is stored: such a one is
-    /// looked at again for a while. Then it is on a turn that is not stored, or not any more, and teaches nothing.
+    /// Returns the feedback after a revision with the traces of its turns. Feedback may arrive before the trace is
+    /// stored, so that it is retried for a while. After that, the trace counts as missing and the feedback is ignored.
     async fn judged(&self, after: Revision) -> Result<Judged, StoreError> {
         let given = self.store.given(after, self.settings.batch).await?;
         let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
@@ -125,7 +127,7 @@ impl Learner {
         Ok(judged)
     }
 
-    /// Writes what a batch came to. `false`: something of it was changed by somebody else since.
+    /// Writes the changes of a batch. Returns `false` after a conflict with a concurrent change.
     async fn write(&self, batch: &Batch<'_>, known: &Known) -> Result<bool, StoreError> {
         let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
         if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
@@ -157,7 +159,7 @@ mod tests {
     use callwright_types::trace::sample;
     use callwright_types::{EvidenceKind, LessonDraft, MemoryNote, Scope};
 
-    /// A turn of the client `a` whose draft is learned where the client says that the turn was right.
+    /// Turn of the client `a` whose draft is learned if the client confirms the turn.
     fn turn() -> Trace {
         let mut memory = MemoryNote::of(Scope::of_key("a"));
         memory.drafts.push(LessonDraft {
@@ -192,7 +194,7 @@ mod tests {
         store.append(&[TraceRow::new(turn()).unwrap()]).await.unwrap();
     }
 
-    /// One batch, as a worker has it done.
+    /// Processes one batch as a worker does.
     async fn work(learner: &Learner) -> Ran {
         assert!(learner.store.take_job(Learner::KIND.label(), learner.settings.lease()).await.unwrap());
         learner.batch().await.unwrap()

@@ -1,10 +1,11 @@
-//! Jobs beside the turns that make lessons and procedures of what was verified.
+//! Background jobs that turn verified outcomes into lessons and procedures.
 //!
-//! Owns what verifies, when something is learned, and when it is retired. Must not know turns: it reads their traces.
+//! Owns verification, and the times of learning and retirement. Must not access running turns: it reads their traces.
 //!
-//! [`Known`] is what the store has, kept current; a [`Worker`] does a [`Job`], each of which one replica at a time works at: the [`Learner`], for
-//! which `batch` decides, without I/O, what a batch of traces and verdicts teaches (`workflows` of procedures), and the [`Wordsmith`], which has a model
-//! word lessons. [`Gathering`] learns procedures of records as the learner does, all at once.
+//! [`Known`] caches the memory in the store. A [`Worker`] runs a [`Job`], which one replica at a time holds. The
+//! [`Learner`] learns from traces and feedback; `batch` decides without I/O, and `workflows` does so for procedures.
+//! The [`Wordsmith`] has a model rewrite lessons. [`Gathering`] learns procedures from records as the learner does, all
+//! at once.
 
 mod batch;
 mod gathering;

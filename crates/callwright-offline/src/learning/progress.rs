@@ -1,4 +1,4 @@
-//! How far learning is: noted in the store, so that whoever goes on does so where it was left.
+//! Progress of learning, stored so that any process can continue.
 
 use std::collections::VecDeque;
 
@@ -10,34 +10,34 @@ use callwright_store::Revision;
 use callwright_types::memory::{Backing, Returned};
 use callwright_types::{Evidence, EvidenceKind, LessonDraft, MemoryNote, ProcedureDraft, Scope, Trace};
 
-/// How far learning is.
+/// Progress of learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
-    /// The last trace that was looked at.
+    /// Last processed trace.
     pub(super) traces: Revision,
-    /// The last verdict that was looked at.
+    /// Last processed feedback.
     pub(super) feedback: Revision,
-    /// Drafts whose calls are with clients, oldest first.
+    /// Drafts that wait for results of client calls, oldest first.
     waiting: VecDeque<Waiting>,
 }
 
-/// A draft whose calls are with a client.
+/// Draft that waits for results of client calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     pub(super) scope: Scope,
-    /// The client: of a group that shares a scope, each has its own sessions.
+    /// Client: each client of a group with a shared scope has its own sessions.
     tenant: String,
     session: String,
-    /// The turn that it comes from.
+    /// Trace id of the turn of the draft.
     trace: String,
     since: Timestamp,
-    /// The calls that have to come back.
+    /// Ids of the calls whose results are missing.
     calls: Vec<String>,
     pub(super) draft: Awaited,
 }
 
-/// What may be learned once its calls are back.
+/// Draft to learn from once the results of its calls have arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Awaited {
@@ -62,7 +62,7 @@ impl Awaited {
 }
 
 impl Waiting {
-    /// What its calls are evidence of, now that they are back.
+    /// Returns the evidence that the results of its calls provide.
     pub(super) fn evidence(&self) -> Evidence {
         let (trace, session) = (Some(self.trace.clone()), Some(self.session.clone()));
         Evidence { kind: self.draft.kind(), trace, session, source: None, at: self.since }
@@ -70,7 +70,8 @@ impl Waiting {
 }
 
 impl Progress {
-    /// Lets a draft wait for its calls. Without a session nobody could tell whose calls come back: nothing is claimed then.
+    /// Stores a draft until the results of its calls arrive. Without a session the results cannot be attributed, so
+    /// that the draft is dropped.
     pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: Awaited, settings: &Settings) {
         let (Backing::Awaits(calls), Some(session)) = (draft.backing(), &trace.session) else { return };
         if calls.is_empty() {
@@ -89,8 +90,8 @@ impl Progress {
         self.waiting.drain(..surplus);
     }
 
-    /// The calls that a client came back with in this turn. Says which drafts of its session are verified by that; those of which a call
-    /// failed are given up.
+    /// Processes the results of client calls in this turn. Returns the drafts of its session that they verify; drafts
+    /// with a failed call are dropped.
     pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<Waiting> {
         let (mut verified, returned) = (Vec::new(), &memory.returned);
         if returned.is_empty() {
@@ -114,12 +115,12 @@ impl Progress {
         verified
     }
 
-    /// The turn was wrong: nothing of it is waited for any more.
+    /// Drops the drafts of a turn that was judged wrong.
     pub(super) fn refute(&mut self, trace: &str) {
         self.waiting.retain(|waiting| waiting.trace != trace);
     }
 
-    /// Gives up what has waited too long.
+    /// Drops expired drafts.
     pub(super) fn expire(&mut self, now: Timestamp, settings: &Settings) {
         let patience = SignedDuration::from_hours(i64::from(settings.waiting_hours));
         self.waiting.retain(|waiting| now.duration_since(waiting.since) < patience);
@@ -163,7 +164,7 @@ mod tests {
         Trace { tenant: tenant.to_owned(), session: Some(session.to_owned()), ..trace::sample() }
     }
 
-    /// What is verified where the client `tenant` comes back with these calls.
+    /// Returns the drafts that are verified when the client `tenant` returns these calls.
     fn verified(
         progress: &mut Progress,
         group: &str,

@@ -1,4 +1,4 @@
-//! What a verdict tells about which tools serve a request.
+//! Tool samples from feedback.
 
 use serde::Deserialize;
 
@@ -8,40 +8,42 @@ use callwright_store::FeedbackRow;
 use callwright_types::memory::ToolSample;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, Trace};
 
-/// Characters of a query: as many as models of meaning are given. What users paste behind their question is not what they ask.
+/// Maximum length of a query in characters, equal to the limit of embedding models. Text that users paste after their
+/// question is not part of it.
 const MAX_QUERY_CHARS: usize = 8192;
 
-/// Tools that one request is said to need.
+/// Maximum number of expected tools of a request.
 const MAX_TOOLS: usize = 32;
 
-/// Characters of a tool's name: as many as providers allow, and some.
+/// Maximum length of a tool name in characters: above the limits of providers.
 const MAX_NAME_CHARS: usize = 128;
 
-/// The part of `expected` that names tools.
+/// Part of `expected` that names tools.
 #[derive(Deserialize)]
 struct Expected {
     tools: Vec<String>,
 }
 
-/// What a verdict says about the tools that a turn should have used.
+/// Expected tools of a turn according to feedback.
 #[derive(Debug)]
 pub(super) struct Expectation {
-    /// The id of the sample that the turn makes.
+    /// Id of the turn's sample.
     pub(super) id: String,
-    /// Who says so.
+    /// Kind of evidence of the feedback.
     kind: EvidenceKind,
-    /// The sample; `None` where the verdict makes none.
+    /// Sample; `None` if the feedback contains none.
     sample: Option<ToolSample>,
 }
 
 impl Expectation {
-    /// What a verdict that counts says of its turn.
+    /// Returns the expectation of valid feedback on its turn.
     pub(super) fn of(row: &FeedbackRow, trace: &Trace, memory: &MemoryNote, evidence: Evidence) -> Self {
         let (id, kind) = (format!("sam_{}", trace.id), evidence.kind);
         Self { sample: sample_of(row, trace, memory, evidence, &id), id, kind }
     }
 
-    /// The turn's sample after this verdict. An operator's word stands over an application's, and each takes back its own alone.
+    /// Merges this expectation with the turn's present sample. An operator's feedback takes precedence over an
+    /// application's, and each revokes only its own.
     pub(super) fn over(&self, standing: Option<ToolSample>) -> Option<ToolSample> {
         let rests_on =
             |kind| standing.as_ref().is_some_and(|sample| sample.evidence.iter().any(|event| event.kind == kind));
@@ -54,7 +56,8 @@ impl Expectation {
     }
 }
 
-/// The sample of a turn whose right tools a verdict names. `None` where it names none, or where policy does not have the turn's bodies kept.
+/// Returns the sample of a turn whose expected tools the feedback names. `None` if it names none, or policy does not
+/// record the turn's bodies.
 fn sample_of(
     row: &FeedbackRow,
     trace: &Trace,
@@ -77,7 +80,7 @@ fn sample_of(
     })
 }
 
-/// The tools that `expected` names, each once.
+/// Returns the distinct tools in `expected`.
 fn tools_named(row: &FeedbackRow) -> Option<Vec<String>> {
     let Expected { tools: named } = Expected::deserialize(row.expected.as_ref()?).ok()?;
     if named.len() > MAX_TOOLS {

@@ -4,31 +4,32 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How what was verified becomes lessons and procedures (`[learning]`).
+/// Learning of lessons and procedures from verified outcomes (`[learning]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Does this process learn? Of several replicas one learns at a time; those for which this is `false` never do, and use what others learned.
+    /// Whether this process learns. One of several replicas learns at a time; a replica with `false` never does, and
+    /// uses the memory learned by others.
     pub enabled: bool,
-    /// Least milliseconds between two looks at what came.
+    /// Minimum interval in milliseconds between two checks for new data.
     pub pause_milliseconds: u64,
-    /// Traces, and verdicts, that are looked at in one go.
+    /// Maximum number of traces and of feedback entries per batch.
     pub batch: u32,
-    /// Drafts that wait for their calls to be verified; of more the oldest are given up.
+    /// Maximum number of drafts that wait for verification; the oldest are dropped.
     pub max_waiting: usize,
-    /// Hours that a draft waits.
+    /// Hours after which a waiting draft is dropped.
     pub waiting_hours: u32,
-    /// Seconds for which a verdict is looked at again where its turn's trace is not stored yet.
+    /// Seconds for which feedback is retried while the trace of its turn is not stored.
     pub verdict_seconds: u32,
-    /// Seconds after which another replica takes over from one that is silent.
+    /// Seconds without a heartbeat after which another replica takes over.
     pub lease_seconds: u64,
-    /// Alias whose model puts lessons into its own words; empty: they stay as they were composed.
+    /// Alias of the model that rewrites lessons; empty: they keep their composed text.
     pub alias: String,
-    /// Lessons that the model is asked about in a minute.
+    /// Maximum number of lessons sent to the model per minute.
     pub notes_per_minute: u32,
-    /// Times that a request to the model is made where its provider is busy.
+    /// Maximum number of attempts at a model request while its provider is busy.
     pub tries: u32,
-    /// Longest wait before the next try, in seconds, whatever the provider asks for.
+    /// Maximum wait before the next attempt in seconds, whatever the provider requests.
     pub max_wait_seconds: u64,
 }
 
@@ -51,7 +52,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long a job stays with a process that is silent.
+    /// Returns the duration of a job's lease.
     pub(super) fn lease(&self) -> Duration {
         Duration::from_secs(self.lease_seconds.max(1))
     }

@@ -1,4 +1,4 @@
-//! What a verdict takes away.
+//! Removal of evidence after negative feedback.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,8 @@ use callwright_store::FeedbackRow;
 use callwright_types::Evidence;
 use callwright_types::memory::Retirement;
 
-/// Takes a turn out of what something rests on. Where nothing is left, the turn stays there, and the reason to retire it is told.
+/// Removes a turn from the evidence. If no other evidence remains, it is kept unchanged, and the reason for retirement
+/// is returned.
 pub(super) fn without(
     evidence: &mut Vec<Evidence>,
     trace: &str,
@@ -19,5 +20,5 @@ pub(super) fn without(
         return None;
     }
     let who = if row.source == FeedbackRow::OPERATOR { "an operator" } else { "the application" };
-    Some(Retirement { at: now, reason: format!("the turn that it rests on, {trace}, was wrong, says {who}") })
+    Some(Retirement { at: now, reason: format!("{who} judged its only evidence, the turn {trace}, as wrong") })
 }

@@ -1,4 +1,4 @@
-//! Composed lessons → lessons in a model's words.
+//! Rewriting of composed lessons by a model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use callwright_telemetry::labels::{Label, LearningJob, Purpose, TokenKind};
 use callwright_types::memory::{Author, Wording};
 use callwright_types::{Cost, Lesson};
 
-/// Has a model word the lessons that were composed. A lesson is in use before, and stays as it is where the model finds nothing better; it is
-/// asked about each once.
+/// Has a model rewrite composed lessons. A lesson is in use before that, and keeps its text if the model returns
+/// nothing better. The model is queried once per lesson.
 #[derive(Debug)]
 pub struct Wordsmith {
     store: Arc<Store>,
@@ -26,12 +26,13 @@ pub struct Wordsmith {
 }
 
 impl Wordsmith {
-    /// Has this model word the lessons of this store.
+    /// Creates the job for the lessons of this store.
     pub fn new(store: Arc<Store>, student: Student, settings: Settings, metrics: Arc<Metrics>) -> Self {
         Self { store, student, settings, metrics }
     }
 
-    /// Asks about one lesson; `seen` is the revision at which it stood so. What others changed since is left to a later look.
+    /// Sends one lesson to the model; `seen` is its revision. A lesson that others changed meanwhile is processed
+    /// later.
     async fn word(&self, lesson: Lesson, seen: Revision) -> Result<(), JobError> {
         let before = self.student.cost();
         let asked = self.student.word(&lesson).await;
@@ -62,7 +63,7 @@ impl Job for Wordsmith {
         }
         let pace = Duration::from_secs(60) / self.settings.notes_per_minute.max(1);
         for lesson in changes.changed.into_iter().filter(is_due) {
-            // A model takes its time: the lease is to outlast one lesson, not a batch.
+            // A model request takes time: the lease must outlast one lesson, not a batch.
             if !self.store.take_job(Self::KIND.label(), self.settings.lease()).await? {
                 return Ok(Ran::Elsewhere);
             }
@@ -74,7 +75,8 @@ impl Job for Wordsmith {
     }
 }
 
-/// Was a lesson composed, and no model asked about it yet? What is known of a client's own tools is no text that a model could reword.
+/// Whether a lesson was composed and not yet sent to a model. Lessons about a client's own tools have no text to
+/// rewrite.
 fn is_due(lesson: &Lesson) -> bool {
     lesson.client.is_none()
         && lesson.author == Author::Composed
@@ -82,7 +84,7 @@ fn is_due(lesson: &Lesson) -> bool {
         && lesson.retired.is_none()
 }
 
-/// The lesson as it is after a model was asked.
+/// Returns the lesson with the result of the model.
 fn reworded(lesson: Lesson, taken: Option<Wording>, now: Timestamp) -> Lesson {
     let composed = Some(Wording { key: lesson.key.clone(), value: lesson.value.clone() });
     match taken {

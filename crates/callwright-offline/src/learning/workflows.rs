@@ -1,4 +1,4 @@
-//! Verified workflows → procedures. The job and the verb learn by this alone.
+//! Learns procedures from verified workflows. Both the job and the command use only this module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,27 +15,28 @@ use callwright_store::{FeedbackRow, Revision};
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure, ProcedureDraft, Scope, Trace};
 
-/// What is known of procedures, and what of it changes.
+/// Known procedures and their changes.
 #[derive(Debug)]
 pub(super) struct Workflows {
     library: Arc<Library>,
     now: Timestamp,
-    /// Procedures that are new or other than before, by id.
+    /// New and changed procedures, by id.
     changed: BTreeMap<String, Arc<Procedure>>,
-    /// What verified those that were learned, or that rest on more now.
+    /// Kinds of evidence of procedures that are new or have more evidence.
     pub(super) learned: Vec<EvidenceKind>,
-    /// How many were given up.
+    /// Number of retired procedures.
     pub(super) retired: usize,
 }
 
 impl Workflows {
-    /// Nothing learned yet.
+    /// Creates an empty set of changes.
     pub(super) fn new(library: Arc<Library>, now: Timestamp) -> Self {
         let (changed, learned, retired) = Default::default();
         Self { library, now, changed, learned, retired }
     }
 
-    /// Takes over what a turn saw work, and lets wait what its client has to come back from. `true`: something verified its workflow.
+    /// Learns the workflow of a turn that the turn itself verified, and stores one that waits for client calls. Returns
+    /// `true` if the workflow is verified.
     pub(super) fn turn(
         &mut self,
         progress: &mut Progress,
@@ -57,7 +58,7 @@ impl Workflows {
         is_seen
     }
 
-    /// Counts what became of a turn that procedures were found for, once, and gives up those that do harm.
+    /// Counts the outcome of a turn for its recalled procedures, once, and retires harmful ones.
     pub(super) fn count(
         &mut self,
         revision: Revision,
@@ -81,14 +82,14 @@ impl Workflows {
         }
     }
 
-    /// Somebody says that the turn was right. `true`: its workflow may be learned.
+    /// Learns the workflow of a turn that was judged right. Returns `true` if it may be learned.
     pub(super) fn confirm(&mut self, memory: &MemoryNote, trace: &Trace, evidence: Evidence) -> bool {
         let workflow = isolated(memory, trace);
         workflow.iter().for_each(|workflow| self.learn(&memory.scope, workflow, evidence.clone()));
         workflow.is_some()
     }
 
-    /// The turn was wrong: what rests on it alone is not used any more.
+    /// Retires procedures that rest only on a turn that was judged wrong.
     pub(super) fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
         let rests_on = |procedure: &&Arc<Procedure>| {
             procedure.evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id))
@@ -106,8 +107,8 @@ impl Workflows {
         }
     }
 
-    /// Makes a procedure of a draft that was verified, or has a known one rest on more. A draft that does not tell whose tools it has is not
-    /// learned.
+    /// Learns a verified draft as a new procedure, or adds its evidence to a known one. A draft without information on
+    /// the owners of its tools is skipped.
     pub(super) fn learn(&mut self, scope: &Scope, draft: &ProcedureDraft, evidence: Evidence) {
         if draft.client_tools.is_none() {
             return;
@@ -122,17 +123,17 @@ impl Workflows {
         }
     }
 
-    /// The procedures that are new or other than before.
+    /// Returns the new and changed procedures.
     pub(super) fn changed(&self) -> impl Iterator<Item = &Procedure> {
         self.changed.values().map(|procedure| &**procedure)
     }
 
-    /// How many of them are new.
+    /// Returns the number of new procedures.
     pub(super) fn new_ones(&self) -> usize {
         self.changed().filter(|procedure| self.library.get(&procedure.scope, &procedure.id).is_none()).count()
     }
 
-    /// A procedure as it stands now.
+    /// Returns a procedure with the changes of this batch.
     fn procedure(&self, scope: &Scope, id: &str) -> Option<Procedure> {
         let known = self.changed.get(id).or_else(|| self.library.get(scope, id));
         known.filter(|procedure| procedure.scope == *scope).map(|procedure| Procedure::clone(procedure))
@@ -144,8 +145,9 @@ impl Workflows {
     }
 }
 
-/// The draft of a procedure that a turn has; `None` where it may hold texts of a client's own tools: that is so of those of earlier versions, which did not tell
-/// whose tools they are, unless the proxy ran a call of each tool in this very turn.
+/// Returns the procedure draft of a turn; `None` if it may contain texts of a client's own tools. That applies to
+/// drafts of earlier versions, which lack the owners of their tools, unless the proxy executed a call of each tool in
+/// this turn.
 fn isolated(memory: &MemoryNote, trace: &Trace) -> Option<ProcedureDraft> {
     let draft = memory.workflow.clone()?;
     if draft.client_tools.is_some() {
@@ -156,12 +158,12 @@ fn isolated(memory: &MemoryNote, trace: &Trace) -> Option<ProcedureDraft> {
     are_run.then(|| ProcedureDraft { client_tools: Some(Vec::new()), ..draft })
 }
 
-/// Did a call of a procedure's tools have a fault or fail, or was the turn's plan given up? `None` where none of them was called: the turn
-/// says nothing then.
+/// Whether a call of the procedure's tools was faulty or failed, or the plan of the turn was abandoned. `None` if none
+/// of them was called: the turn is no evidence then.
 fn missed(trace: &Trace, procedure: &Procedure) -> Option<bool> {
     let tools: Vec<String> = procedure.plan.nodes().iter().map(|node| node.tool.clone()).collect();
     let is_of = |name: &String| tools.contains(name);
-    // Calls of a plan are in no answer of a model.
+    // Calls of a plan are not part of a model's answer.
     let planned = trace.plan.iter().flat_map(|plan| &plan.steps).flat_map(|step| &step.calls);
     let ran = trace.executions.iter().map(|execution| &execution.call);
     let is_called = planned.chain(ran).any(|call| is_of(&call.name));
@@ -181,7 +183,7 @@ mod tests {
     use callwright_types::trace::{Execution, sample};
     use callwright_types::{Call, PlanNote};
 
-    /// A turn that a procedure was found for, whose calls of `book_room` the API answered so.
+    /// Turn that recalled a procedure, whose calls of `book_room` got these statuses.
     fn turn(recalled: Recalled, statuses: &[u16]) -> Trace {
         let run = |status: &u16| {
             let call = Call { id: "1".to_owned(), name: "book_room".to_owned(), arguments: "{}".to_owned() };

@@ -1,4 +1,4 @@
-//! `plan`: recorded requests, each with the plan that a model draws.
+//! `plan`: draws the plan of each recorded request with a model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,61 +24,61 @@ use callwright_types::Cost;
 use callwright_types::plan::Source;
 use callwright_types::{Message, Plan, Speaker};
 
-/// What plans are drawn from.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct DrawJob {
     /// Lines `{"id", "tools"}`.
     pub tools: PathBuf,
     /// Lines `{"id", "query", "toolset"}`.
     pub records: PathBuf,
-    /// Where the plans go.
+    /// Output file of the plans.
     pub plans: PathBuf,
-    /// What an operator confirms and forbids.
+    /// Edges that an operator confirms and forbids.
     pub edges: Edges,
-    /// What turns texts into vectors; without it, words alone are compared.
+    /// Embedding model; without it, texts are compared by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who is asked.
+    /// Model that draws the plans.
     pub model: Arc<dyn PlanningModel>,
-    /// How plans are drawn, and when drawing ends.
+    /// Settings and limits of drawing.
     pub settings: DrawSettings,
-    /// Are graph, cost and what was wrong written too?
+    /// Whether graph, cost and rejected drafts are written too.
     pub details: bool,
-    /// Plans that are drawn at a time.
+    /// Number of plans drawn in parallel.
     pub jobs: usize,
 }
 
 /// Counts over a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DrawSummary {
-    /// Toolsets that could be used.
+    /// Usable toolsets.
     pub toolsets: u64,
-    /// Their tools.
+    /// Tools of the toolsets.
     pub tools: u64,
-    /// Tools whose name their toolset has already; they are left out.
+    /// Tools skipped because their toolset has another tool of the same name.
     pub repeated: u64,
-    /// Records that were answered.
+    /// Answered records.
     pub records: u64,
-    /// Those of them that have a plan.
+    /// Records with a plan.
     pub plans: u64,
-    /// Plans that have to ask the user something.
+    /// Plans with a question to the user.
     pub asking: u64,
-    /// Records that no tool serves, as the model says.
+    /// Records that no tool serves, according to the model.
     pub unserved: u64,
-    /// Records whose plan would go beyond a limit.
+    /// Records whose plan would exceed a limit.
     pub limited: u64,
     /// Calls of all plans.
     pub calls: u64,
-    /// What the model cost.
+    /// Cost of the model requests.
     pub cost: Cost,
-    /// Lines that could not be used, of tools and of records, and records for which the model gave nothing that could be.
+    /// Unusable lines of tools and records, and records without a usable answer of the model.
     pub problems: u64,
 }
 
-/// Draws the plan of every line and writes one line for each that can be used, in their order.
+/// Draws the plan of every line and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`]: a file that cannot be read or written, no toolset, or an embedder that fails. Lines that cannot be used are told to the
-/// watcher and counted in the summary instead.
+/// [`OfflineError`] if a file cannot be read or written, there is no toolset, or the embedder fails. Unusable lines are
+/// reported to the watcher and counted in the summary instead.
 pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<DrawSummary, OfflineError> {
     if [&job.tools, &job.records].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
         return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
@@ -96,14 +96,14 @@ pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<D
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
     let records = Lines::of(Input::open(&job.records)?);
     let output = Output::create(&job.plans, &[&job.tools, &job.records])?;
-    // One thread: plans are drawn side by side within a batch, and wait for a model.
+    // One thread: the plans of a batch are drawn concurrently, and wait for a model.
     answer_lines(records, output, 1, &mut summary, watcher, |file, batch, answers| {
         runtime.block_on(of_batch(job, &toolsets, file, batch, answers))
     })?;
     Ok(summary)
 }
 
-/// The lines of the plans of a batch; its requests get their vectors at once.
+/// Processes a batch; the vectors of its requests are computed together.
 async fn of_batch(
     job: &DrawJob,
     toolsets: &Toolsets,
@@ -177,7 +177,7 @@ impl DrawSummary {
             }
             Err(Undrawn::Nothing) => self.unserved += 1,
             Err(Undrawn::Limit(_)) => self.limited += 1,
-            // Told as a problem of its line.
+            // Reported as a problem of its line.
             Err(Undrawn::Unanswered(_) | Undrawn::Unusable(_)) => {}
         }
     }
@@ -204,7 +204,7 @@ impl Summary for DrawSummary {
     }
 }
 
-/// A line of the output.
+/// Returns a line of the output.
 fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Value> {
     let mut line = Map::from_iter([("id".to_owned(), record.id.clone())]);
     let mut set = |key: &str, value: Value| {
@@ -234,7 +234,7 @@ fn written(record: &PlanRecord, drawn: &Drawn, details: bool) -> Map<String, Val
     line
 }
 
-/// The calls, each behind those that feed it; what is missing is not among the arguments.
+/// Returns the calls in topological order, without missing arguments.
 fn calls(plan: &Plan) -> Value {
     let call = |node: &callwright_types::plan::Node| {
         let given = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));

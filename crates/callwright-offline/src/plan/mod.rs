@@ -1,4 +1,5 @@
-//! `plan`: recorded requests, each with its plan, or with the tools that can supply the arguments of the tools that it may need.
+//! `plan`: for recorded requests, either plans or the candidate producers of arguments. Owns the files of these
+//! commands. Must not plan by itself: the planner does.
 
 mod drawn;
 mod needed;
@@ -25,34 +26,34 @@ use record::{PlanRecord, write};
 pub use summary::CandidatesSummary;
 use toolsets::{Ingredients, Toolsets};
 
-/// What candidates are looked for.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct CandidatesJob {
     /// Lines `{"id", "tools"}`.
     pub tools: PathBuf,
     /// Lines `{"id", "query", "toolset", "calls"?}`.
     pub records: PathBuf,
-    /// Where the candidates go.
+    /// Output file of the candidates.
     pub candidates: PathBuf,
-    /// What an operator confirms and forbids.
+    /// Edges that an operator confirms and forbids.
     pub edges: Edges,
-    /// Candidates of an argument, at most.
+    /// Maximum number of candidates of an argument.
     pub count: usize,
-    /// What turns texts into vectors; without it, words alone are compared.
+    /// Embedding model; without it, texts are compared by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Is it written too why each is a candidate?
+    /// Whether the reasons for each candidate are written too.
     pub details: bool,
-    /// Is it written whether a plan is needed, in place of the candidates?
+    /// Whether the output states if a plan is needed, instead of the candidates.
     pub auto: bool,
-    /// Threads that search.
+    /// Number of search threads.
     pub jobs: usize,
 }
 
-/// Looks for the candidates of every line and writes one line for each that can be used, in their order.
+/// Finds the candidates of every line and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`]: a file that cannot be read or written, no toolset, or an embedder that fails. Lines that cannot be used are told to the
-/// watcher and counted in the summary instead.
+/// [`OfflineError`] if a file cannot be read or written, there is no toolset, or the embedder fails. Unusable lines are
+/// reported to the watcher and counted in the summary instead.
 pub fn candidates(
     job: &CandidatesJob,
     runtime: &Handle,
@@ -74,7 +75,7 @@ pub fn candidates(
     Ok(summary)
 }
 
-/// The requests of a batch get their vectors at once.
+/// Processes a batch; the vectors of its requests are computed together.
 fn of_batch(
     toolsets: &Toolsets,
     job: &CandidatesJob,

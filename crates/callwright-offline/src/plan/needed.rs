@@ -1,4 +1,4 @@
-//! Whether a request needs a plan, by the rule that a proxy goes by.
+//! Decision whether a request needs a plan, by the rule of the proxy.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use callwright_knowledge::planner::when::needs_plan;
 use callwright_search::embedding::Vector;
 use callwright_types::{Message, Speaker};
 
-/// The members of a line of the output, in their order.
+/// Members of an output line, in order.
 #[derive(Serialize)]
 struct Answer<'a> {
     id: &'a Value,
@@ -23,7 +23,7 @@ struct Answer<'a> {
     why: Option<Value>,
 }
 
-/// Appends whether a record needs a plan, all tools of its toolset being offered.
+/// Appends whether a record needs a plan, with all tools of its toolset offered.
 pub(super) fn write(
     record: &PlanRecord,
     toolset: &Toolset,

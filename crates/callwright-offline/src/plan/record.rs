@@ -7,18 +7,18 @@ use super::toolsets::{FoundCandidates, Toolset};
 use callwright_common::json::{raw, scalar_text};
 use callwright_knowledge::planner::producers::Candidate;
 
-/// A request with the toolset that it is made to.
+/// Request with its toolset.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlanRecord {
-    /// As it was given.
+    /// Id, as given.
     pub(super) id: Value,
     pub(super) query: String,
     pub(super) toolset: String,
-    /// The tools that are called, where that is known.
+    /// Names of the called tools, if known.
     pub(super) calls: Option<Vec<String>>,
 }
 
-/// The members of a line that count; others, such as what is right, are not looked at.
+/// Used members of a line; others, such as the expected result, are ignored.
 #[derive(Deserialize)]
 struct Line {
     id: Option<Value>,
@@ -27,7 +27,7 @@ struct Line {
     calls: Option<Vec<String>>,
 }
 
-/// The members of a line of the output, in their order.
+/// Members of an output line, in order.
 #[derive(Serialize)]
 struct Answer<'a> {
     id: &'a Value,
@@ -37,10 +37,10 @@ struct Answer<'a> {
 }
 
 impl PlanRecord {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// Why the line cannot be used, and what mends it.
+    /// The error and its remedy if the line is unusable.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let line: Line = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         let id = line.id.filter(|id| id.is_string() || id.is_number());
@@ -90,8 +90,8 @@ pub(super) fn told(candidate: &Candidate, toolset: &Toolset) -> Value {
 fn unreadable(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {
-            format!("the line is no record: {error}; give an object with `id`, `query` and `toolset`")
+            format!("the line is not a record: {error}; give an object with `id`, `query` and `toolset`")
         }
-        _ => format!("the line is no JSON: {error}; give one object on each line"),
+        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
     }
 }

@@ -1,4 +1,4 @@
-//! How often something was found.
+//! Counts of found candidates.
 
 use super::toolsets::FoundCandidates;
 use crate::answers::Summary;
@@ -6,23 +6,23 @@ use crate::answers::Summary;
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CandidatesSummary {
-    /// Toolsets that could be used.
+    /// Usable toolsets.
     pub toolsets: u64,
-    /// Their tools.
+    /// Tools of the toolsets.
     pub tools: u64,
-    /// Tools whose name their toolset has already; they are left out.
+    /// Tools skipped because their toolset has another tool of the same name.
     pub repeated: u64,
-    /// Records that were answered.
+    /// Answered records.
     pub records: u64,
-    /// Records that need a plan, where that is asked.
+    /// Records that need a plan, if that is computed.
     pub needed: u64,
-    /// Arguments that were looked at.
+    /// Arguments searched for.
     pub arguments: u64,
-    /// Those of them without any candidate.
+    /// Arguments without a candidate.
     pub empty: u64,
-    /// Calls of records that name a tool that the toolset has not; they are left out.
+    /// Calls of records that name a tool outside the toolset; they are skipped.
     pub unknown_calls: u64,
-    /// Lines that could not be used, or not wholly, of tools and of records.
+    /// Lines of tools and records that are unusable as a whole or in part.
     pub problems: u64,
 }
 

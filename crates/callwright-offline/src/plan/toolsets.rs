@@ -1,4 +1,4 @@
-//! The toolsets of a file, with the producers of their arguments.
+//! Toolsets of a file, with the producers of their arguments.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -20,33 +20,33 @@ use callwright_knowledge::planner::producers::{Candidate, Edges, Producers, Requ
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_types::{Owner, Tool};
 
-/// What toolsets are made from.
+/// Inputs of toolsets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ingredients<'a> {
     /// Lines `{"id", "tools"}`.
     pub(super) tools: &'a Path,
     pub(super) edges: &'a Edges,
     pub(super) embedder: Option<&'a Arc<dyn Embedder>>,
-    /// Where calls are judged: what schemas are compiled with.
+    /// Schema compiler, if calls are judged.
     pub(super) validators: Option<&'a Validators>,
 }
 
-/// Toolsets by their ids.
+/// Toolsets by id.
 #[derive(Debug, Default)]
 pub(super) struct Toolsets {
     by_id: HashMap<String, Toolset>,
 }
 
-/// The tools of one line.
+/// Tools of one line.
 #[derive(Debug)]
 pub(super) struct Toolset {
     names: Vec<String>,
     producers: Producers,
-    /// Ready to be called; empty where calls are not judged.
+    /// Compiled tools; empty if calls are not judged.
     tools: ToolList,
 }
 
-/// What was found for a request: tool, argument and candidates, in the order of the tools.
+/// Candidates for a request: tool, argument and candidates, in the order of the tools.
 #[derive(Debug, Default)]
 pub(super) struct FoundCandidates {
     pub(super) arguments: Vec<(String, String, Vec<Candidate>)>,
@@ -70,7 +70,7 @@ struct ToolForm {
     output: Value,
 }
 
-/// A tool of a line.
+/// Tool of a line.
 struct Listed {
     name: String,
     form: ToolForm,
@@ -85,10 +85,10 @@ impl Listed {
 }
 
 impl Toolsets {
-    /// Reads the file to its end. Lines and tools that cannot be used are told to the watcher and counted.
+    /// Reads the whole file. Unusable lines and tools are reported to the watcher and counted.
     ///
     /// # Errors
-    /// [`OfflineError`]: the file cannot be read or has no toolset, or the embedder fails.
+    /// [`OfflineError`] if the file cannot be read or has no toolset, or the embedder fails.
     pub(super) async fn read(
         from: Ingredients<'_>,
         watcher: &dyn Watcher,
@@ -109,7 +109,7 @@ impl Toolsets {
                     Ok((id, _, _)) if toolsets.by_id.contains_key(&id) => {
                         let id = excerpt(&id, MAX_QUOTED);
                         tell(format!(
-                            "the toolset `{id}` stands in an earlier line already; give each an id of its own"
+                            "the toolset `{id}` is already defined in an earlier line; give each toolset a unique id"
                         ));
                         continue;
                     }
@@ -131,17 +131,17 @@ impl Toolsets {
         watcher.ends();
         summary.toolsets = toolsets.by_id.len() as u64;
         if toolsets.by_id.is_empty() {
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "there is no toolset in it");
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file contains no toolset");
             let fix = "give each toolset a line {\"id\", \"tools\": [{\"name\", \"description\", \"parameters\", \"output\"}]}";
             return Err(OfflineError::Unreadable { file: name, source, fix });
         }
         Ok(toolsets)
     }
 
-    /// The toolset with an id.
+    /// Returns the toolset with an id.
     ///
     /// # Errors
-    /// That there is none, and what mends it.
+    /// A message with the remedy if there is none.
     pub(super) fn get(&self, id: &str) -> Result<&Toolset, String> {
         self.by_id.get(id).ok_or_else(|| {
             format!("there is no toolset `{}`; give the `id` of a line of --tools", excerpt(id, MAX_QUOTED))
@@ -189,7 +189,7 @@ impl Toolset {
         self.names.get(position).map(String::as_str)
     }
 
-    /// The candidates of all arguments of the tools that are called; where that is not known, of all tools.
+    /// Returns the candidates of all arguments of the called tools, or of all tools if the calls are unknown.
     pub(super) fn candidates(
         &self,
         request: &Request,
@@ -217,10 +217,10 @@ impl Toolset {
     }
 }
 
-/// The id of a line, its tools, and what is wrong with those that cannot be used.
+/// Returns the id of a line, its tools, and the errors of unusable tools.
 fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
     let line: Line = serde_json::from_str(text).map_err(|error| {
-        format!("the line is no toolset: {error}; give one object with `id` and `tools` on each line")
+        format!("the line is not a toolset: {error}; give one object with `id` and `tools` on each line")
     })?;
     let id =
         line.id.as_ref().and_then(scalar_text).ok_or("there is no `id`; give each toolset a string or a number")?;
@@ -230,15 +230,15 @@ fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
         match serde_json::from_value::<ToolForm>(tool) {
             Ok(mut form) => match form.name.take().filter(|name| !name.trim().is_empty()) {
                 Some(name) => listed.push(Listed { name, form }),
-                None => broken.push(format!("/tools/{number}: there is no `name`; the tool is left out")),
+                None => broken.push(format!("/tools/{number}: there is no `name`; the tool is skipped")),
             },
-            Err(error) => broken.push(format!("/tools/{number}: it is no tool: {error}; it is left out")),
+            Err(error) => broken.push(format!("/tools/{number}: this is not a tool: {error}; it is skipped")),
         }
     }
     Ok((id, listed, broken))
 }
 
-/// Of tools with one name the first; and how many others there were.
+/// Returns the first tool of each name, and the number of the others.
 fn each_once(listed: Vec<Listed>) -> (Vec<Listed>, u64) {
     let (all, mut seen) = (listed.len(), HashSet::new());
     let kept: Vec<Listed> = listed.into_iter().filter(|tool| seen.insert(tool.name.clone())).collect();

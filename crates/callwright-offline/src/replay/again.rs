@@ -1,4 +1,4 @@
-//! The answers of a trace that holds bodies, judged again.
+//! Judges the answers of a trace with recorded bodies again.
 
 use bytes::Bytes;
 
@@ -13,15 +13,15 @@ use callwright_types::rules::{Evidence, Mode};
 use callwright_types::trace::Attempt;
 use callwright_types::{RepairKind, Trace};
 
-/// Judges the answers again; `None` where the trace does not hold what that needs: the request with every tool that was offered, and
-/// the calls with their arguments.
+/// Judges the answers again. Returns `None` if the trace lacks the required data: the request with all offered tools,
+/// and the calls with their arguments.
 pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
     let request = trace.request.as_ref()?.to_string();
     let request = RecordedAnswer::parse(&request).ok()?;
     let tools = request.tools_text().ok()??;
     let read = || Ok::<_, std::convert::Infallible>(tools.to_owned());
     let Ok(offered) = judge.offered(Key::Own(tools.to_owned()), read);
-    // Tools of a toolset stand in no body.
+    // Tools of a toolset are not part of any body.
     let knows_all = trace.tools_offered.iter().all(|name| offered.toolbook.get(name).is_some());
     if offered.toolbook.is_empty() || !knows_all {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
     (!answers.is_empty()).then_some(answers)
 }
 
-/// Is the answer of the trace what the model said, although the proxy might have changed it?
+/// Whether the answer in the trace is the unchanged answer of the model, although the proxy could have changed it.
 fn is_untouched(trace: &Trace) -> bool {
     matches!(&trace.attempts[..], [only] if only.calls.is_empty() && only.repairs.is_empty() && only.diagnoses.is_empty())
         && trace.exhausted.is_none()
@@ -52,7 +52,7 @@ fn whole(trace: &Trace, request: &RecordedAnswer<'_>, offered: &Offered, judge: 
     Some(answers.collect())
 }
 
-/// Judges the calls of an attempt. Where they were rescued from a text, that stays as it was: the text is not in the trace.
+/// Judges the calls of an attempt. Rescue from text keeps its recorded result, because the text is not in the trace.
 fn of_attempt(
     attempt: &Attempt,
     position: usize,
@@ -64,7 +64,7 @@ fn of_attempt(
         return recorded_answer(attempt, position);
     }
     let spoken = Spoken { text: None, calls: &attempt.calls, situation: Situation::with(Evidence::Off) };
-    // What was said before a later attempt, feedback included, is not in the trace.
+    // The conversation before a later attempt, feedback included, is not in the trace.
     let answered = Some(request).filter(|_| position == 0);
     let mut answer = Answer::judged(judge.spoken(&spoken, answered, offered), position);
     for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {

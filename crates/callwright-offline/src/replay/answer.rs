@@ -1,35 +1,35 @@
-//! An answer as it is counted: the same whether it was judged again or when it was recorded.
+//! Answer as counted by a replay, either judged again or as recorded.
 
 use callwright_judge::repair::JudgedMessage;
 use callwright_types::{FaultCode, RepairKind};
 
-/// Stands for the tool of an answer that meant to call and holds no call.
+/// Tool name of an answer that intended a call and contains none.
 pub(super) const NO_CALL: &str = "(no call)";
 
-/// One answer of a model.
+/// Answer of a model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Answer {
-    /// Its calls; one of [`NO_CALL`] where a call was meant and none is there.
+    /// Calls; a single [`NO_CALL`] if a call was intended and is missing.
     pub(super) calls: Vec<CountedCall>,
-    /// Position of its attempt among those of the turn.
+    /// Position of its attempt within the turn.
     pub(super) attempt: usize,
 }
 
-/// One call of it.
+/// Call of an answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CountedCall {
-    /// The tool, as the model named it.
+    /// Tool name, as written by the model.
     pub(super) tool: String,
-    /// What would have been repaired.
+    /// Repairs that the policy would make.
     pub(super) repairs: Vec<RepairKind>,
-    /// What is wrong with it after that.
+    /// Faults that remain after the repairs.
     pub(super) codes: Vec<FaultCode>,
-    /// What would only have been noted.
+    /// Faults that the policy would only note.
     pub(super) noted: Vec<FaultCode>,
 }
 
 impl Answer {
-    /// An answer that was judged now.
+    /// Creates an answer from a judgement.
     pub(super) fn judged(message: JudgedMessage, attempt: usize) -> Self {
         let mut calls: Vec<CountedCall> = Vec::new();
         if let Some(diagnosis) = &message.no_call {
@@ -46,7 +46,7 @@ impl Answer {
 }
 
 impl CountedCall {
-    /// A call that was meant and is not there.
+    /// Creates a call that was intended and is missing.
     pub(super) fn meant(codes: Vec<FaultCode>) -> Self {
         Self { tool: NO_CALL.to_owned(), codes, ..Self::default() }
     }

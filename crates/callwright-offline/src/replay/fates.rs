@@ -1,43 +1,44 @@
-//! What would have become of calls and turns.
+//! Outcomes of calls and turns under the replayed policy.
 
 use serde::Serialize;
 
 use super::answer::{Answer, CountedCall};
 use callwright_types::{Limits, Trace};
 
-/// What would have become of a call, from the best to the worst.
+/// Outcome of a call, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fate {
-    /// Passed on as it came.
+    /// Forwarded unchanged.
     Clean,
-    /// Changed without the model.
+    /// Repaired without the model.
     Repaired,
-    /// Sent back to the model with what is wrong.
+    /// Sent back to the model with the diagnosis.
     SentBack,
-    /// Faulty, and no limit left to ask the model again: the policy's `on_exhausted`, or the record for a person.
+    /// Faulty, with no limit left for another request: handled by the policy's `on_exhausted`, or recorded for a
+    /// person.
     HandedOver,
 }
 
-/// Calls by what would have become of them.
+/// Numbers of calls by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Fates {
-    /// Passed on as they came.
+    /// Forwarded unchanged.
     pub clean: u64,
-    /// Changed without the model.
+    /// Repaired without the model.
     pub repaired: u64,
     /// Sent back to the model.
     pub sent_back: u64,
-    /// Faulty, and no limit left to ask the model again.
+    /// Faulty, with no limit left for another request.
     pub handed_over: u64,
 }
 
 impl Fates {
-    /// All of them.
+    /// Returns the total.
     pub fn all(&self) -> u64 {
         self.clean + self.repaired + self.sent_back + self.handed_over
     }
 
-    /// Those that would not have been passed on as they came.
+    /// Returns the number of calls that would not be forwarded unchanged.
     pub fn touched(&self) -> u64 {
         self.all() - self.clean
     }
@@ -59,20 +60,20 @@ impl Fates {
     }
 }
 
-/// Turns by what would have become of the worst of their calls.
+/// Numbers of turns by the worst outcome of their calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TurnFates {
-    /// No call.
+    /// Turns without calls.
     pub text: u64,
-    /// With calls.
+    /// Turns with calls.
     #[serde(flatten)]
     pub calling: Fates,
-    /// It cannot be told.
+    /// Turns with an unknown outcome.
     pub unknown: u64,
 }
 
 impl TurnFates {
-    /// All of them.
+    /// Returns the total.
     pub fn all(&self) -> u64 {
         self.text + self.calling.all() + self.unknown
     }
@@ -84,11 +85,11 @@ impl TurnFates {
     }
 }
 
-/// Follows a turn through the limits, as the dialogue of a turn does.
+/// Applies the limits of a turn, as the proxy does.
 pub(super) struct Budget<'a> {
     trace: &'a Trace,
     limits: &'a Limits,
-    /// With several choices there is no one conversation to go on with.
+    /// Number of choices: feedback is impossible with several.
     choices: usize,
     rounds: u32,
 }
@@ -98,7 +99,7 @@ impl<'a> Budget<'a> {
         Self { trace, limits, choices, rounds: 0 }
     }
 
-    /// What would have become of the calls of the next answer.
+    /// Returns the outcomes of the calls of the next answer.
     pub(super) fn fates(&mut self, answer: &Answer) -> Vec<Fate> {
         let is_faulty = answer.calls.iter().any(|call| !call.codes.is_empty());
         let sent_back = is_faulty && self.may_ask(answer.attempt);

@@ -1,7 +1,8 @@
-//! `replay`: what a policy would have done with the turns that were recorded.
+//! `replay`: outcomes of recorded turns under a given policy. Owns the counts and their report. Must not judge by
+//! itself.
 //!
-//! Counted are the answers that the model gave before it was told of any fault: those to the client's request and to tool results. What
-//! came of feedback would not have been there without it.
+//! It counts the answers that the model gave before any feedback: those to the client's request and to tool results.
+//! Answers to feedback depend on that feedback, so they are not counted.
 
 mod again;
 mod answer;
@@ -29,28 +30,28 @@ pub use rows::{Row, Rows};
 pub use tally::{Judgements, Replay};
 pub use words::{ReplayReport, grouped};
 
-/// What is to be replayed.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct ReplayJob {
-    /// Traces as `GET /admin/traces/{id}` gives them, lists or pages of them, or pages of summaries.
+    /// Traces from `GET /admin/traces/{id}`, lists or pages of them, or pages of summaries.
     pub traces: PathBuf,
-    /// The rules that would hold, as in mode `guard`.
+    /// Policy to apply, as in mode `guard`.
     pub policy: Policy,
-    /// Does the upstream deliver native calls? Then text is less readily taken for a call.
+    /// Whether the upstream delivers native calls. Text is less readily taken for a call then.
     pub native_tool_calls: bool,
-    /// Threads that judge.
+    /// Number of judging threads.
     pub jobs: usize,
 }
 
-/// Reads the traces once and counts what would have been done.
+/// Reads the traces once and counts the outcomes.
 ///
 /// # Errors
-/// [`OfflineError`], where the file cannot be read. Lines that cannot be used are told to the watcher and counted instead.
+/// [`OfflineError`] if the file cannot be read. Unusable lines are reported to the watcher and counted instead.
 pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineError> {
     let lines = Lines::of(Input::open(&job.traces)?);
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
-    // A damaged table is reported where it is configured; names are compared by their spelling then.
+    // A damaged table is reported where it is configured; names are compared by spelling then.
     let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
     let judge = Judge::new(&job.policy, job.native_tool_calls, Notations::built_in().clone(), vectors);
     let mut all = Replay::default();

@@ -1,4 +1,4 @@
-//! The records of a line: traces, lists of them, pages of the operator API.
+//! Records of a line: traces, lists of traces, and pages of the operator API.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -7,15 +7,15 @@ use serde_json::value::RawValue;
 
 use callwright_types::{Trace, Verdict};
 
-/// What is known of a turn.
+/// Record of a turn.
 pub(crate) enum Record {
-    /// All that was recorded.
+    /// Full trace.
     Trace(Box<Trace>),
-    /// What a list shows.
+    /// Entry of a list.
     Summary(Summary),
 }
 
-/// The members of a list's entry that are counted.
+/// Used members of a list entry.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) mode: String,
@@ -23,7 +23,7 @@ pub(crate) struct Summary {
     pub(crate) verdict: Verdict,
 }
 
-/// Tells the forms apart.
+/// Members that distinguish the forms of a line.
 #[derive(Deserialize)]
 struct Form<'a> {
     #[serde(borrow, default)]
@@ -32,18 +32,18 @@ struct Form<'a> {
     attempts: Option<IgnoredAny>,
 }
 
-const NO_TRACE: &str = "it is no trace as `GET /admin/traces/{id}` gives it";
+const NO_TRACE: &str = "this is not a trace from `GET /admin/traces/{id}`";
 
-/// Gives every record of a line to `each`. Several values on one line are read one after the other: pages that were fetched into
-/// one file often stand so.
+/// Calls `each` with every record of a line. Several values on one line are read in sequence, because pages fetched
+/// into one file often lack line breaks.
 ///
 /// # Errors
-/// What is wrong with the first record that cannot be used; the others are used.
+/// The error of the first unusable record; the others are used.
 pub(crate) fn read(line: &str, mut each: impl FnMut(Record)) -> Result<(), String> {
     let mut outcome = Ok(());
     for value in Deserializer::from_str(line).into_iter::<&RawValue>() {
         let value = value.map_err(|error| match error.is_eof() {
-            true => "the line ends in the middle of its JSON; a record must stand on one line".to_owned(),
+            true => "the line ends in the middle of its JSON; a record must be on one line".to_owned(),
             false => format!("the line is not valid JSON: see column {}", error.column()),
         })?;
         for record in records(value)? {
@@ -73,7 +73,7 @@ fn read_one(record: &RawValue) -> Result<Record, String> {
     };
     read.map_err(|error| {
         let text = error.to_string();
-        // Other messages may quote what somebody wrote.
+        // Other messages may quote user data.
         let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         missing.map_or_else(|| NO_TRACE.to_owned(), |name| format!("{NO_TRACE}: it has no `{name}`"))
     })

@@ -1,4 +1,4 @@
-//! The answers of a trace as they were judged when it was recorded.
+//! Answers of a trace with their recorded judgement.
 
 use super::answer::{Answer, CountedCall};
 use callwright_types::rules::Mode;
@@ -8,13 +8,13 @@ use callwright_types::{Diagnosis, FaultCode, Trace, Verdict};
 /// Purposes of attempts whose answers are counted.
 const BEFORE_FEEDBACK: [&str; 2] = ["first", "tool_results"];
 
-/// The attempts whose answers are counted, with their positions.
+/// Returns the counted attempts with their positions.
 pub(super) fn counted_attempts(trace: &Trace) -> impl Iterator<Item = (usize, &Attempt)> {
     let attempts = trace.attempts.iter().enumerate();
     attempts.filter(|(_, attempt)| BEFORE_FEEDBACK.contains(&attempt.purpose.as_str()))
 }
 
-/// The answers as they were judged then; `None` where none was.
+/// Returns the answers with their recorded judgement; `None` if none was judged.
 pub(super) fn recorded(trace: &Trace) -> Option<Vec<Answer>> {
     if trace.mode == Mode::Off.label() {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn recorded(trace: &Trace) -> Option<Vec<Answer>> {
     (!answers.is_empty()).then_some(answers)
 }
 
-/// One answer as it was judged then. Of an answer with several choices, calls of the same number are not told apart.
+/// Returns an answer with its recorded judgement. Calls with the same number in several choices are not distinguished.
 pub(super) fn recorded_answer(attempt: &Attempt, position: usize) -> Answer {
     let mut calls: Vec<CountedCall> = attempt
         .calls

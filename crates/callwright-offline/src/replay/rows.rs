@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::fates::{Fate, Fates};
 use callwright_common::text::excerpt;
 
-/// Names that have a row of their own. Names that models make up have no end.
+/// Maximum number of names with a separate row: models may invent any number of names.
 const MAX_ROWS: usize = 1000;
 
-/// Characters of a name that are kept.
+/// Maximum number of characters of a name.
 const MAX_NAME: usize = 128;
 
 /// Counts by name.
@@ -20,20 +20,20 @@ pub struct Rows {
     other: Fates,
 }
 
-/// The counts of one name.
+/// Counts of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The name; `other` for all that have no row of their own.
+    /// Name; `other` for all names without a separate row.
     pub name: String,
-    /// Calls in all.
+    /// Number of calls.
     pub calls: u64,
-    /// What would have become of them.
+    /// Numbers of calls by outcome.
     #[serde(flatten)]
     pub fates: Fates,
 }
 
 impl Rows {
-    /// Those with most to do about first, then by calls, then by name; at last what has no row of its own.
+    /// Returns the rows by descending number of affected calls, then of calls, then by name; `other` is last.
     pub fn sorted(&self) -> Vec<Row> {
         let row = |name: &str, fates: &Fates| Row { name: name.to_owned(), calls: fates.all(), fates: *fates };
         let mut rows: Vec<Row> = self.rows.iter().map(|(name, fates)| row(name, fates)).collect();
@@ -50,7 +50,7 @@ impl Rows {
     }
 
     pub(super) fn add(&mut self, others: &Self) {
-        // The order of a hash map would let chance decide who gets a row.
+        // Sorted, because the order of a hash map would select the names with a row at random.
         let mut names: Vec<&String> = others.rows.keys().collect();
         names.sort();
         for name in names {

@@ -1,4 +1,4 @@
-//! All that a replay counts.
+//! Counts of a replay.
 
 use std::collections::BTreeMap;
 
@@ -15,60 +15,60 @@ use callwright_common::text::excerpt;
 use callwright_types::rules::Mode;
 use callwright_types::{FaultCode, Limits, RepairKind, Trace, Verdict};
 
-/// Modes and policies that have a count of their own.
+/// Maximum number of modes and of policies with a separate count.
 const MAX_NAMES: usize = 50;
 
-/// Characters of such a name that are kept.
+/// Maximum number of characters of such a name.
 const MAX_NAME: usize = 64;
 
-/// Stands for the names beyond the bound.
+/// Name for all names beyond the limit.
 const OTHER: &str = "other";
 
-/// What would have been done with the turns that were recorded.
+/// Outcomes of recorded turns under a policy.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Replay {
-    /// Turns by the worst of their calls.
+    /// Turns by the worst outcome of their calls.
     pub turns: TurnFates,
-    /// Calls.
+    /// Calls by outcome.
     pub calls: Fates,
-    /// Repairs by kind's label.
+    /// Repairs by label of their kind.
     pub repairs: BTreeMap<&'static str, u64>,
     /// Diagnoses by code.
     pub diagnoses: BTreeMap<FaultCode, u64>,
-    /// Of calls, by code, what would only have been noted.
+    /// Faults that would only be noted, by code.
     pub noted: BTreeMap<FaultCode, u64>,
-    /// Calls by the tool's name, as the model wrote it.
+    /// Calls by tool name, as written by the model.
     pub tools: Rows,
-    /// Calls by the model or alias that the client asked for.
+    /// Calls by the requested model or alias.
     pub models: Rows,
-    /// Where the judgement of the turns comes from.
+    /// Turns by the source of their judgement.
     pub judged: Judgements,
-    /// Turns by the mode that they ran in.
+    /// Turns by their mode.
     pub modes: BTreeMap<String, u64>,
-    /// Turns whose judgement is that of their time, by the policy that held then.
+    /// Turns with a recorded judgement, by the policy at that time.
     pub policies: BTreeMap<String, u64>,
-    /// Turns in mode `guard` whose calls were right after feedback.
+    /// Turns in mode `guard` that feedback corrected.
     pub corrected: u64,
     /// Turns in mode `guard` that a limit ended.
     pub exhausted: u64,
-    /// Answers that came of feedback, which are not counted.
+    /// Answers to feedback, which are not counted.
     pub answers_to_feedback: u64,
-    /// Lines that were read.
+    /// Lines read.
     pub lines: u64,
-    /// Of them, those that could not be used, or not wholly.
+    /// Lines that are unusable as a whole or in part.
     pub problems: u64,
 }
 
-/// Turns by where their judgement comes from.
+/// Turns by the source of their judgement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Judgements {
-    /// Their bodies, under the policy given.
+    /// Judged again from their bodies, under the given policy.
     pub again: u64,
-    /// What was found when they were recorded.
+    /// Judgement at the time of recording.
     pub as_recorded: u64,
-    /// A summary's verdict: their calls are not known.
+    /// Verdict of a summary, without its calls.
     pub by_verdict_alone: u64,
-    /// Nothing: they were not judged, and hold no bodies.
+    /// Not judged, and without bodies.
     pub not: u64,
 }
 
@@ -91,7 +91,7 @@ impl Replay {
         }
     }
 
-    /// Counts a turn as it was judged when it was recorded; `limits` say how often faults would have been sent back.
+    /// Counts a turn with its recorded judgement; `limits` determine how often faults would be sent back.
     pub fn count_recorded(&mut self, trace: &Trace, limits: &Limits) {
         self.count_turn(trace);
         self.count_judged(trace, limits);
@@ -169,7 +169,7 @@ impl Replay {
         }
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of another replay.
     pub(super) fn add(&mut self, other: Self) {
         self.turns.add(&other.turns);
         self.calls.add(&other.calls);

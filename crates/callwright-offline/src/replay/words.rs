@@ -1,28 +1,28 @@
-//! What the counts mean, in sentences.
+//! Summary of the counts in sentences.
 
 use serde::Serialize;
 
 use super::Replay;
 use callwright_types::rules::Mode;
 
-/// What was counted, with what it means: the form for machines.
+/// Counts with their summary, for machine-readable output.
 #[derive(Debug, Serialize)]
 pub struct ReplayReport {
-    /// The whole in one sentence.
+    /// One-sentence summary.
     headline: String,
     #[serde(flatten)]
     replay: Replay,
-    /// What the reader must know to believe it.
+    /// Notes on the interpretation of the counts.
     notes: Vec<String>,
 }
 
 impl Replay {
-    /// The counts with what they mean.
+    /// Returns the counts with their summary.
     pub fn into_report(self) -> ReplayReport {
         ReplayReport { headline: self.headline(), notes: self.notes(), replay: self }
     }
 
-    /// The whole in one sentence.
+    /// Returns a one-sentence summary.
     pub fn headline(&self) -> String {
         let calls = grouped(self.calls.all());
         let mut done = vec![
@@ -36,7 +36,7 @@ impl Replay {
         format!("would have {} and {last} of {calls} calls", done.join(", "))
     }
 
-    /// What has to be known to read the counts rightly, and what they cannot say.
+    /// Returns notes on the interpretation and the limits of the counts.
     pub fn notes(&self) -> Vec<String> {
         let judged = self.judged;
         let names = |counts: &std::collections::BTreeMap<String, u64>| {
@@ -47,8 +47,8 @@ impl Replay {
         note(
             judged.as_recorded,
             format!(
-                "{} of {} turns do not hold the bodies that judging them again needs: they count as they were judged then, under the \
-                 policies {}. What another policy would have found in them is not known; `record: {{bodies: true}}` keeps bodies.",
+                "{} of {} turns do not hold the bodies that judging them again requires: they count as judged at that time, under the \
+                 policies {}. The result of another policy is unknown; `record: {{bodies: true}}` keeps bodies.",
                 grouped(judged.as_recorded),
                 grouped(self.turns.all()),
                 names(&self.policies),
@@ -57,7 +57,7 @@ impl Replay {
         note(
             judged.by_verdict_alone,
             format!(
-                "{} turns are summaries: they count by their verdict, and their calls are not known. `--help` says how to get whole \
+                "{} turns are summaries: they count by their verdict, and their calls are unknown. See `--help` for how to get full \
                  traces.",
                 grouped(judged.by_verdict_alone)
             ),
@@ -65,14 +65,13 @@ impl Replay {
         note(
             judged.not,
             format!(
-                "{} turns cannot be told about: they got no answer, or were not judged (mode `off`) and hold no bodies.",
+                "{} turns have an unknown outcome: they got no answer, or were not judged (mode `off`) and hold no bodies.",
                 grouped(judged.not)
             ),
         );
         note(
             self.calls.sent_back,
-            "Whether the model would have mended what is sent back is not known from answers that nobody sent back."
-                .to_owned(),
+            "Recorded answers do not show whether the model would have corrected calls that are sent back.".to_owned(),
         );
         let guarded = self.modes.get(Mode::Guard.label()).copied().unwrap_or_default();
         note(
@@ -89,7 +88,7 @@ impl Replay {
     }
 }
 
-/// A number with a comma between its thousands.
+/// Formats a number with a comma between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);

@@ -1,4 +1,4 @@
-//! `retrieve`: recorded requests, each with the tools that it wants, best first, as a server ranks them.
+//! `retrieve`: ranks tools for recorded requests, best first, as a server does.
 
 mod record;
 mod summary;
@@ -21,32 +21,32 @@ use record::{query_of, write};
 pub use summary::RetrieveSummary;
 use tools::Tools;
 
-/// What is to be ranked.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct RetrieveJob {
     /// Lines `{"name", "description", "parameters"?}`.
     pub tools: PathBuf,
-    /// What was learned of tools that clients send, where it is to count.
+    /// Learned representations of tools defined by clients, if they are used.
     pub representations: Option<PathBuf>,
     /// Lines `{"query"}`.
     pub queries: PathBuf,
-    /// Where the rankings go.
+    /// Output file of the rankings.
     pub rankings: PathBuf,
-    /// Names in a ranking, at most.
+    /// Maximum number of names in a ranking.
     pub count: usize,
-    /// What turns texts into vectors; without it, words alone are compared.
+    /// Embedding model; without it, texts are compared by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Is it written too why each tool was found?
+    /// Whether the reasons for each tool are written too.
     pub details: bool,
-    /// Threads that search.
+    /// Number of search threads.
     pub jobs: usize,
 }
 
-/// Ranks the tools for every line and writes one line for each that can be used, in their order.
+/// Ranks the tools for every line and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`]: a file that cannot be read or written, no tools, or an embedder that fails. Lines that cannot be used are told to the
-/// watcher and counted in the summary instead.
+/// [`OfflineError`] if a file cannot be read or written, there are no tools, or the embedder fails. Unusable lines are
+/// reported to the watcher and counted in the summary instead.
 pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<RetrieveSummary, OfflineError> {
     if [&job.tools, &job.queries].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
         return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
@@ -61,7 +61,7 @@ pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> R
     Ok(summary)
 }
 
-/// The queries of a batch get their vectors at once.
+/// Processes a batch; the vectors of its queries are computed together.
 fn rank_batch(
     tools: &Tools,
     job: &RetrieveJob,

@@ -6,13 +6,13 @@ use super::tools::Tools;
 use callwright_common::json::raw;
 use callwright_search::retrieval::Found;
 
-/// The members of a line that count; others are ignored.
+/// Used members of a line; others are ignored.
 #[derive(Deserialize)]
 struct Asked {
     query: Option<String>,
 }
 
-/// The members of a line of the output, in their order.
+/// Members of an output line, in order.
 #[derive(Serialize)]
 struct Line<'a> {
     query: &'a str,
@@ -21,7 +21,7 @@ struct Line<'a> {
     why: Option<Vec<Why<'a>>>,
 }
 
-/// Why a tool was found.
+/// Reasons for a found tool.
 #[derive(Serialize)]
 struct Why<'a> {
     score: f32,
@@ -29,18 +29,18 @@ struct Why<'a> {
     words: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     meaning: Option<f32>,
-    /// How close the closest of the tool's texts is.
+    /// Cosine similarity of the tool's closest text.
     #[serde(skip_serializing_if = "Option::is_none")]
     closest: Option<f32>,
-    /// That text, where it is a pattern.
+    /// That text, if it is a pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a str>,
 }
 
-/// The query of a line.
+/// Returns the query of a line.
 ///
 /// # Errors
-/// Why the line cannot be used, and what mends it.
+/// The error and its remedy if the line is unusable.
 pub(super) fn query_of(text: &str) -> Result<String, String> {
     let asked: Asked = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
     asked.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
@@ -72,7 +72,7 @@ fn why<'a>(found: &Found, tools: &'a Tools) -> Why<'a> {
 
 fn unreadable(error: &serde_json::Error) -> String {
     match error.classify() {
-        serde_json::error::Category::Data => format!("the line is no query: {error}; give an object with `query`"),
-        _ => format!("the line is no JSON: {error}; give one object on each line"),
+        serde_json::error::Category::Data => format!("the line is not a query: {error}; give an object with `query`"),
+        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
     }
 }

@@ -1,4 +1,4 @@
-//! How often something was found.
+//! Counts of found tools.
 
 use crate::answers::Summary;
 use callwright_search::retrieval::Found;
@@ -6,15 +6,15 @@ use callwright_search::retrieval::Found;
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetrieveSummary {
-    /// Tools that were ranked.
+    /// Ranked tools.
     pub tools: u64,
-    /// Those of them of which something was learned.
+    /// Tools with learned representations.
     pub learned: u64,
-    /// Queries that were answered.
+    /// Answered queries.
     pub records: u64,
-    /// Queries for which no tool was found.
+    /// Queries without a found tool.
     pub empty: u64,
-    /// Lines that could not be used, of tools and of queries.
+    /// Unusable lines of tools and queries.
     pub problems: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The tools that are ranked.
+//! Tools to rank.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::{ListedTool, ListedTools, OfflineError, Watcher};
 use callwright_knowledge::representation::Representations;
 use callwright_search::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment, ToolText, embed_tools};
 
-/// The tools of a file, indexed.
+/// Indexed tools of a file.
 #[derive(Debug)]
 pub(super) struct Tools {
     texts: Vec<ToolText>,
@@ -15,10 +15,11 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Reads the tools, and what was learned of them, and indexes both. Lines that cannot be used are told to the watcher and counted.
+    /// Reads the tools and their learned representations, and indexes both. Unusable lines are reported to the watcher
+    /// and counted.
     ///
     /// # Errors
-    /// [`OfflineError`]: a file that cannot be read, no tool in it, or an embedder that fails.
+    /// [`OfflineError`] if a file cannot be read, there is no tool, or the embedder fails.
     pub(super) async fn read(
         job: &RetrieveJob,
         watcher: &dyn Watcher,
@@ -53,12 +54,12 @@ impl Tools {
         &self.index
     }
 
-    /// The name of the tool at a position.
+    /// Returns the name of the tool at a position.
     pub(super) fn name(&self, position: usize) -> Option<&str> {
         self.texts.get(position).map(|text| text.name.as_str())
     }
 
-    /// What a pattern of the tool at a position says in general.
+    /// Returns the general description of a pattern of the tool at a position.
     pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<&str> {
         self.texts.get(position)?.patterns.get(pattern).map(|pattern| pattern.description.as_str())
     }

@@ -1,4 +1,4 @@
-//! What was done to an answer, in words.
+//! Descriptions of the repairs of an answer.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
 use callwright_types::{Repair, RepairKind};
 
-/// Characters of a name or value that an action repeats.
+/// Maximum number of characters of a quoted name or value.
 const MAX_QUOTED: usize = 200;
 
-/// One line for each repair; with the number of the call, where there are several.
+/// Returns one line for each repair, with the call number if there are several calls.
 pub(super) fn actions(judged: &JudgedMessage) -> Vec<String> {
     let is_one = judged.calls.len() == 1;
     let repairs = judged.calls.iter().enumerate().flat_map(|(index, call)| {

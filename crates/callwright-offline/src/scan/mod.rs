@@ -1,4 +1,4 @@
-//! `scan`: recorded answers of models, judged as a server would judge them.
+//! `scan`: judges recorded answers of models as a server does.
 
 mod actions;
 mod record;
@@ -25,31 +25,33 @@ use super::judge::Judge;
 use record::judge_line;
 pub use summary::ScanSummary;
 
-/// What is to be scanned.
+/// Inputs and settings of a run.
 #[derive(Debug)]
 pub struct ScanJob {
-    /// Lines `{"id", "tools"}`; not needed where every line of `answers` has its own tools.
+    /// Lines `{"id", "tools"}`; optional if every line of `answers` has its own tools.
     pub tools: Option<PathBuf>,
-    /// Lines `{"id", "question" or "tools", "message"}`, with what else bears on judgement.
+    /// Lines `{"id", "question" or "tools", "message"}`, with other members that affect judgement.
     pub answers: PathBuf,
-    /// Where the verdicts go.
+    /// Output file of the verdicts.
     pub verdicts: PathBuf,
-    /// The rules.
+    /// Policy.
     pub policy: Policy,
-    /// Did the answers come from an upstream that delivers native calls? Then text is less readily taken for a call.
+    /// Whether the answers come from an upstream that delivers native calls. Text is less readily taken for a call
+    /// then.
     pub native_tool_calls: bool,
-    /// The notations that are read.
+    /// Supported call notations.
     pub notations: Arc<Notations>,
-    /// Makes the vectors by which unknown names are compared, and requests where policy requires it; without it, words alone are compared.
+    /// Embedding model for the comparison of unknown names, and of requests if policy requires it; without it, words
+    /// only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Threads that judge.
+    /// Number of judging threads.
     pub jobs: usize,
 }
 
-/// Judges every line of the answers and writes one line for each that can be used, in their order.
+/// Judges every line of the answers and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`]: a file that cannot be read or written. Lines that cannot be used are told to the watcher and counted in the
+/// [`OfflineError`] if a file cannot be read or written. Unusable lines are reported to the watcher and counted in the
 /// summary instead.
 pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
     let is_standard = |path: &PathBuf| path.as_os_str() == STANDARD_STREAM;

@@ -13,7 +13,7 @@ use callwright_openai::{RecordedAnswer, name_of};
 /// Judges a line and appends its verdict.
 ///
 /// # Errors
-/// Why the line cannot be used, and what mends it; nothing is appended then.
+/// The error and its remedy if the line is unusable; nothing is appended then.
 pub(super) fn judge_line(
     text: &str,
     judge: &Judge<'_>,
@@ -30,7 +30,7 @@ pub(super) fn judge_line(
     Ok(judged)
 }
 
-/// The tools that were offered: the line's own, or those of its question.
+/// Returns the offered tools: the line's own, or those of its question.
 fn offered(
     answer: &RecordedAnswer<'_>,
     judge: &Judge<'_>,
@@ -44,7 +44,7 @@ fn offered(
         "there are neither `tools` nor a `question`; give one of them, `\"tools\": []` where none was offered",
     )?;
     let Some(questions) = questions else {
-        return Err("it names a question, and no --tools file says what was offered for it; give one".to_owned());
+        return Err("it names a `question`, but no --tools file with its tools is given; give one".to_owned());
     };
     judge.offered(Key::Question(question.clone()), || {
         questions.tools_text(&question)?.ok_or_else(|| {

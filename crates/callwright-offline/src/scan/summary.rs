@@ -1,4 +1,4 @@
-//! How often what was found.
+//! Counts of judged answers.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ pub struct ScanSummary {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Diagnoses by code.
     pub codes: BTreeMap<FaultCode, u64>,
-    /// What was only noted, by code.
+    /// Noted faults by code.
     pub noted: BTreeMap<FaultCode, u64>,
-    /// Repairs by kind's label.
+    /// Repairs by label of their kind.
     pub repairs: BTreeMap<&'static str, u64>,
     /// Calls in the answers.
     pub calls: u64,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
 }
 
 impl ScanSummary {
-    /// Answers that were judged.
+    /// Returns the number of judged answers.
     pub fn records(&self) -> u64 {
         self.verdicts.values().sum()
     }
 
-    /// Answers with this verdict.
+    /// Returns the number of answers with this verdict.
     pub fn of_verdict(&self, verdict: Verdict) -> u64 {
         self.verdicts.get(verdict.label()).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The line that says how an answer was judged.
+//! Output line with the verdict on an answer.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,34 +9,35 @@ use callwright_common::json::{Pointer, raw};
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_types::{Diagnosis, FaultCode, Verdict};
 
-/// The members of the line, in their order.
+/// Members of the line, in order.
 #[derive(Serialize)]
 struct VerdictLine<'a> {
     id: &'a RawValue,
     verdict: Verdict,
     calls: Vec<FinalCall<'a>>,
     diagnoses: Vec<Finding<'a>>,
-    /// What policy says is only noted.
+    /// Faults that policy only notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     advice: Vec<Finding<'a>>,
     actions: Vec<String>,
 }
 
-/// A call as it is after repair.
+/// Call after repair.
 #[derive(Serialize)]
 struct FinalCall<'a> {
     name: &'a str,
     arguments: Box<RawValue>,
 }
 
-/// A diagnosis without what only feedback needs.
+/// Diagnosis without the members for feedback.
 #[derive(Serialize)]
 struct Finding<'a> {
     code: FaultCode,
     call: usize,
     path: &'a Pointer,
     message: &'a str,
-    /// Why no call could be read (E1): `unreadable`, `cut_off`, `unknown_tool`, `arguments`, `expression`, `unsure`.
+    /// Reason why no call could be read (E1): `unreadable`, `cut_off`, `unknown_tool`, `arguments`, `expression`,
+    /// `unsure`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
 }
@@ -66,14 +67,14 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
     lines.push(b'\n');
 }
 
-/// The arguments as the object that their text spells, number by number as it is written there; as a string where it spells none.
+/// Returns the arguments as an object with numbers as written, or as a string if their text is not an object.
 fn arguments(call: &JudgedCall) -> Box<RawValue> {
     let text = &call.mended.arguments;
     let is_object = match &call.result {
         Ok(checked) => !checked.is_free_text(),
         Err(_) => serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()),
     };
-    // JSON has line breaks between its tokens only: a string's are escaped.
+    // JSON has line breaks between tokens only: those in strings are escaped.
     let object = if is_object { RawValue::from_string(text.trim().replace(['\n', '\r'], " ")).ok() } else { None };
     object.unwrap_or_else(|| raw(text))
 }

@@ -1,4 +1,4 @@
-//! Which call a piece belongs to, for servers that say it clearly and for those that do not.
+//! Assignment of streamed tool call pieces to calls, for servers with and without clear indexes and ids.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,23 +12,24 @@ use crate::fields::{Fields, string};
 use crate::message::MAX_CALLS;
 use callwright_common::json::{RawObject, raw};
 
-/// The calls of one choice.
+/// Calls of one choice.
 ///
-/// A piece belongs to the call of its index; without an index, to the call of its id; without both, to the last call. It
-/// begins another call all the same where it cannot belong there: a new id with a name, or a name after complete arguments.
+/// A piece belongs to the call with its index; without an index, to the call with its id; without both, to the last
+/// call. It begins another call if it cannot belong to that one: a new id with a name, or a name after complete
+/// arguments.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     parts: Vec<CallParts>,
-    /// The last call under each index.
+    /// Position of the last call for each index.
     by_index: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
     irregular: bool,
 }
 
-/// What has come of one call.
+/// Received parts of one call.
 #[derive(Debug, Default)]
 pub(super) struct CallParts {
-    /// The index of its first piece.
+    /// Index of its first piece.
     index: Option<u64>,
     id: Option<String>,
     kind: Option<String>,
@@ -56,14 +57,14 @@ pub(super) struct Piece<'a> {
 }
 
 enum Arguments<'a> {
-    /// A piece of their text.
+    /// A piece of the arguments' text.
     Text(Cow<'a, str>),
-    /// All of them, as an object instead of a string.
+    /// The complete arguments, as an object instead of a string.
     Whole(&'a str),
 }
 
 impl Calls {
-    /// Takes the `tool_calls` of a delta.
+    /// Adds the `tool_calls` of a delta.
     pub(super) fn push_list(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
         let mut touched = HashSet::new();
         for element in list {
@@ -89,20 +90,20 @@ impl Calls {
         !self.irregular
     }
 
-    /// The elements of the message's `tool_calls`.
+    /// Returns the elements of the message's `tool_calls`.
     pub(super) fn into_elements(mut self) -> Vec<RawObject> {
         let only_one = self.parts.len() == 1;
-        // Indexes that are given twice, or not to every call, say nothing about the order.
+        // Duplicate or missing indexes do not determine the order.
         let distinct: HashSet<u64> = self.parts.iter().filter_map(|call| call.index).collect();
         if distinct.len() == self.parts.len() {
             self.parts.sort_by_key(|call| call.index);
         }
-        // Some servers close a call with an empty piece under a new id.
+        // Some servers end a call with an empty piece under a new id.
         let calls = self.parts.into_iter().filter(|call| only_one || !call.is_blank());
         calls.map(CallParts::into_element).collect()
     }
 
-    /// The call that the piece names, by index or id or by coming next.
+    /// Returns the position of the call that the piece belongs to, by index, by id, or as the last call.
     fn target(&self, piece: &Piece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();
@@ -161,7 +162,7 @@ impl Calls {
 }
 
 impl CallParts {
-    /// Joins a piece to the call; false where it is not as the API reference says.
+    /// Adds a piece to the call. Returns false if the piece does not conform to the API reference.
     pub(super) fn push(&mut self, piece: &Piece<'_>) -> bool {
         self.custom |= piece.custom;
         if let (None, Some(kind)) = (&self.kind, &piece.kind) {
@@ -179,7 +180,7 @@ impl CallParts {
         self.push_arguments(piece) && name_is_regular
     }
 
-    /// A name that comes again is either its next piece or, with the id or behind it arguments, a repetition.
+    /// Adds the name. A repeated name is either its next piece or, with an id or after arguments, a repetition.
     fn push_name(&mut self, piece: &Piece<'_>) -> bool {
         let Some(name) = piece.name.as_deref() else { return true };
         if self.name.is_empty() {
@@ -209,8 +210,8 @@ impl CallParts {
         }
     }
 
-    /// Is a piece under this call's index, but with another id, the begin of another call? Some servers mint an id for every
-    /// piece: those go on with the arguments, at most repeating the name.
+    /// Whether a piece with this call's index but another id begins another call. Some servers generate an id for
+    /// every piece; such pieces continue the arguments and at most repeat the name.
     fn is_followed_by_other_id(&self, piece: &Piece<'_>) -> bool {
         let is_open = matches!(self.extent, Extent::Open { .. } | Extent::Scalar);
         match piece.name.as_deref() {
@@ -223,7 +224,7 @@ impl CallParts {
         self.name.is_empty() && self.extent == Extent::Empty
     }
 
-    /// The `function` (or `custom`) object.
+    /// Returns the `function` (or `custom`) object.
     pub(super) fn into_body(self) -> RawObject {
         let arguments = if self.custom { "input" } else { "arguments" };
         let own = [("name".to_owned(), raw(&self.name)), (arguments.to_owned(), raw(&self.arguments))];
@@ -252,7 +253,7 @@ impl<'a> Piece<'a> {
         Self { index, id, kind, element: Some(element), custom: is_custom, ..body }
     }
 
-    /// A piece of the legacy `function_call`, or the inner part of a `tool_calls` element.
+    /// Parses a piece of the legacy `function_call`, or the inner object of a `tool_calls` element.
     pub(super) fn read_body(body: Fields<'a>) -> Self {
         let arguments = body.get("arguments").or_else(|| body.get("input"));
         let arguments = arguments.map(|value| match string(value) {

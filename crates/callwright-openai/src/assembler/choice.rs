@@ -1,4 +1,4 @@
-//! One choice of a streamed answer.
+//! One choice of a streamed completion.
 
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::chunk::ChoiceFields;
 use crate::fields::{Fields, present};
 use callwright_common::json::{RawObject, raw};
 
-/// What has come of a choice.
+/// Received parts of a choice.
 #[derive(Debug, Default)]
 pub(super) struct ChoiceParts {
     role: Option<Box<RawValue>>,
@@ -24,7 +24,7 @@ pub(super) struct ChoiceParts {
 }
 
 impl ChoiceParts {
-    /// Takes an element of a chunk's `choices`.
+    /// Adds an element of a chunk's `choices`.
     pub(super) fn push(&mut self, choice: &ChoiceFields<'_>) -> Result<(), AnswerError> {
         for (key, value) in choice.members.iter().filter(|(_, value)| present(Some(value)).is_some()) {
             match key {
@@ -59,7 +59,7 @@ impl ChoiceParts {
         self.calls.push_list(&list)
     }
 
-    /// The text of the message so far.
+    /// Returns the text of the message so far.
     pub(super) fn text(&self) -> &str {
         self.message.text("content")
     }
@@ -76,7 +76,7 @@ impl ChoiceParts {
         self.calls.is_conformant() && !self.legacy_irregular
     }
 
-    /// The element of the answer's `choices`.
+    /// Returns the element of the completion's `choices`.
     pub(super) fn into_object(mut self, index: u32) -> RawObject {
         let role = self.role.unwrap_or_else(|| raw("assistant"));
         let content = self.message.take("content").unwrap_or_else(|| raw(&()));

@@ -1,26 +1,26 @@
-//! How far a JSON text that comes in pieces has got.
+//! Progress of a JSON text that arrives in pieces.
 
-/// Follows brackets and strings, byte by byte, so that each piece is looked at once.
+/// State machine over brackets and strings. It processes bytes incrementally, so that each piece is scanned once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// Nothing but blanks.
+    /// Only white space so far.
     #[default]
     Empty,
     /// Inside an object or array.
     Open {
-        /// Brackets that are open.
+        /// Number of open brackets.
         depth: usize,
-        /// Inside a string; just behind a backslash.
+        /// Inside a string, and whether the previous byte is an escaping backslash.
         string: Option<bool>,
     },
-    /// Something that is neither an object nor an array: its end cannot be told.
+    /// A value that is neither an object nor an array; its end cannot be detected.
     Scalar,
-    /// An object or array was closed.
+    /// The object or array is closed.
     Complete,
 }
 
 impl Extent {
-    /// Goes over the next piece.
+    /// Processes the next piece.
     pub(super) fn push(&mut self, piece: &str) {
         for byte in piece.bytes() {
             *self = self.after(byte);

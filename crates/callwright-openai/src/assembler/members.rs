@@ -1,4 +1,4 @@
-//! Members of deltas, joined as far as joining makes sense without knowing them.
+//! Members of deltas, joined generically by their JSON type.
 
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -8,31 +8,31 @@ use super::super::content::part_text;
 use super::super::fields::{Fields, string};
 use callwright_common::json::raw;
 
-/// The members of an object that comes in pieces.
+/// Members of an object that arrives in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Members(IndexMap<String, Member>);
 
-/// Strings are joined, arrays are joined, of everything else the last counts; `null` says nothing.
+/// Accumulated value. Strings and arrays are concatenated; for other values, the last one counts; `null` is ignored.
 #[derive(Debug)]
 enum Member {
     Null,
     Text(String),
-    /// An array: content may be parts first and a string later.
+    /// An array: content may start as parts and continue as a string.
     List(List),
     Other(Box<RawValue>),
 }
 
-/// The items so far, and the text that came after the last one.
+/// Items so far, and the text after the last item.
 #[derive(Debug, Default)]
 struct List {
     items: Vec<Box<RawValue>>,
     tail: String,
-    /// The text in all of it.
+    /// Concatenated text of all items and the tail.
     text: String,
 }
 
 impl Members {
-    /// Joins a piece of the member `key` to what came before.
+    /// Adds a piece of the member `key` to its earlier pieces.
     pub(super) fn push(&mut self, key: &str, piece: &RawValue) {
         match self.0.get_mut(key) {
             Some(member) => member.join(piece),
@@ -44,18 +44,18 @@ impl Members {
         }
     }
 
-    /// Joins every member of an object.
+    /// Adds every member of an object.
     pub(super) fn push_all(&mut self, pieces: &Fields<'_>) {
         pieces.iter().for_each(|(key, piece)| self.push(key, piece));
     }
 
-    /// Was nothing pushed?
+    /// Whether no member was added.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The text of a member so far: a string, or the text parts of an array joined. It only grows, unless a server sends something
-    /// that is neither.
+    /// Returns the text of a member so far: a string, or the concatenated text parts of an array. It only grows,
+    /// unless a server sends a value of another type.
     pub(super) fn text(&self, key: &str) -> &str {
         match self.0.get(key) {
             Some(Member::Text(text)) => text,
@@ -64,12 +64,12 @@ impl Members {
         }
     }
 
-    /// Takes one member out.
+    /// Removes one member and returns it.
     pub(super) fn take(&mut self, key: &str) -> Option<Box<RawValue>> {
         self.0.shift_remove(key).map(Member::into_raw)
     }
 
-    /// The members, in the order in which they came first.
+    /// Returns the members, in the order of their first occurrence.
     pub(super) fn into_fields(self) -> impl Iterator<Item = (String, Box<RawValue>)> {
         self.0.into_iter().map(|(key, member)| (key, member.into_raw()))
     }
@@ -141,7 +141,7 @@ fn text_part(text: String) -> Option<Box<RawValue>> {
     (!text.is_empty()).then(|| object([("type", raw("text")), ("text", raw(&text))]).to_raw())
 }
 
-/// Keeps the last value of a member. Most servers repeat the same in every chunk.
+/// Keeps the last value of a member. Most servers repeat the same value in every chunk.
 pub(super) fn keep_last(fields: &mut IndexMap<String, Box<RawValue>>, key: &str, value: &RawValue) {
     match fields.get_mut(key) {
         Some(kept) if kept.get() == value.get() => {}

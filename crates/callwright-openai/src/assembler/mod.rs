@@ -1,4 +1,4 @@
-//! Puts the chunks of a streamed answer together, whatever shape upstreams give them.
+//! Assembly of the chunks of a streamed completion, tolerant of upstream deviations.
 
 mod calls;
 mod choice;
@@ -19,30 +19,31 @@ use callwright_common::json::{RawObject, raw};
 use callwright_types::ids;
 use choice::ChoiceParts;
 
-/// Members that a stream's head takes over from its first chunk; servers send a handful.
+/// Maximum number of members that a stream's head takes from its first chunk; servers send a few.
 const MAX_HEAD_MEMBERS: usize = 32;
 
-/// Assembles chunks into the answer that an unstreamed request would have got.
+/// Assembles chunks into the completion that a non-streamed request would have returned.
 #[derive(Debug)]
 pub struct Assembler {
     max_bytes: usize,
     bytes: usize,
     head: Option<StreamHead>,
-    /// Top-level members that are none of the head's and none of the choices', as they came last.
+    /// Last values of the top-level members that belong neither to the head nor to the choices.
     fields: IndexMap<String, Box<RawValue>>,
     choices: BTreeMap<u32, ChoiceParts>,
 }
 
 impl Assembler {
-    /// An assembler that refuses answers whose chunks have more than `max_bytes` bytes in all.
+    /// Creates an assembler that rejects completions whose chunks exceed `max_bytes` bytes in total.
     pub fn new(max_bytes: usize) -> Self {
         Self { max_bytes, bytes: 0, head: None, fields: IndexMap::new(), choices: BTreeMap::new() }
     }
 
-    /// Reads the next event, as [`read_item`](super::read_item) does, and takes it in where it is a chunk.
+    /// Parses the next event as [`read_item`](super::read_item) does, and adds it if it is a chunk.
     ///
     /// # Errors
-    /// When the event cannot be read, or the answer grows beyond a bound: its bytes, its choices, or the calls of a choice.
+    /// Fails if the event cannot be parsed, or the completion exceeds a limit: its bytes, its choices, or the calls
+    /// of a choice.
     pub fn take(&mut self, event: &SseEvent) -> Result<StreamItem, AnswerError> {
         let fields = read_event(event)?;
         if let EventFields::Chunk(text, fields) = &fields {
@@ -51,28 +52,29 @@ impl Assembler {
         Ok(fields.into_item())
     }
 
-    /// Id, model and creation time, once a chunk has told them.
+    /// Returns id, model and creation time, once a chunk has sent them.
     pub fn head(&self) -> Option<&StreamHead> {
         self.head.as_ref()
     }
 
-    /// Each choice so far: its index, its text, and whether it calls.
+    /// Returns each choice so far: its index, its text, and whether it has calls.
     pub fn texts(&self) -> impl Iterator<Item = (u32, &str, bool)> {
         self.choices.iter().map(|(index, choice)| (*index, choice.text(), choice.has_calls()))
     }
 
-    /// Were all pieces of calls as the API reference says, so that the events may be replayed verbatim? Each has an index;
-    /// the first of a call has id, type and name, which are not repeated; arguments are strings.
+    /// Whether all pieces of calls conform to the API reference, so that the events may be replayed verbatim. Each
+    /// piece has an index; the first piece of a call has id, type and name, which are not repeated; arguments are
+    /// strings.
     pub fn is_conformant(&self) -> bool {
         self.choices.values().all(ChoiceParts::is_conformant)
     }
 
-    /// Has every choice that was seen a finish reason, and was one seen?
+    /// Whether there is at least one choice, and every choice has a finish reason.
     pub fn is_finished(&self) -> bool {
         !self.choices.is_empty() && self.choices.values().all(ChoiceParts::is_finished)
     }
 
-    /// The answer. Calls whose id never came get one; choices that were not finished have finish reason `null`.
+    /// Returns the completion. Calls without an id get one; unfinished choices have the finish reason `null`.
     pub fn into_completion(mut self) -> Completion {
         let head = self.head.unwrap_or_else(minted_head);
         let usage = self.fields.shift_remove("usage");
@@ -87,7 +89,7 @@ impl Assembler {
         ];
         let fields = members.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(self.fields);
         let fields = fields.chain(usage.map(|usage| ("usage".to_owned(), usage))).collect();
-        // The bounds that reading checks were kept while the chunks came.
+        // The limits that `Choice::read` checks were enforced while the chunks arrived.
         let choices =
             objects.into_iter().enumerate().filter_map(|(position, choice)| Choice::read(choice, position).ok());
         Completion::of_parts(fields, choices.collect())
@@ -120,12 +122,13 @@ impl Assembler {
     }
 }
 
-/// `obfuscation` pads single chunks; the others have their own place.
+/// Whether a top-level member is kept. `obfuscation` pads single chunks; the others are stored separately.
 fn is_member(key: &str) -> bool {
     !matches!(key, "id" | "object" | "created" | "model" | "choices" | "obfuscation")
 }
 
-/// The head that a chunk tells. Some servers begin with a chunk without id and choices (Azure's prompt filter results).
+/// Returns the head from a chunk. Some servers begin with a chunk without id and choices (Azure's prompt filter
+/// results).
 fn head(fields: &Fields<'_>, has_choices: bool) -> Option<StreamHead> {
     let id = fields.string("id").filter(|id| !id.is_empty());
     if id.is_none() && !has_choices {

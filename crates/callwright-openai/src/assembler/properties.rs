@@ -1,4 +1,4 @@
-//! What holds for any answer, however it is cut into deltas.
+//! Properties of every completion, independent of its split into deltas.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn any_arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Calls whose ids are their own, as an upstream that is in order gives them.
+/// Calls with unique ids, as from a conformant upstream.
 fn distinct_calls() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call(), 0..4).prop_map(|mut calls| {
         for (index, call) in calls.iter_mut().enumerate() {

@@ -24,7 +24,7 @@ fn calls(lists: &[Value]) -> Assembler {
     assembled(&lists.iter().map(|list| delta(json!({ "tool_calls": list }))).collect::<Vec<_>>())
 }
 
-/// Names and arguments of the calls that these `tool_calls` make, and whether they were conformant.
+/// Returns names and arguments of the calls in these `tool_calls`, and whether they were conformant.
 fn made(lists: &[Value]) -> (Vec<(String, String)>, bool) {
     let assembler = calls(lists);
     let conformant = assembler.is_conformant();
@@ -134,7 +134,7 @@ fn calls_have_the_order_of_their_indexes_where_these_differ() {
         &[json!([begin(2, "c", "h")]), json!([begin(0, "a", "f"), begin(1, "b", "g")])],
         &[("f", "{}"), ("g", "{}"), ("h", "{}")],
     );
-    // Numbered from 0 in each chunk: the order of arrival.
+    // Numbered from 0 in each chunk: the order of arrival applies.
     tolerated(
         &[json!([begin(1, "a", "f"), begin(0, "b", "g")]), json!([begin(0, "c", "h")])],
         &[("f", "{}"), ("g", "{}"), ("h", "{}")],

@@ -1,4 +1,4 @@
-//! Edits of a request. Whatever they do not touch keeps its bytes and its place.
+//! Edits of a request. Everything that an edit does not change keeps its bytes and its position.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,17 +15,18 @@ use crate::{AssistantMessage, SentTool, ToolChoice, WrittenTool};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
-/// What was appended: kept beside the client's own arrays, so that these are neither parsed nor copied until they are sent.
+/// Appended items. They are separate from the client's own arrays, so that these are neither parsed nor copied until
+/// they are sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Additions {
     pub(super) messages: Vec<Arc<RawValue>>,
-    /// What stands behind the texts of the client's messages, by their places.
+    /// Notes to append to the texts of the client's messages, by message position.
     pub(super) notes: BTreeMap<usize, String>,
     tools: Vec<Arc<RawValue>>,
     functions: Vec<Arc<RawValue>>,
-    /// Do those tools stand in place of the client's own list, instead of behind it?
+    /// Whether the added tools replace the client's own list instead of extending it.
     replace_tools: bool,
-    /// Did the assistant message that was pushed last call in the legacy form? Its results must be of the same form.
+    /// Whether the last pushed assistant message calls in the legacy form. Its results must have the same form.
     legacy_calls: Option<bool>,
 }
 
@@ -38,7 +39,7 @@ impl Additions {
         self.arrays().into_iter().find(|(name, _)| *name == key).map_or(&[], |(_, items)| items)
     }
 
-    /// Do the additions stand in place of the client's own array?
+    /// Whether the additions replace the client's own array.
     fn replace(&self, key: &str) -> bool {
         self.replace_tools && key != "messages"
     }
@@ -53,13 +54,14 @@ impl ChatRequest {
         }
     }
 
-    /// Puts tools behind the client's own (`functions` in a legacy request), in place of what was put there before.
+    /// Appends tools to the client's own (`functions` in a legacy request). Replaces tools of an earlier call.
     pub fn add_tools(&mut self, tools: &[Arc<WrittenTool>]) {
         let legacy = self.is_legacy();
         self.put_tools(tools.iter().map(|tool| tool.element(legacy).clone()).collect(), false);
     }
 
-    /// Sends these tools in this order, and no others. Where there is none, nothing is left that says how to choose among them.
+    /// Sends exactly these tools in this order. If there are none, the members that control tool choice are removed
+    /// too.
     pub fn send_tools(&mut self, tools: &[SentTool]) {
         let legacy = self.is_legacy();
         let own = self.tool_elements();
@@ -84,8 +86,8 @@ impl ChatRequest {
         self.additions.replace_tools = replace;
     }
 
-    /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto` removes the field, which means the same; so does
-    /// a choice that the legacy form cannot say.
+    /// Replaces `tool_choice` (`function_call` in a legacy request). `Auto`, which is the default, removes the field;
+    /// so does a choice that the legacy form cannot express.
     pub fn set_tool_choice(&mut self, choice: ToolChoice) {
         if self.tool_choice() == choice {
             return;
@@ -101,7 +103,7 @@ impl ChatRequest {
         }
     }
 
-    /// Appends the model's message as it came: unknown fields, reasoning and signatures included.
+    /// Appends the model's message unchanged, including unknown fields, reasoning and signatures.
     pub fn push_assistant(&mut self, message: &AssistantMessage) {
         if !message.calls().is_empty() {
             self.additions.legacy_calls = Some(message.is_legacy());
@@ -109,7 +111,8 @@ impl ChatRequest {
         self.push(message.to_raw());
     }
 
-    /// Appends the answer to a call: a `tool` message, or a `function` message where the call was made in the legacy form.
+    /// Appends the result of a call: a `tool` message, or a `function` message if the call was made in the legacy
+    /// form.
     pub fn push_tool_result(&mut self, call: &Call, content: &str) {
         let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
         let message = if legacy {
@@ -125,7 +128,8 @@ impl ChatRequest {
         self.push(raw(&Message::User { content: text }));
     }
 
-    /// Replaces `stream`; switched off, `stream_options` goes too, which upstreams refuse without it.
+    /// Replaces `stream`. If it is false, `stream_options` is removed too, because upstreams reject it without
+    /// streaming.
     pub fn set_stream(&mut self, stream: bool) {
         if self.stream != stream {
             self.stream = stream;
@@ -136,7 +140,7 @@ impl ChatRequest {
         }
     }
 
-    /// The request with the wish for a usage chunk at the end of the stream (`stream_options.include_usage`).
+    /// Returns the request with `stream_options.include_usage`, for a usage chunk at the end of the stream.
     #[must_use]
     pub fn with_usage_chunk(&self) -> Self {
         let mut request = self.clone();
@@ -146,18 +150,18 @@ impl ChatRequest {
         request
     }
 
-    /// Removes `store` and `metadata`: for requests that the proxy makes on its own account.
+    /// Removes `store` and `metadata`, for the proxy's own requests.
     pub fn forget_storage(&mut self) {
         self.remove("store");
         self.remove("metadata");
     }
 
-    /// Was anything edited?
+    /// Whether the request was edited.
     pub fn is_edited(&self) -> bool {
         self.edited
     }
 
-    /// The body to send: the very bytes received if nothing was edited.
+    /// Returns the body to send: the received bytes if nothing was edited.
     pub fn to_bytes(&self) -> Bytes {
         if !self.edited {
             return self.original.clone();
@@ -165,12 +169,12 @@ impl ChatRequest {
         let mut body = Vec::with_capacity(self.original.len() + 256);
         match serde_json::to_writer(&mut body, &Edited(self)) {
             Ok(()) => body.into(),
-            // Writing JSON that was read cannot fail; if it does, what was received is still the best to send.
+            // Serialising parsed JSON cannot fail. The received bytes are the fallback.
             Err(_) => self.original.clone(),
         }
     }
 
-    /// The whole as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
+    /// Returns the request as a JSON value, for traces. JSON nested deeper than 128 levels becomes a string.
     pub fn to_value(&self) -> Value {
         crate::to_value(&self.to_bytes())
     }
@@ -198,7 +202,7 @@ enum Message<'a> {
     Function { name: &'a str, content: &'a str },
 }
 
-/// The request as it is now: the client's fields in their order, arrays with what was appended.
+/// Serialises the current state: the client's fields in their order, and arrays with the appended items.
 struct Edited<'a>(&'a ChatRequest);
 
 impl Serialize for Edited<'_> {

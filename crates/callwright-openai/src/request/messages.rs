@@ -1,4 +1,4 @@
-//! The conversation inside a request.
+//! Messages of a request.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,29 +10,32 @@ use crate::content::text_of;
 use crate::fields::{Fields, present};
 use callwright_types::{Call, Message, Speaker};
 
-/// One message of a request, read as far as the proxy needs it.
+/// View of one message of a request, with the members that the proxy needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageView<'a> {
-    /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty where it is missing.
+    /// `system`, `developer`, `user`, `assistant`, `tool`, `function`; empty if it is missing.
     pub role: Cow<'a, str>,
-    /// The text of a string content, or the text parts of a multi-part content joined with newlines; `None` where there is none.
+    /// Text of a string content, or the text parts of a multi-part content joined with newlines; `None` if there is
+    /// none.
     pub text: Option<Cow<'a, str>>,
-    /// The calls that an assistant message makes, in order; what a call lacks is empty.
+    /// Calls of an assistant message, in order. Missing members of a call are empty.
     pub calls: Vec<Call>,
-    /// The id of the call that a tool message answers.
+    /// Id of the call that a tool message answers.
     pub tool_call_id: Option<Cow<'a, str>>,
-    /// `name`: of a participant or, with role `function`, of the function.
+    /// `name` of a participant or, with role `function`, of the function.
     pub name: Option<Cow<'a, str>>,
 }
 
 impl ChatRequest {
-    /// The messages, those that were pushed included. Elements that are no objects are left out: the upstream judges them.
+    /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
+    /// about them.
     pub fn messages(&self) -> Vec<MessageView<'_>> {
         let pushed = self.additions.messages.iter().map(|message| &**message);
         self.client_messages().into_iter().chain(pushed).filter_map(view).collect()
     }
 
-    /// May a message make calls? Looks for the names of their fields alone, without reading the messages.
+    /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
+    /// messages.
     pub fn may_have_calls(&self) -> bool {
         let text = present(self.fields.get("messages")).map_or("", RawValue::get).as_bytes();
         let names = ["\"tool_calls\"", "\"function_call\""];
@@ -40,8 +43,8 @@ impl ChatRequest {
             || names.iter().any(|name| memchr::memmem::find(text, name.as_bytes()).is_some())
     }
 
-    /// The roles and texts of the client's messages up to and including the first of a user: what tells one conversation from
-    /// another.
+    /// Returns the roles and texts of the client's messages up to and including the first user message. This text
+    /// distinguishes conversations.
     pub fn first_messages_text(&self) -> String {
         let mut text = String::new();
         for message in self.client_messages().into_iter().filter_map(view) {
@@ -77,7 +80,7 @@ impl From<MessageView<'_>> for Message {
     }
 }
 
-/// Reads a message; `None` for what is no object.
+/// Parses a message; `None` if it is not an object.
 pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
     let fields = Fields::parse(message.get())?;
     let listed = fields.items("tool_calls").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A chat completion request: read in place, edited field by field.
+//! Chat completion request, parsed in place and edited field by field.
 
 mod edit;
 mod messages;
@@ -20,12 +20,12 @@ use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
 use callwright_types::Tool;
 
-/// The body of `POST /v1/chat/completions` (API reference, "Create chat completion"). What is not edited keeps its bytes and
-/// its order; a request that was never edited is sent on as the very bytes received.
+/// Body of `POST /v1/chat/completions` (API reference, "Create chat completion"). Unedited parts keep their bytes and
+/// order; an unedited request is forwarded as the received bytes.
 #[derive(Debug, Clone)]
 pub struct ChatRequest {
     original: Bytes,
-    /// Shared by the copies of a request until one of them is edited.
+    /// Shared by clones of a request until one of them is edited.
     fields: Arc<RawObject>,
     model: String,
     stream: bool,
@@ -35,11 +35,11 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// # Errors
-    /// When it is not a JSON object, or a field that the proxy acts on has a type that no upstream accepts. Fields that are absent
-    /// or unknown are the upstream's to judge.
+    /// Fails if it is not a JSON object, or if a field that the proxy uses has an invalid type. The upstream
+    /// validates absent and unknown fields.
     pub fn parse(body: Bytes) -> Result<Self, RequestError> {
         let fields = RawObject::parse_bytes(&body).map_err(|error| unreadable(&error))?;
         for key in ["messages", "tools", "functions"] {
@@ -57,12 +57,12 @@ impl ChatRequest {
         Ok(Self { original: body, model, stream, choice_count, fields: Arc::new(fields), additions, edited: false })
     }
 
-    /// Bytes of the body as it came.
+    /// Returns the size of the received body in bytes.
     pub fn size(&self) -> usize {
         self.original.len()
     }
 
-    /// `model`; empty where the request names none.
+    /// `model`; empty if the request has none.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -72,12 +72,13 @@ impl ChatRequest {
         self.stream
     }
 
-    /// `n`, 1 where it is absent.
+    /// `n`, 1 if it is absent.
     pub fn choice_count(&self) -> u32 {
         self.choice_count
     }
 
-    /// The tokens that the answer may have over all its choices: `max_completion_tokens`, else `max_tokens`; `None` where the request does not say.
+    /// Returns the token limit over all choices: `max_completion_tokens`, or else `max_tokens`, times `n`; `None` if
+    /// the request has no limit.
     pub fn max_answer_tokens(&self) -> Option<u64> {
         let limit = |key| self.fields.get_as::<u64>(key);
         let of_choice = limit("max_completion_tokens").or_else(|| limit("max_tokens"))?;
@@ -95,43 +96,45 @@ impl ChatRequest {
         self.fields.get_as("logprobs").unwrap_or(false)
     }
 
-    /// `parallel_tool_calls`, true where it is absent.
+    /// `parallel_tool_calls`, true if it is absent.
     pub fn parallel_tool_calls(&self) -> bool {
         self.fields.get_as("parallel_tool_calls").unwrap_or(true)
     }
 
-    /// Does `response_format` ask for JSON?
+    /// Whether `response_format` requests JSON.
     pub fn wants_json(&self) -> bool {
         let format = present(self.fields.get("response_format")).and_then(|value| Fields::parse(value.get()));
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }
 
-    /// `tool_choice`, or the legacy `function_call`.
+    /// Returns `tool_choice`, or the legacy `function_call`.
     pub fn tool_choice(&self) -> ToolChoice {
         let key = if self.is_legacy() { "function_call" } else { "tool_choice" };
         present(self.fields.get(key)).map(ToolChoice::read).unwrap_or_default()
     }
 
-    /// Does the request use the legacy `functions` or `function_call`, and not `tools`?
+    /// Whether the request uses the legacy `functions` or `function_call`, and not `tools`.
     pub fn is_legacy(&self) -> bool {
         let has = |key| present(self.fields.get(key)).is_some();
         !has("tools") && (has("functions") || has("function_call"))
     }
 
-    /// The JSON text of the client's own `tools` (or legacy `functions`): a cache key for what is made from them.
+    /// Returns the JSON text of the client's own `tools` (or legacy `functions`), a cache key for data derived from
+    /// them.
     pub fn tools_text(&self) -> Option<&str> {
         let value = present(self.fields.get("tools")).or_else(|| present(self.fields.get("functions")));
         value.map(RawValue::get)
     }
 
-    /// The client's own tools. A tool without a readable name is left out: the upstream judges it. Tools of another type
-    /// than `function` are marked as free text.
+    /// Returns the client's own tools. A tool without a valid name is omitted; the upstream validates it. Tools of
+    /// another type than `function` are marked as free text.
     pub fn client_tools(&self) -> Vec<Tool> {
         self.listed_tools().into_iter().filter_map(|(tool, _)| tool).collect()
     }
 
-    /// The elements of the client's own list of tools, each with its JSON text and, where it has a readable name, the tool.
+    /// Returns the elements of the client's own list of tools: the JSON text of each element and, if it has a valid
+    /// name, the tool.
     pub fn listed_tools(&self) -> Vec<(Option<Tool>, &str)> {
         let read = if present(self.fields.get("tools")).is_some() { read_tool } else { read_legacy_tool };
         self.tool_elements().into_iter().map(|element| (read(element), element.get())).collect()
@@ -142,7 +145,7 @@ impl ChatRequest {
     }
 }
 
-/// The position is told, the text is not: error messages may end up in logs.
+/// Reports the position without the text, because error messages may be logged.
 fn unreadable(error: &serde_json::Error) -> RequestError {
     let (line, column) = (error.line(), error.column());
     let message = match error.classify() {

@@ -1,7 +1,7 @@
-//! Notes: what is added behind the text of messages that the client sent.
+//! Notes: text that is appended to messages of the client.
 //!
-//! They are kept beside the messages and joined to them when the request is written, so that whoever reads the conversation sees what
-//! was said and not what was added.
+//! Notes are stored separately and joined to the messages when the request is written. Code that reads the
+//! conversation therefore sees the original text without the notes.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,13 @@ use crate::completion::object;
 use crate::fields::{Fields, present};
 use callwright_common::json::{RawObject, raw};
 
-/// What stands between a text and the note behind it.
+/// Separator between a text and the note after it.
 const SEPARATOR: &str = "\n\n";
 
 impl ChatRequest {
-    /// Adds a note behind the text of a message, by its place among [`ChatRequest::messages`], in what is sent. The text stays as it is,
-    /// to the byte, and first; a content of several parts gets one more. A second note of a message stands behind the first. A content that is neither stays without.
+    /// Adds a note after the text of a message in the sent request, by its position among [`ChatRequest::messages`].
+    /// The text keeps its bytes and stays first; a content with several parts gets one more part. A second note
+    /// follows the first. A content of another type gets no note.
     pub fn add_note(&mut self, place: usize, note: String) {
         let known = self.additions.notes.entry(place).or_default();
         if !known.is_empty() {
@@ -28,7 +29,7 @@ impl ChatRequest {
     }
 }
 
-/// The array of messages with their notes, by the messages' places; `None` where it cannot be read.
+/// Returns the array of messages with their notes, by message position; `None` if it cannot be parsed.
 pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Option<Box<RawValue>> {
     let mut messages: Vec<Box<RawValue>> = serde_json::from_str(messages.get()).ok()?;
     let counted = messages.iter_mut().filter(|message| Fields::parse(message.get()).is_some());
@@ -45,7 +46,7 @@ fn with_note(message: &RawValue, note: &str) -> Option<Box<RawValue>> {
     let content = match present(fields.get("content")).map(RawValue::get) {
         None => raw(note),
         Some(text) if text.starts_with('"') => {
-            // Spliced, so that whatever the text escapes stays as it was escaped.
+            // Spliced as JSON text, so that existing escapes are preserved.
             let note = raw(&format!("{SEPARATOR}{note}"));
             let joined = format!("{}{}", text.strip_suffix('"')?, note.get().strip_prefix('"')?);
             RawValue::from_string(joined).ok()?

@@ -1,4 +1,4 @@
-//! Putting back into a conversation what its client does not know.
+//! Reinsertion of the parts of a conversation that the client did not receive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::fields::Fields;
 use callwright_common::json::raw;
 
 impl ChatRequest {
-    /// Puts parts back into the messages that belong to them, by their places among [`ChatRequest::messages`]. What a part lacks
-    /// of its results becomes `lost`. Notes move with their messages.
+    /// Reinserts kept parts into their messages, by position among [`ChatRequest::messages`]. A missing result of a
+    /// part becomes `lost`. Notes move with their messages.
     pub fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
         let mut notes = std::mem::take(&mut self.additions.notes);
         let mut moved = BTreeMap::new();
@@ -38,7 +38,7 @@ impl ChatRequest {
         self.set("messages", raw(&messages));
     }
 
-    /// The messages that were pushed, in order.
+    /// Returns the pushed messages, in order.
     pub fn pushed(&self) -> &[Arc<RawValue>] {
         &self.additions.messages
     }

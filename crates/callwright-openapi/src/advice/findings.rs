@@ -1,4 +1,4 @@
-//! Gathers what rules find.
+//! Collects the advice that the rules give.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,23 +6,23 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::super::files::Place;
 use super::{Advice, Rule};
 
-/// What was found so far.
+/// Advice given so far, and the rule that is running.
 #[derive(Default)]
 pub(super) struct Findings {
     code: &'static str,
     fix: &'static str,
     advice: Vec<Advice>,
-    /// Hashes of what was said where: a place that several operations share is told once.
+    /// Hashes of the advice given (rule, place, message): a place that several operations share is reported once.
     said: HashSet<u64>,
 }
 
 impl Findings {
-    /// What follows is found by `rule`.
+    /// Sets the rule to which the following [`Self::add`] calls belong.
     pub(super) fn begin(&mut self, rule: &Rule) {
         (self.code, self.fix) = (rule.code, rule.fix);
     }
 
-    /// Something about `operation` (empty: the document) that is to be changed at `at`.
+    /// Adds one piece of advice about `operation` (empty: the whole document); `at` is the place to change.
     pub(super) fn add(&mut self, operation: &str, at: &Place<'_>, message: impl Into<String>) {
         let message = message.into();
         let mut hasher = DefaultHasher::new();

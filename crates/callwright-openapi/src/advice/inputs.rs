@@ -1,4 +1,4 @@
-//! The arguments that a tool asks a model for, as the model is shown them, each with its place in the document.
+//! The arguments of a tool as a model sees them, each with its place in the document.
 
 use serde_json::Value;
 
@@ -13,41 +13,42 @@ use super::super::reader::request;
 use super::super::walk::Found;
 use super::super::{Binding, Operation};
 
-/// Schemas that are looked into for one argument: itself, what it refers to, its parts. Those that matter are among the first.
+/// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
 const MAX_LAYERS: usize = 16;
 
-/// One argument.
+/// One argument of a tool.
 pub(super) struct Input<'c> {
     pub(super) argument: &'c str,
-    /// What it is, for messages: `query parameter`.
+    /// Kind of the argument, for messages: `query parameter`.
     pub(super) kind: &'static str,
-    /// Where it is described; the operation itself where it is nowhere.
+    /// Place of the argument's description in the document; the operation's place if the argument has none.
     pub(super) at: Place<'c>,
-    /// Its schema in the tool, then what that refers to and consists of.
+    /// The argument's schema in the tool, followed by its `$ref` targets and subschemas.
     layers: Vec<&'c Value>,
 }
 
 impl<'c> Input<'c> {
-    /// The value of `keyword` in the first of its schemas that has it.
+    /// Returns the value of `keyword` in the first of the argument's schemas that has it.
     pub(super) fn keyword(&self, keyword: &str) -> Option<&'c Value> {
         self.layers.iter().find_map(|schema| schema.get(keyword))
     }
 
-    /// Everything that its schemas say in words.
+    /// Returns the first description in the argument's schemas that is not empty.
     pub(super) fn description(&self) -> Option<&'c str> {
         let texts = self.layers.iter().filter_map(|schema| schema.get("description")?.as_str());
         texts.map(str::trim).find(|text| !text.is_empty())
     }
 
-    /// Does anything show a value that it may have?
+    /// Whether any schema of the argument shows an allowed value (an example, a default, `enum` or `const`).
     pub(super) fn shows_a_value(&self) -> bool {
         ["examples", "default", "enum", "const"].iter().any(|keyword| self.keyword(keyword).is_some())
     }
 }
 
-/// The arguments of `operation`, which was found as `found`, in the order of the document.
+/// Returns the arguments of `operation` in the order of the document. `found` is the operation as written in the
+/// document.
 pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &'c Operation) -> Vec<Input<'c>> {
-    // What there is to say about broken parts was said when the operation was read.
+    // Broken parts were reported when the operation was first parsed.
     let mut notes = Notes::default();
     let Ok((written, body)) = request(document, found, &mut notes) else { return Vec::new() };
     let Ok(Placed { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
@@ -56,7 +57,7 @@ pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &
         let layers = layers(root, root.get("properties")?.get(argument)?);
         Some(Input { argument, kind, at, layers })
     };
-    // Each parameter has one binding, in the same order.
+    // `operation.bindings` has one binding per parameter, in the same order.
     let of_parameter = |(binding, parameter): (&'c Binding, &Parameter<'c>)| {
         input(&binding.argument, kind(binding), parameter.at.at.clone())
     };
@@ -85,7 +86,7 @@ fn kind(binding: &Binding) -> &'static str {
     }
 }
 
-/// Where the body, or its property `name`, is described.
+/// Returns the place of the body, or of its property `name`, in the document.
 fn place_in<'c>(document: &'c Document, body: &Body<'c>, name: Option<&str>) -> Option<Place<'c>> {
     let whole = || Some(body.schema.as_ref().or(body.at.as_ref())?.at.clone());
     let Some(name) = name else { return whole() };
@@ -98,8 +99,8 @@ fn place_in<'c>(document: &'c Document, body: &Body<'c>, name: Option<&str>) -> 
     property.map(|property| property.at).or_else(whole)
 }
 
-/// `schema`, a part of the tool's schema `root`, what it refers to, and what it consists of: parts of `allOf` and the alternatives that make
-/// it nullable, the items of an array.
+/// Returns `schema` (a part of the tool's schema `root`), its `$ref` target, the subschemas of its `allOf` and
+/// `anyOf`, and its `items`, transitively.
 fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Value> {
     let mut layers = vec![schema];
     let mut next = 0;

@@ -1,7 +1,7 @@
-//! Advice to the author of a document: what would make models use its operations better.
+//! Advice to the author of an OpenAPI document: changes that help models use its operations.
 //!
-//! A table of rules, one file each under `rules/`. They look at the document and at the tools that were made from it: what counts is what a
-//! model is shown. Nothing here bears on loading, so it is only done where a person asks for a review.
+//! A table of rules, one file each under `rules/`. The rules check the document and the tools made from it, because a
+//! model sees only the tools. Advice has no effect on loading. It is computed only when a user requests a review.
 
 mod findings;
 mod inputs;
@@ -23,41 +23,41 @@ use subject::{Case, Subject};
 /// One piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// The rule that gives it.
+    /// Code of the rule that gives the advice.
     pub code: &'static str,
-    /// Method and path of the operation, the first of several; empty where the whole document is meant.
+    /// Method and path of the operation, the first if there are several; empty for the whole document.
     pub operation: String,
-    /// File, line and pointer of what is to be changed.
+    /// File, line and JSON Pointer of the part to change.
     pub at: String,
-    /// What a model lacks there.
+    /// Describes the information that a model lacks.
     pub message: String,
-    /// What to write; the same for all advice of one rule.
+    /// The change to make; the same text for all advice of one rule.
     pub fix: &'static str,
 }
 
 /// One rule of the table.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// Its stable name in reports and on the command line.
+    /// Stable identifier of the rule in reports and on the command line.
     pub code: &'static str,
-    /// What it finds, in a few words.
+    /// Short description of the problem that the rule finds.
     pub about: &'static str,
-    /// What to write instead.
+    /// The change to make.
     pub fix: &'static str,
     look: Look,
 }
 
-/// What a rule looks at.
+/// Scope of a rule and its check function.
 #[derive(Clone, Copy)]
 enum Look {
-    /// Each operation by itself.
+    /// Runs once per operation.
     Operation(fn(&Subject<'_>, &Case<'_>, &mut Findings)),
-    /// The document with all its operations.
+    /// Runs once for the document with all its operations.
     Document(fn(&Subject<'_>, &mut Findings)),
 }
 
 impl Rule {
-    /// Every rule, in the order of reports.
+    /// All rules, in the order of reports.
     pub const ALL: [Self; 10] = [
         rules::missing_server::RULE,
         rules::confusable_names::RULE,
@@ -71,7 +71,7 @@ impl Rule {
         rules::undocumented_errors::RULE,
     ];
 
-    /// The rule with this code.
+    /// Returns the rule whose code is `code`.
     pub fn named(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.code == code)
     }
@@ -89,8 +89,8 @@ impl PartialEq for Rule {
     }
 }
 
-/// What `rules` have to say about `document`, which became `toolset`: first about the whole, then operation by operation. What several
-/// operations share is told once.
+/// Runs `rules` on `document` and on the `toolset` made from it: first the rules for the whole document, then the
+/// rules for each operation. A place that several operations share is reported once.
 pub(super) fn advise(document: &Document, toolset: &Toolset, limits: &DocumentLimits, rules: &[Rule]) -> Vec<Advice> {
     let subject = Subject::new(document, toolset, limits);
     let mut findings = Findings::default();

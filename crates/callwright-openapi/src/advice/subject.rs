@@ -1,4 +1,4 @@
-//! What rules look at: a document beside the tools that were made from it.
+//! The input of the rules: a document with the tools made from it.
 
 use super::super::document::Document;
 use super::super::load::names_of;
@@ -10,17 +10,17 @@ use super::inputs::{Input, inputs};
 pub(super) struct Subject<'c> {
     pub(super) document: &'c Document,
     pub(super) limits: &'c DocumentLimits,
-    /// The operations that became tools, each beside its tool. What became none is in the report already.
+    /// The operations that became tools, each with its tool. The loader's report lists the skipped operations.
     pub(super) tools: Vec<(Found<'c>, &'c Operation)>,
 }
 
-/// One operation, looked into.
+/// One operation with its arguments.
 pub(super) struct Case<'c> {
     /// Method and path.
     pub(super) label: String,
     pub(super) found: &'c Found<'c>,
     pub(super) operation: &'c Operation,
-    /// What the model is asked for.
+    /// Arguments of the tool.
     pub(super) inputs: Vec<Input<'c>>,
 }
 
@@ -32,7 +32,7 @@ impl<'c> Subject<'c> {
         Self { document, limits, tools: found.into_iter().zip(names).filter_map(beside).collect() }
     }
 
-    /// One operation after the other, because their inputs take room.
+    /// Returns the operations one by one, lazily, because their inputs use much memory.
     pub(super) fn cases(&'c self) -> impl Iterator<Item = Case<'c>> {
         self.tools.iter().map(|(found, operation)| Case {
             label: found.label(),

@@ -1,4 +1,4 @@
-//! What the tests of single rules have in common, and the table as a whole.
+//! Helpers for the tests of single rules, and tests of the table of rules.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::super::load::toolset_of;
 use super::super::{DocumentLimits, ToolsetSettings};
 use super::{Advice, Rule, advise};
 
-/// What `rules` say about `document`, which is `api.json`.
+/// Returns the advice of `rules` on `document`, which is `api.json`.
 fn advised(rules: &[Rule], document: Value) -> Vec<Advice> {
     let path = Path::new("api.json");
     let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();
@@ -18,14 +18,14 @@ fn advised(rules: &[Rule], document: Value) -> Vec<Advice> {
     advise(&Document::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), rules)
 }
 
-/// What the rule `code` says about `document`.
+/// Returns the advice of the rule `code` on `document`.
 pub(super) fn advice_on(code: &str, document: Value) -> Vec<Advice> {
     let found = advised(&[Rule::named(code).unwrap()], document);
     assert!(found.iter().all(|advice| advice.code == code));
     found
 }
 
-/// What the rule `code` says about the one operation of a document, `POST /x/{id}`.
+/// Returns the advice of the rule `code` on the only operation of a document, `POST /x/{id}`.
 pub(super) fn advice_on_operation(code: &str, operation: Value) -> Vec<Advice> {
     let schemas = json!({"Told": {"type": "string", "description": "told"}});
     advice_on(
@@ -34,7 +34,7 @@ pub(super) fn advice_on_operation(code: &str, operation: Value) -> Vec<Advice> {
     )
 }
 
-/// Operations and messages.
+/// Returns operations and messages.
 pub(super) fn messages(found: &[Advice]) -> Vec<(&str, &str)> {
     found.iter().map(|advice| (advice.operation.as_str(), advice.message.as_str())).collect()
 }
@@ -48,7 +48,7 @@ fn every_rule_has_a_name_of_its_own_that_a_command_line_takes() {
     assert_eq!(Rule::named("no-such-rule"), None);
 }
 
-/// The shape of a document that one would be glad to get.
+/// Returns a well-written document.
 fn exemplary() -> Value {
     json!({
         "openapi": "3.0.0",

@@ -1,13 +1,15 @@
-//! Names and texts taken apart into words.
+//! Splits names and texts into words.
 
 use heck::ToSnakeCase;
 
-/// The words of a name, in lower case: `getUserById`, `get-user-by-id` and `Get user by ID` have the same.
+/// Returns the words of a name in lower case: `getUserById`, `get-user-by-id` and `Get user by ID` give the same
+/// words.
 pub(super) fn words(name: &str) -> Vec<String> {
     name.to_snake_case().split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// `names` as a list for people, of at most `shown`, each as code.
+/// Formats at most `shown` of `names` as a comma-separated list, each in backquotes, followed by the number of the
+/// others.
 pub(super) fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>, shown: usize) -> String {
     let more = names.len().saturating_sub(shown);
     let list: Vec<String> = names.take(shown).map(|name| format!("`{name}`")).collect();

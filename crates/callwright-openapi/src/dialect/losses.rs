@@ -1,19 +1,19 @@
-//! What a schema lost on its way into a dialect.
+//! Losses in the translation of a schema to a dialect.
 
 use std::fmt;
 
 use super::trail::Trail;
 use callwright_common::json::Pointer;
 
-/// Where the definitions of a schema stand.
+/// JSON Pointer prefix of a schema's definitions.
 const DEFINITIONS: &str = "/$defs/";
 
 /// One loss.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// The place in the tool's own schema.
+    /// Place of the loss in the tool's original schema.
     pub at: Pointer,
-    /// What became of it.
+    /// Describes the loss.
     pub what: String,
 }
 
@@ -22,7 +22,7 @@ impl Loss {
         Self { at: at.pointer(), what: what.into() }
     }
 
-    /// Does it concern a definition, which other tools of the document may have too?
+    /// Whether the loss is in a definition, which other tools of the document may share.
     pub(super) fn is_shared(&self) -> bool {
         self.at.as_str().starts_with(DEFINITIONS)
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Gathers losses, each once.
+/// Collects losses without duplicates.
 #[derive(Debug, Default)]
 pub(super) struct Losses(Vec<Loss>);
 

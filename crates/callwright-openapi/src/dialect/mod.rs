@@ -1,7 +1,7 @@
-//! The one place where a tool's schema is made to fit the subset of JSON Schema that a provider takes.
+//! Translates a tool's schema to the subset of JSON Schema that a provider accepts. This is the only such place.
 //!
-//! Pure: a schema goes in, a schema and what it lost come out. Calls are judged by the tool's own schema, whatever the model was
-//! shown; so what a dialect cannot say is not lost to the judgement, only to the model.
+//! Pure functions: they return the translated schema and its losses. Calls are always validated against the tool's
+//! original schema. A constraint that a dialect cannot express is therefore hidden from the model but still enforced.
 
 mod losses;
 mod openai;
@@ -20,18 +20,18 @@ use callwright_types::SchemaDialect;
 
 pub use losses::Loss;
 
-/// A schema in a dialect.
+/// A schema translated to a dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Translated {
-    /// What the model is offered.
+    /// The schema to offer to the model.
     pub parameters: Value,
-    /// May the tool be offered with `strict: true`?
+    /// Whether the tool may be offered with `strict: true`.
     pub strict: bool,
-    /// What the model is no longer told by the schema, each place once.
+    /// The constraints that the translated schema no longer expresses, without duplicates.
     pub losses: Vec<Loss>,
 }
 
-/// `schema`, the schema of a tool's argument object, in `dialect`.
+/// Translates `schema`, the schema of a tool's argument object, to `dialect`.
 pub fn translate(schema: &Value, dialect: SchemaDialect) -> Translated {
     match dialect {
         SchemaDialect::OpenaiStrict => strict::translate(schema).unwrap_or_else(|obstacle| {
@@ -45,8 +45,8 @@ pub fn translate(schema: &Value, dialect: SchemaDialect) -> Translated {
     }
 }
 
-/// What `dialect` loses of the tools of `operations`, as a report says it. What several tools lose in a definition that they share is
-/// said once.
+/// Returns the losses of the tools of `operations` in `dialect`, as report entries. A loss in a definition that
+/// several tools share is reported once.
 pub fn losses<'o>(
     operations: impl IntoIterator<Item = &'o super::Operation>,
     dialect: SchemaDialect,

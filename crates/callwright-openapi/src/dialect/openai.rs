@@ -1,7 +1,8 @@
-//! What OpenAI takes of any function, `strict` or not.
+//! The subset that OpenAI accepts for any function, `strict` or not.
 //!
-//! Its refusals, each of which fails the whole request: "schema must have type 'object' and not have
-//! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", "array schema missing items", and patterns that are "not a 'regex'".
+//! OpenAI rejects the whole request for each of: "schema must have type 'object' and not have
+//! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", "array schema missing items", and patterns that are "not a
+//! 'regex'".
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,7 @@ use super::walk::rewrite;
 use super::words::{say, sentence};
 use super::{Translated, pattern};
 
-/// Keywords that must not stand at the top.
+/// Keywords that are not allowed at the top level.
 const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else"];
 
 pub(super) fn translate(schema: &Value) -> Translated {
@@ -22,26 +23,26 @@ pub(super) fn translate(schema: &Value) -> Translated {
     Translated { parameters, strict: false, losses: losses.finish() }
 }
 
-/// One schema without what is refused of every schema.
+/// Removes from one schema the parts that OpenAI rejects in any schema.
 fn readable(mut schema: Map<String, Value>, trail: &Trail<'_>, losses: &mut Losses) -> Map<String, Value> {
     let may_be_array = schema.get("type").is_some_and(|name| match name {
         Value::Array(names) => names.iter().any(|name| name == "array"),
         name => name == "array",
     });
     if may_be_array && !schema.get("items").is_some_and(Value::is_object) {
-        // Any item is what the absence says; what `false` forbids behind a tuple is judged all the same.
+        // An absent `items` already allows any item. `items: false` behind a tuple is still enforced by validation.
         schema.insert("items".to_owned(), json!({}));
     }
     let written = schema.get("pattern").and_then(Value::as_str).filter(|written| !pattern::is_common(written));
     if let Some(written) = written.map(str::to_owned) {
         say(&mut schema, &sentence("pattern", &written.into()));
         schema.shift_remove("pattern");
-        losses.add(trail, "its pattern is not one that every engine reads; it is said in the description");
+        losses.add(trail, "`pattern` is not portable across regex engines; it is moved to the description");
     }
     schema
 }
 
-/// The top: an object whose members stand in `properties`.
+/// Returns the top-level schema as an object with `properties`.
 fn top(schema: Value, trail: &Trail<'_>, losses: &mut Losses) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,
@@ -50,10 +51,7 @@ fn top(schema: Value, trail: &Trail<'_>, losses: &mut Losses) -> Value {
     let removed: Vec<(&str, Value)> =
         NOT_AT_THE_TOP.into_iter().filter_map(|key| Some((key, members.shift_remove(key)?))).collect();
     for (key, value) in &removed {
-        losses.add(
-            trail,
-            format!("`{key}` may not stand at the top; the properties that it names are offered without it"),
-        );
+        losses.add(trail, format!("`{key}` is not allowed at the top level; its properties are offered without it"));
         adopt(&mut members, key, value);
     }
     members.insert("type".to_owned(), "object".into());
@@ -63,8 +61,8 @@ fn top(schema: Value, trail: &Trail<'_>, losses: &mut Losses) -> Value {
     Value::Object(members)
 }
 
-/// Takes over the properties that the branches of `value` describe; what all of them must hold is required, what one of several
-/// must is not.
+/// Merges the properties of the branches of `value` into `members`. The `required` names of `allOf` branches stay
+/// required; those of alternatives do not.
 fn adopt(members: &mut Map<String, Value>, key: &str, value: &Value) {
     let branches = value.as_array().into_iter().flatten().filter_map(Value::as_object);
     for branch in branches {

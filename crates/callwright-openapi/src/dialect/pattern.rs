@@ -1,12 +1,12 @@
-//! Regular expressions that a provider can read.
+//! Portability of regular expressions.
 //!
-//! OpenAPI asks for ECMA-262's; providers read them with the engine of their own language, and refuse a whole request for one that it
-//! does not know.
+//! OpenAPI prescribes ECMA-262 syntax. Providers compile patterns with the regex engine of their own language and
+//! reject the whole request if a pattern is invalid there.
 
-/// Escaped letters that mean the same to the engines of common languages.
+/// Escaped letters with the same meaning in common regex engines.
 const COMMON_ESCAPES: &str = "dDwWsSbBnrtfvxu";
 
-/// Does every common engine read it? Lookaround is common, Unicode classes and named groups are not.
+/// Whether every common engine accepts the pattern. Lookaround is common; Unicode classes and named groups are not.
 pub(super) fn is_common(pattern: &str) -> bool {
     let mut letters = pattern.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -25,12 +25,12 @@ pub(super) fn is_common(pattern: &str) -> bool {
     has_lookaround(pattern) || regex_syntax::Parser::new().parse(pattern).is_ok()
 }
 
-/// Can text be written along it from left to right? That needs neither lookaround nor references back.
+/// Whether the pattern suits constrained decoding from left to right, which excludes lookaround and backreferences.
 pub(super) fn is_regular(pattern: &str) -> bool {
     is_common(pattern) && !has_lookaround(pattern)
 }
 
-/// Lookaround or references back, which engines that run in linear time do without.
+/// Whether the pattern has lookaround or backreferences, which linear-time engines do not support.
 fn has_lookaround(pattern: &str) -> bool {
     let mut letters = pattern.char_indices();
     while let Some((at, letter)) = letters.next() {

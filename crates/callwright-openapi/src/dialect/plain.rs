@@ -1,7 +1,8 @@
-//! A schema without `$ref`.
+//! Inlines all `$ref`s of a schema.
 //!
-//! Copies multiply where schemas are shared and never end where they are recursive, so they are bounded twice: in how often a
-//! definition is copied into itself, and in bytes. What is too much is opened, which the description says.
+//! Copies multiply where definitions are shared and never end where they are recursive. Two bounds apply: the
+//! recursion of a definition into itself, and the size in bytes. A definition beyond a bound is replaced by an open
+//! schema, and its description mentions that.
 
 use serde_json::{Map, Value};
 
@@ -12,29 +13,30 @@ use super::trail::Trail;
 use super::words::say;
 use super::{Loss, Translated};
 
-/// How often a definition may stand within itself. Once shows what the members of a tree's children are.
+/// Maximum number of copies of a definition within itself. One copy shows the members of a tree's children.
 const MAX_RECURSION: usize = 1;
 
-/// Bytes of JSON that a schema may take without `$ref`. Providers that refuse `$ref` are seldom those with the largest context.
+/// Maximum size of the inlined schema, in bytes of JSON. Providers that reject `$ref` seldom have the largest
+/// contexts.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// Copies within copies that are tried, most first.
+/// Maximum nesting of copies, tried in descending order.
 const DEPTHS: [usize; 7] = [12, 8, 6, 4, 3, 2, 1];
 
-/// Schemas within schemas that are looked at; it ends the descent into what only tests write.
+/// Maximum nesting of schemas; guards against artificially deep input.
 const MAX_LEVELS: usize = 200;
 
-/// What is said of an opened schema.
+/// Text that is added to the description of an opened schema.
 const OPENED: &str = "What stands inside is not described here; any content is accepted.";
 
 pub(super) fn translate(schema: &Value) -> Translated {
     let tried = DEPTHS.into_iter().find_map(|depth| inline(schema, depth, MAX_BYTES));
-    // Nothing copied at all is never larger than what came in.
+    // Without any copy, the result is at most as large as the input.
     let (parameters, losses) = tried.or_else(|| inline(schema, 0, usize::MAX)).unwrap_or_default();
     Translated { parameters, strict: false, losses }
 }
 
-/// `schema` with `depth` copies within copies; `None` where that takes more than `bytes`.
+/// Inlines `schema` with at most `depth` nested copies. Returns `None` if the result exceeds `bytes`.
 fn inline(schema: &Value, depth: usize, bytes: usize) -> Option<(Value, Vec<Loss>)> {
     let nothing = Map::new();
     let mut inliner = Inliner {
@@ -55,7 +57,8 @@ struct Inliner<'a> {
 }
 
 impl<'a> Inliner<'a> {
-    /// `copied` are the definitions whose copies lead here. `None`: too large.
+    /// Inlines one schema. `copied` lists the definitions whose copies enclose it. Returns `None` if the result is
+    /// too large.
     fn any(&mut self, schema: &'a Value, trail: &Trail<'_>, copied: &mut Vec<&'a str>, level: usize) -> Option<Value> {
         let Value::Object(members) = schema else { return Some(schema.clone()) };
         if level > MAX_LEVELS {
@@ -64,7 +67,7 @@ impl<'a> Inliner<'a> {
         let Some(written) = reference(members) else {
             return self.members(members, trail, copied, level).map(Value::Object);
         };
-        // Schemas beside the `$ref` may have further ones in them.
+        // Schemas beside the `$ref` may contain further `$ref`s.
         let beside = self.members(members, trail, copied, level)?;
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, schema @ Value::Object(target))) = target else {
@@ -120,7 +123,7 @@ impl<'a> Inliner<'a> {
         Some(written)
     }
 
-    /// What is left of a definition that is not copied: its type and what describes it.
+    /// Returns the open replacement of a definition that is not copied: its type and annotations.
     fn opened(&mut self, target: &Map<String, Value>, trail: &Trail<'_>) -> Option<Map<String, Value>> {
         let is_kept = |key: &str| key == "type" || is_annotation(key);
         let mut kept: Map<String, Value> =

@@ -4,23 +4,23 @@ use serde_json::{Map, Value};
 
 use super::super::schema::{DEFINITIONS, is_annotation};
 
-/// The definition that `reference` names, by its name; `None` for anything else.
+/// Returns the name of the definition that `reference` targets; `None` for any other reference.
 pub(super) fn name_of(reference: &str) -> Option<&str> {
     reference.strip_prefix(DEFINITIONS).filter(|name| !name.is_empty())
 }
 
-/// The `$ref` of a schema.
+/// Returns the `$ref` of a schema.
 pub(super) fn reference(schema: &Map<String, Value>) -> Option<&str> {
     schema.get("$ref").and_then(Value::as_str)
 }
 
-/// The definitions of a schema.
+/// Returns the definitions of a schema.
 pub(super) fn definitions(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("$defs").and_then(Value::as_object)
 }
 
-/// `target` as it is where it is used: with what stands beside the `$ref`, which says what this use is about. Constraints on both
-/// sides that have the same keyword must both hold.
+/// Merges `target` with the keywords beside its `$ref`, whose annotations take precedence because they describe this
+/// use. If both sides have the same constraint keyword with different values, joins them with `allOf`.
 pub(super) fn used_here(target: Map<String, Value>, beside: Map<String, Value>) -> Map<String, Value> {
     let clash =
         beside.iter().any(|(key, value)| !is_annotation(key) && target.get(key).is_some_and(|own| own != value));

@@ -1,4 +1,4 @@
-//! What each dialect says, what it loses, and that it ends.
+//! Tests of the dialects: translation, losses, and termination.
 
 use serde_json::{Map, Value, json};
 
@@ -103,13 +103,13 @@ fn what_strict_cannot_say_is_offered_without_it_and_the_place_is_told() {
     let values: Vec<String> = (0..1_001).map(|n| n.to_string()).collect();
     for (schema, words) in [
         (json!({}), "accepts any value"),
-        (json!({"type": "object"}), "takes any members"),
-        (json!({"type": "object", "additionalProperties": {"type": "string"}}), "takes members that it does not name"),
+        (json!({"type": "object"}), "accepts any members"),
+        (json!({"type": "object", "additionalProperties": {"type": "string"}}), "accepts additional members"),
         (json!({"type": "array"}), "accepts any value"),
         (json!({"type": "string", "not": {"const": "x"}}), "has `not`"),
         (json!({"type": "object", "properties": {"a": {"type": "string"}}, "if": {}}), "has `if`"),
         (json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}), "absent or null"),
-        (json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), "no single schema"),
+        (json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), "cannot be merged"),
         (json!({"$ref": "#/$defs/None"}), "no definition"),
         (json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}), "requires `b`"),
         (json!({"type": "object", "properties": many}), "5002 properties"),

@@ -1,30 +1,30 @@
-//! The way from a tool's schema down to a place in it, spelled out only when somebody asks.
+//! The path from the root of a tool's schema to a place in it, rendered only on demand.
 
 use callwright_common::json::Pointer;
 
-/// A place in a schema, as links that live on the stack of the walk.
+/// A place in a schema, as a linked list on the stack of the traversal.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Trail<'t> {
     /// The whole schema.
     Root,
-    /// A member of the place before.
+    /// A member of the parent place.
     Member(&'t Trail<'t>, &'t str),
-    /// An item of the place before.
+    /// An item of the parent place.
     Item(&'t Trail<'t>, usize),
 }
 
 impl<'t> Trail<'t> {
-    /// The member `key` of this place.
+    /// Returns the place of the member `key`.
     pub(super) fn member(&'t self, key: &'t str) -> Trail<'t> {
         Trail::Member(self, key)
     }
 
-    /// The item `index` of this place.
+    /// Returns the place of the item `index`.
     pub(super) fn item(&'t self, index: usize) -> Trail<'t> {
         Trail::Item(self, index)
     }
 
-    /// The place as a JSON Pointer.
+    /// Returns the place as a JSON Pointer.
     pub(super) fn pointer(&self) -> Pointer {
         match self {
             Trail::Root => Pointer::root(),

@@ -1,12 +1,12 @@
-//! A schema rewritten from its leaves upwards.
+//! Rewrites a schema bottom-up.
 
 use serde_json::{Map, Value};
 
 use super::super::schema::{Form, form};
 use super::trail::Trail;
 
-/// `schema` with `change` applied to every object schema in it, definitions included, innermost first. `true` becomes a schema without
-/// keywords, which says the same.
+/// Applies `change` to every object schema in `schema`, definitions included, innermost first. Replaces the schema
+/// `true` by an equivalent schema without keywords.
 pub(super) fn rewrite(
     schema: &Value,
     trail: &Trail<'_>,
@@ -32,7 +32,7 @@ fn member(
 ) -> Value {
     let form = if key == "$defs" { Some(Form::SchemaMap) } else { form(key) };
     match (form, value) {
-        // Whether an object is open, or an array has more items, is a flag to every reader.
+        // Boolean `additionalProperties` and `items` act as flags and are kept.
         (Some(Form::Schema), Value::Bool(_)) => value.clone(),
         (Some(Form::Schema), _) => rewrite(value, trail, change),
         (Some(Form::Schemas), Value::Array(schemas)) => {

@@ -1,8 +1,8 @@
-//! What a dialect has no keyword for, said in the description: models read it there as well.
+//! Sentences in the description for keywords that a dialect lacks.
 
 use serde_json::{Map, Value};
 
-/// Puts a sentence behind the description of `schema`.
+/// Appends a sentence to the description of `schema`.
 pub(super) fn say(schema: &mut Map<String, Value>, sentence: &str) {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     if text.contains(sentence) {
@@ -12,7 +12,7 @@ pub(super) fn say(schema: &mut Map<String, Value>, sentence: &str) {
     schema.insert("description".to_owned(), text.into());
 }
 
-/// A keyword as a sentence: `Format: uri.`
+/// Formats a keyword as a sentence: `Format: uri.`
 pub(super) fn sentence(keyword: &str, value: &Value) -> String {
     let label = match keyword {
         "format" => "Format",
@@ -30,7 +30,7 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> String {
     format!("{label}: {}.", plain(value))
 }
 
-/// A text without quotation marks, several values as a list, everything else as JSON.
+/// Formats a string without quotation marks, an array as a list, and any other value as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

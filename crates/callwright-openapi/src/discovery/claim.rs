@@ -1,23 +1,23 @@
-//! Does a text say at its top that it is an OpenAPI document?
+//! Detects OpenAPI documents by the top of their text.
 //!
-//! A look at the keys of the outermost object, without parsing: texts that no parser accepts are answered too, and those that are none
-//! cost one pass. Whoever loads the text has the last word.
+//! Reads the keys of the outermost object without parsing. This also recognises documents with syntax errors, and
+//! other files cost one pass. The loader makes the final decision.
 
 use super::super::parse::end_of_string;
 
-/// What the outermost keys of a text say.
+/// The outermost keys found in a text.
 #[derive(Default)]
 struct Said {
-    /// `openapi` or `swagger` with a version.
+    /// `openapi` or `swagger` has a version.
     version: bool,
-    /// `openapi` or `swagger` with anything else, such as the path of a document in a configuration.
+    /// `openapi` or `swagger` has another value, such as the path of a document in a configuration file.
     name: bool,
-    /// `paths`.
+    /// `paths` is present.
     paths: bool,
 }
 
-/// Does `text`, or its beginning, say that it is an OpenAPI document? It does if it says a version, or has `paths` beside a version
-/// that is none.
+/// Whether `text`, or its beginning, is an OpenAPI document: it has a version, or has `paths` and an `openapi` or
+/// `swagger` member without a version.
 pub(in super::super) fn is_in(text: &str) -> bool {
     let mut said = Said::default();
     let start = text.trim_start_matches('\u{feff}').trim_start();
@@ -34,7 +34,7 @@ impl Said {
         self.version || self.name && self.paths
     }
 
-    /// Takes note of the member that begins with `text`, if one does.
+    /// Records the member that begins `text`, if any.
     fn member(&mut self, text: &str) {
         let Some((key, value)) = member(text) else { return };
         match key {
@@ -45,7 +45,8 @@ impl Said {
         }
     }
 
-    /// YAML's block style: keys of the outermost mapping begin lines, as far in as its first one. All documents of a stream are looked at.
+    /// Scans YAML block style: keys of the outermost mapping begin lines at the indentation of the first key. Scans
+    /// all documents of a stream.
     fn block(&mut self, text: &str) {
         let mut indent = None;
         for (start, line) in lines(text) {
@@ -69,7 +70,7 @@ impl Said {
         }
     }
 
-    /// JSON and YAML's flow style: keys of the outermost object follow its brace or a comma.
+    /// Scans JSON and YAML flow style: keys of the outermost object follow its brace or a comma.
     fn flow(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (mut at, mut depth, mut before) = (0_usize, 0_usize, b' ');
@@ -102,7 +103,7 @@ impl Said {
     }
 }
 
-/// The lines of `text` with the places where they begin.
+/// Returns the lines of `text` with their start offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;
@@ -111,7 +112,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The key that `text` begins with, and what follows its colon.
+/// Returns the key that `text` begins with, and the text behind its colon.
 fn member(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
     let key = match quote {
@@ -123,14 +124,15 @@ fn member(text: &str) -> Option<(&str, &str)> {
     Some((key.trim_end(), value))
 }
 
-/// `3.0.0`, `"2.0"`, `v3`.
+/// Whether `value` begins with a version number: `3.0.0`, `"2.0"`, `v3`.
 fn is_version(value: &str) -> bool {
     let value = value.trim_start();
     let value = value.strip_prefix(['"', '\'']).unwrap_or(value).trim_start();
     value.strip_prefix(['v', 'V']).unwrap_or(value).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// The length of the comment that `text` begins with, if it does. `before` stands before it: `https://` begins no comment.
+/// Returns the length of the comment that `text` begins with, if any. `before` is the preceding byte: the slashes of
+/// `https://` do not begin a comment.
 fn comment(text: &str, before: u8, is_key_next: bool) -> Option<usize> {
     let is_apart = before.is_ascii_whitespace() || b",{}[]\"".contains(&before);
     let end = match text.as_bytes() {

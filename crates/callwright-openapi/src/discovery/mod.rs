@@ -1,8 +1,8 @@
-//! Which files below a folder are OpenAPI documents.
+//! Finds the OpenAPI documents below a folder.
 //!
-//! Files are told apart by what they say of themselves, not by their names: a document says its version at its top (`openapi`,
-//! `swagger`). So fragments that documents refer to, configurations and data are passed over without a word, and a document that is
-//! broken further down is still found, so that it can be reported.
+//! Files are recognised by content, not by name: a document declares its version at the top level (`openapi`,
+//! `swagger`). Fragments that documents refer to, configuration files and data are skipped silently. A document with
+//! syntax errors further down is still found, so that it can be reported.
 
 mod claim;
 
@@ -16,51 +16,55 @@ pub(super) use claim::is_in as claims_in;
 use super::parse::decode;
 use super::{DocumentLimits, LoadError};
 
-/// Endings of the files that are looked into.
+/// File name extensions of the files that are examined.
 pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
-/// Folders within folders that are searched, at most.
+/// Maximum nesting of folders in a search.
 const MAX_FOLDER_DEPTH: usize = 64;
 
-/// The first bytes of a file, which nearly always have the version; only where they have not is the whole file read.
+/// Number of bytes at the start of a file that are examined first. The whole file is read only if they lack the
+/// version.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// A file that says that it is an OpenAPI document.
+/// A file that declares itself an OpenAPI document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Discovered {
-    /// Where it is: the folder that was searched, and the way from there.
+    /// Path of the file, including the searched folder.
     pub path: PathBuf,
-    /// The way from the folder, with `/` between its parts.
+    /// Path relative to the searched folder, with `/` as separator.
     pub name: String,
 }
 
-/// The files in `folder` and the folders within it that say that they are OpenAPI documents, in the order of their names. A file that cannot
-/// be looked into counts as one, because whoever loads it says why. Links to folders are not followed: they could lead in circles; folders
-/// whose names begin with a dot are passed over. One file at a time is in memory.
+/// Returns the OpenAPI documents in `folder` and its subfolders, sorted by name.
+///
+/// A file that cannot be read is included, because loading it reports the reason. Links to folders are not followed,
+/// because they could form cycles. Folders whose names begin with a dot are skipped. At most one file is in memory at
+/// a time.
 ///
 /// # Errors
-/// [`LoadError::Read`], where `folder` or a folder within it cannot be listed.
+///
+/// Returns [`LoadError::Read`] if `folder` cannot be listed.
 pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
     Search::of(folder).map(|search| search.found)
 }
 
-/// What a search finds.
+/// State and result of a search.
 pub(super) struct Search<'a> {
     root: &'a Path,
-    /// Files that need not be looked into.
+    /// Files that are not examined.
     known: Option<&'a BTreeSet<PathBuf>>,
     pub(super) found: Vec<Discovered>,
-    /// The folders that were searched.
+    /// The searched folders.
     pub(super) folders: Vec<PathBuf>,
 }
 
 impl<'a> Search<'a> {
-    /// Searches `root` and the folders within it.
+    /// Searches `root` and its subfolders.
     pub(super) fn of(root: &'a Path) -> Result<Self, LoadError> {
         Self::new(root, None)
     }
 
-    /// As [`Self::of`], but finds nothing that is `known`.
+    /// Like [`Self::of`], but skips the files in `known`.
     pub(super) fn beyond(root: &'a Path, known: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
         Self::new(root, Some(known))
     }
@@ -77,7 +81,7 @@ impl<'a> Search<'a> {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let is_wanted = depth > 0 && !entry.file_name().to_string_lossy().starts_with('.');
-                // Whoever loads the folder as a document says why it cannot be listed.
+                // Includes the folder as a document: loading it reports why it cannot be listed.
                 if is_wanted && self.folder(&path, depth - 1).is_err() {
                     self.take(path);
                 }
@@ -111,7 +115,7 @@ fn has_known_ending(path: &Path) -> bool {
     DOCUMENT_ENDINGS.iter().any(|known| extension == *known)
 }
 
-/// A file that went away meanwhile, a pipe or a device is none.
+/// Whether the file is an OpenAPI document. A file that no longer exists, a pipe or a device is not.
 fn is_document(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(found) => found.is_file() && claims(path).unwrap_or(true),
@@ -119,7 +123,7 @@ fn is_document(path: &Path) -> bool {
     }
 }
 
-/// Does the file say that it is an OpenAPI document?
+/// Whether the file's content declares an OpenAPI document.
 fn claims(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();

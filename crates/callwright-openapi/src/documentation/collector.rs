@@ -1,4 +1,4 @@
-//! Gathers texts within bounds.
+//! Collects documentation texts within limits.
 
 use std::collections::HashSet;
 
@@ -6,9 +6,9 @@ use super::super::document::{Document, Located};
 use super::super::files::{Place, PlaceId};
 use callwright_types::DocText;
 
-/// Texts of one operation; a description of more parts than that explains nothing.
+/// Maximum number of texts of one operation.
 const MAX_TEXTS: usize = 400;
-/// Characters of all texts of one operation. Vendors' longest are about a tenth of it.
+/// Maximum size of all texts of one operation, in bytes. The longest ones of vendors are about a tenth of it.
 const MAX_CHARS: usize = 200_000;
 
 /// The texts of one operation or document.
@@ -16,7 +16,7 @@ pub(in super::super) struct Collector<'d> {
     document: &'d Document,
     texts: Vec<DocText>,
     chars_left: usize,
-    /// Schemas that were looked into already, and whether they were described.
+    /// Schemas already visited, each with a flag whether it was described.
     visited: HashSet<(PlaceId, bool)>,
 }
 
@@ -29,14 +29,14 @@ impl<'d> Collector<'d> {
         self.document
     }
 
-    /// The text of `holder`'s member `key`, behind `label` if that is not empty.
+    /// Adds the string member `key` of `holder`, prefixed with `label` if that is not empty.
     pub(in super::super) fn member(&mut self, holder: &Located<'_>, key: &str, label: &str) {
         if let Some(text) = holder.text(key) {
             self.push(label, text, &holder.at.child(key));
         }
     }
 
-    /// A text that stands at `at`, behind `label` if that is not empty.
+    /// Adds a text that is at `at`, prefixed with `label` if that is not empty.
     pub(in super::super) fn push(&mut self, label: &str, text: &str, at: &Place<'_>) {
         if self.is_full() || text.is_empty() {
             return;
@@ -47,12 +47,13 @@ impl<'d> Collector<'d> {
         self.texts.push(DocText { text, source: at.source() });
     }
 
-    /// Is nothing more taken?
+    /// Whether the maximum number of texts is reached.
     pub(in super::super) fn is_full(&self) -> bool {
         self.texts.len() >= MAX_TEXTS
     }
 
-    /// True the first time that the schema at `at` is to be described, or (not `described`) looked into.
+    /// Whether the schema at `at` is visited for the first time, separately for visits that describe it (`described`)
+    /// and visits that do not.
     pub(in super::super) fn is_new(&mut self, at: &Place<'_>, described: bool) -> bool {
         self.visited.insert((at.id(), described))
     }

@@ -1,16 +1,17 @@
-//! Extensions (`x-*`) that list errors. There is no standard for them: keys that speak of errors are read, whatever their form.
+//! Reads extensions (`x-*`) that list errors. No standard defines them, so any extension whose key suggests errors is
+//! read, in any form.
 
 use serde_json::Value;
 
 use super::super::document::Located;
 use super::collector::Collector;
 
-/// What an extension's key speaks of when it lists errors.
+/// Words in an extension's key that indicate a list of errors.
 const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];
-/// Lists within lists that are read.
+/// Maximum nesting of lists.
 const MAX_LEVELS: usize = 4;
 
-/// The entries of every extension of `holder` that lists errors, one text each.
+/// Adds the entries of all error-listing extensions of `holder`, one text each.
 pub(super) fn error_lists<'d>(texts: &mut Collector<'d>, holder: &Located<'d>) {
     for (key, value) in holder.members() {
         let lower = key.to_ascii_lowercase();
@@ -20,7 +21,7 @@ pub(super) fn error_lists<'d>(texts: &mut Collector<'d>, holder: &Located<'d>) {
     }
 }
 
-/// Does the key, in lower case, speak of errors or of codes? `x-codeSamples` and the like are something else.
+/// Whether the lower-case key suggests a list of errors or codes. Excludes `x-codeSamples` and similar keys.
 fn lists_errors(key: &str) -> bool {
     ERROR_WORDS.iter().any(|word| key.contains(word)) || key.contains("codes") && !key.contains("sample")
 }
@@ -38,7 +39,7 @@ fn entries<'d>(texts: &mut Collector<'d>, label: &str, entry: &Located<'d>, leve
     }
 }
 
-/// A scalar, or an object of scalars in one line: `{code: 7, message: gone}` as `7: gone`.
+/// Formats a scalar, or an object of scalars, as one line: `{code: 7, message: gone}` becomes `` `7`: gone ``.
 fn line(value: &Value) -> Option<String> {
     let Value::Object(members) = value else { return scalar(value) };
     let code =
@@ -49,7 +50,7 @@ fn line(value: &Value) -> Option<String> {
     parts.map(|parts| code + &parts.join(", "))
 }
 
-/// A member; what only tells the meaning needs no name.
+/// Formats a member. The names of descriptive members are omitted.
 fn part(key: &str, value: &str) -> String {
     let is_told = matches!(key, "message" | "description" | "meaning" | "title" | "reason" | "detail" | "summary");
     if is_told { value.to_owned() } else { format!("{key}: {value}") }

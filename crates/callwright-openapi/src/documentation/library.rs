@@ -1,18 +1,18 @@
-//! Texts that many operations have in common, kept once.
+//! Deduplicates texts that several operations share.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use callwright_types::DocText;
 
-/// The texts of one document. Its operations share most of what is said about errors and parameters.
+/// The distinct texts of one document. Its operations share most texts about errors and parameters.
 #[derive(Debug, Default)]
 pub(in super::super) struct Library {
     known: HashSet<Arc<DocText>>,
 }
 
 impl Library {
-    /// The same texts; one that is known already is not kept a second time.
+    /// Returns the same texts, with one shared allocation per distinct text.
     pub(in super::super) fn share(&mut self, texts: Vec<DocText>) -> Vec<Arc<DocText>> {
         texts.into_iter().map(|text| self.one(text)).collect()
     }

@@ -1,7 +1,9 @@
-//! What a document says about its operations, in pieces with their places: the texts that failed calls are explained from.
+//! Extracts the documentation texts of a document and its operations, each with its place. Failed calls are explained
+//! from these texts.
 //!
-//! Errors come first to mind: descriptions of responses and of the schemas of errors, their allowed values and examples, and
-//! extensions that list errors. Parameters and body properties follow, because an API complains about them in its own words.
+//! Errors come first: descriptions of responses and of error schemas, their allowed values and examples, and
+//! extensions that list errors. Parameters and body properties follow, because the API's error messages refer to
+//! them.
 
 mod collector;
 mod extension;
@@ -19,7 +21,7 @@ pub(super) use library::Library;
 pub(super) use response::{describe_content, is_error, show_example};
 pub(super) use schema::describe as describe_schema;
 
-/// What the document says about itself.
+/// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &Document) -> Vec<DocText> {
     let mut texts = Collector::new(document);
     if let Some(info) = document.member("info") {
@@ -31,7 +33,7 @@ pub(super) fn of_document(document: &Document) -> Vec<DocText> {
     texts.finish()
 }
 
-/// What the document says about one operation.
+/// Returns the texts about one operation.
 pub(super) fn of_operation<'d>(
     document: &'d Document,
     path_item: &Located<'d>,
@@ -78,7 +80,7 @@ fn request_body<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
     let Some(body) = operation.member("requestBody") else { return };
     let Ok(body) = texts.document().follow(body) else { return };
     texts.member(&body, "description", "Request body");
-    // The media types of a body describe the same thing; the first says it.
+    // The media types of a body usually describe the same schema, so only the first is read.
     let content = body.member("content").and_then(|content| content.members().next());
     if let Some(schema) = content.and_then(|(_, media)| media.member("schema")) {
         schema::describe(texts, &schema, "");

@@ -1,4 +1,4 @@
-//! Responses: descriptions, and for errors all that their schemas and examples tell.
+//! Texts of responses: descriptions, and for errors also their schemas and examples.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use super::super::swagger;
 use super::collector::Collector;
 use super::{extension, schema};
 
-/// An example of an error is a few lines; more is no example of an error.
+/// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;
 
-/// What the responses of `operation` say.
+/// Adds the texts of all responses of `operation`.
 pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
     for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
         let Ok(response) = texts.document().follow(response) else { continue };
@@ -27,11 +27,12 @@ pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) 
     }
 }
 
-/// What `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) says about answers of `status`.
+/// Adds the texts of `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) for responses with
+/// `status`.
 pub(in super::super) fn describe_content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
     let schema = media.member("schema");
     if !is_error(status) {
-        // Some APIs answer 200 and tell of errors in the body.
+        // Some APIs respond with status 200 and report errors in the body.
         schema.iter().for_each(|schema| schema::describe_errors(texts, schema));
         return;
     }
@@ -54,7 +55,7 @@ fn named_examples<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'
     }
 }
 
-/// An example of an answer of `status`.
+/// Adds an example of a response with `status`.
 pub(in super::super) fn show_example(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
     let text = match example.value {
         Value::String(text) => text.clone(),
@@ -63,7 +64,7 @@ pub(in super::super) fn show_example(texts: &mut Collector<'_>, status: &str, ex
     texts.push(&format!("{status}, for example"), &shorten(&text, MAX_EXAMPLE_CHARS), &example.at);
 }
 
-/// Everything but 1xx, 2xx and 3xx: `default` is what is said of errors in general.
+/// Whether the status is an error: all except 1xx, 2xx and 3xx. `default` usually describes errors in general.
 pub(in super::super) fn is_error(status: &str) -> bool {
     !status.starts_with(['1', '2', '3'])
 }

@@ -1,39 +1,39 @@
-//! Schemas: descriptions and allowed values of properties.
+//! Texts of schemas: descriptions and allowed values of properties.
 
 use serde_json::Value;
 
 use super::super::document::Located;
 use super::collector::Collector;
 
-/// Properties within properties that are described.
+/// Maximum nesting of properties that are described.
 const MAX_LEVELS: usize = 4;
-/// Lists of allowed values are whole up to so many; the rest is countries and currencies.
+/// Maximum number of allowed values that are listed. Longer lists are usually countries and currencies.
 const MAX_VALUES: usize = 200;
 
-/// Which properties are described.
+/// Selects the properties to describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// All that a request may hold.
+    /// All properties of a request.
     Request,
-    /// All that an answer may hold.
+    /// All properties of a response.
     Answer,
-    /// What speaks of errors in an answer.
+    /// Properties of a response whose names suggest errors.
     Errors,
 }
 
 impl Wanted {
-    /// Is a property left out, because only the other direction has it (`readOnly`, `writeOnly`)?
+    /// Whether the property belongs only to the other direction (`readOnly`, `writeOnly`).
     fn leaves_out(self, property: &Located<'_>) -> bool {
         property.flag(if self == Self::Request { "readOnly" } else { "writeOnly" }) == Some(true)
     }
 }
 
-/// Describes what stands below `schema`, whose own name is `name` (may be empty).
+/// Describes `schema` and its subschemas. `name` is its name (may be empty).
 pub(in super::super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
     visit(texts, schema, name, MAX_LEVELS, Wanted::Request);
 }
 
-/// Describes the values of `schema`, whose own description has been told.
+/// Describes the values of `schema`; its description has already been added.
 pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
     values(texts, schema, name);
     if let Some(items) = schema.member("items") {
@@ -41,17 +41,18 @@ pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d
     }
 }
 
-/// Describes what stands below the `schema` of an answer.
+/// Describes the `schema` of a response and its subschemas.
 pub(super) fn describe_answer<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
     visit(texts, schema, "", MAX_LEVELS, Wanted::Answer);
 }
 
-/// Describes only those properties below `schema` that speak of errors.
+/// Describes only those properties below `schema` whose names suggest errors.
 pub(super) fn describe_errors<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
     visit(texts, schema, "", MAX_LEVELS, Wanted::Errors);
 }
 
-/// Each schema once, so that the work is bounded by the document's size, not by the ways through it.
+/// Visits each schema once, so that the work is bounded by the document's size and not by the number of paths through
+/// it.
 fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels: usize, wanted: Wanted) {
     let Ok(target) = texts.document().follow(schema.clone()) else { return };
     let is_wanted = wanted != Wanted::Errors || speaks_of_errors(name);
@@ -62,7 +63,7 @@ fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels
         return;
     }
     if is_wanted {
-        // A branch for one value says what that value means (JSON Schema's annotated enumerations).
+        // A branch with `const` describes the meaning of that value (JSON Schema's annotated enumerations).
         match target.value.get("const").filter(|value| !value.is_object() && !value.is_array()) {
             Some(value) => one_value(texts, &target, &plain(value)),
             None => texts.member(&target, "description", name),
@@ -95,7 +96,7 @@ fn one_value(texts: &mut Collector<'_>, schema: &Located<'_>, value: &str) {
     texts.member(schema, key, &format!("`{value}`"));
 }
 
-/// The allowed values: with what an extension says about each, or in one line.
+/// Adds the allowed values in one line, and the description of each value if an extension has one.
 fn values(texts: &mut Collector<'_>, schema: &Located<'_>, name: &str) {
     let Some(list) = schema.member("enum") else { return };
     let values: Vec<String> = list.items().take(MAX_VALUES).map(|item| plain(item.value)).collect();

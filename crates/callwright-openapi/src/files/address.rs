@@ -1,4 +1,4 @@
-//! Where a file of a document is, and where a reference in it leads.
+//! Addresses of a document's files, and the resolution of references between files.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -6,36 +6,40 @@ use std::path::{Component, Path, PathBuf};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// Where a file is.
+/// Address of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Address {
-    /// In the file system; absolute, without `.` and `..`.
+    /// Path in the file system; absolute, without `.` and `..`.
     Path(PathBuf),
-    /// An http or https address, without fragment.
+    /// An http or https URL, without fragment.
     Url(Url),
 }
 
 impl Address {
-    /// The address of a file that the operator named.
+    /// Returns the address of a file that the operator configured.
     pub(super) fn of_path(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Self::Path(normalised(&absolute))
     }
 
-    /// Where `link`, a reference without its fragment that stands in this file, leads. What a remote file refers to is remote. An error
-    /// says why the link cannot be followed.
+    /// Resolves `link`, a reference in this file without its fragment. A link in a remote file always resolves to a
+    /// remote address.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the link cannot be followed.
     pub(super) fn follow(&self, link: &str) -> Result<Self, String> {
         if let Self::Url(base) = self {
-            let url = base.join(link).map_err(|error| format!("is no address ({error})"))?;
+            let url = base.join(link).map_err(|error| format!("is not a valid URL ({error})"))?;
             return remote(url)
-                .map_err(|scheme| format!("leads a remote document to `{scheme}:`, which is not followed"));
+                .map_err(|scheme| format!("refers from a remote document to `{scheme}:`, which is not followed"));
         }
         match Url::parse(link) {
             Ok(url) if url.scheme() == "file" => {
-                let path = url.to_file_path().map_err(|()| "names a file of another machine".to_owned())?;
+                let path = url.to_file_path().map_err(|()| "refers to a file on another machine".to_owned())?;
                 Ok(Self::Path(normalised(&path)))
             }
-            // A scheme of one letter is a drive.
+            // A scheme of one letter is a Windows drive.
             Ok(url) if url.scheme().len() > 1 => {
                 remote(url).map_err(|scheme| format!("has the scheme `{scheme}:`, which is not followed"))
             }
@@ -44,7 +48,7 @@ impl Address {
         }
     }
 
-    /// The file that the path `link` names, from this file's folder on.
+    /// Resolves the path `link` against this file's folder.
     fn beside(&self, link: &str) -> Self {
         let link = link.split('?').next().unwrap_or_default();
         let decoded = percent_decode_str(link).decode_utf8_lossy().replace('\\', "/");
@@ -55,7 +59,7 @@ impl Address {
         Self::Path(normalised(&folder.join(decoded)))
     }
 
-    /// The address as URL: what relative `$id`s start from.
+    /// Returns the address as the base URL for relative `$id`s.
     pub(super) fn base(&self) -> Option<Url> {
         match self {
             Self::Path(path) => Url::from_file_path(path).ok(),
@@ -63,7 +67,8 @@ impl Address {
         }
     }
 
-    /// How the file is called in messages about the document whose first file is at `main`: for files, their way from there.
+    /// Returns the file's name for messages; for local files, the path relative to the folder of the main file
+    /// `main`.
     pub(super) fn name_from(&self, main: &Self) -> String {
         match (self, main) {
             (Self::Path(path), Self::Path(main)) => way(main.parent().unwrap_or(main), path).display().to_string(),
@@ -73,7 +78,7 @@ impl Address {
     }
 }
 
-/// A URL for messages and reports: what stands in its query may be a key.
+/// Formats a URL for messages and reports, without the query, which may contain a key.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     if url.query().is_some() {
@@ -91,7 +96,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// `url` as the address of a remote file; its scheme where that is not http or https.
+/// Returns `url` as a remote address. The error is its scheme if that is not http or https.
 fn remote(mut url: Url) -> Result<Address, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(url.scheme().to_owned());
@@ -100,7 +105,7 @@ fn remote(mut url: Url) -> Result<Address, String> {
     Ok(Address::Url(url))
 }
 
-/// Takes `.` and `..` out of an absolute path, without a look at the file system. What would leave the top stays there.
+/// Removes `.` and `..` from an absolute path without accessing the file system. `..` at the root is dropped.
 fn normalised(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -115,7 +120,7 @@ fn normalised(path: &Path) -> PathBuf {
     normal
 }
 
-/// The relative path from `folder` to `path`, both normalised.
+/// Returns the relative path from `folder` to `path`, both normalised.
 fn way(folder: &Path, path: &Path) -> PathBuf {
     let shared = folder.components().zip(path.components()).take_while(|(here, there)| here == there).count();
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);

@@ -1,46 +1,53 @@
-//! Which local files a document may refer to.
+//! Restricts the local files that a document may refer to.
 //!
-//! What a document refers to ends in descriptions that models and providers see, so a document that comes from elsewhere must not choose
-//! among all files of this machine. It may name files below one folder, the root: the document's own folder, or a folder above it
-//! that the operator names. Links are resolved before the rule is applied, and only files whose names end as those of documents do are
-//! read, so that keys and configurations beside a document stay where they are.
+//! Referenced content ends up in descriptions that models and providers see. A document from elsewhere must therefore
+//! not read arbitrary local files. It may refer to files below one folder, the root: the document's own folder, or a
+//! parent folder that the operator configures. Links are resolved before this check. Only files with the extensions
+//! of documents are read, which excludes keys and configuration files beside a document.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that a document may refer to.
+/// File name extensions that a document may refer to.
 const EXTENSIONS: [&str; 4] = ["json", "yaml", "yml", "jsonschema"];
 
 /// The local files that a document may refer to.
 #[derive(Debug, Clone)]
 pub(super) struct Boundary {
-    /// As it was named, absolute.
+    /// The root as configured, absolute.
     root: PathBuf,
-    /// With links resolved; `None` where there is no such folder.
+    /// The root with links resolved; `None` if it does not exist.
     resolved: Option<PathBuf>,
 }
 
 impl Boundary {
-    /// Files below the absolute path `root`.
+    /// Allows files below the absolute path `root`.
     pub(super) fn below(root: PathBuf) -> Self {
         let resolved = fs::canonicalize(&root).ok();
         Self { root, resolved }
     }
 
-    /// The file that the absolute and normalised `path` names, with links resolved. An error says why it is not read.
+    /// Checks the absolute and normalised `path`, and returns it with links resolved.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the file is not read.
     pub(super) fn admit(&self, path: &Path) -> Result<PathBuf, String> {
         let outside = || {
             let root = self.root.display();
-            format!("is outside of `{root}`; set the toolset's `root` to a folder that has both, if that is right")
+            format!("is outside `{root}`; set the toolset's `root` to a folder that contains both if this is intended")
         };
         let root = self.resolved.as_ref().ok_or_else(outside)?;
-        // Before anything is looked for, so that the answer does not tell which files there are.
+        // Checked before any file access, so that the error does not reveal which files exist.
         if !path.starts_with(&self.root) && !path.starts_with(root) {
             return Err(outside());
         }
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
         if !EXTENSIONS.iter().any(|known| extension == *known) {
-            return Err(format!("is no file that a document may refer to; those end in {}", EXTENSIONS.join(", ")));
+            return Err(format!(
+                "has an unsupported extension; a document may refer to files that end in {}",
+                EXTENSIONS.join(", ")
+            ));
         }
         let resolved = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
         if resolved.starts_with(root) { Ok(resolved) } else { Err(outside()) }

@@ -1,4 +1,4 @@
-//! How remote files come in, without this room doing network I/O.
+//! Interface for fetching remote files. This crate does no network I/O itself.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -7,60 +7,63 @@ use url::Url;
 
 use super::address::shown;
 
-/// A remote file.
+/// A fetched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it was found in the end; differs from what was asked for after a redirect.
+    /// Final URL; differs from the requested URL after a redirect.
     pub url: Url,
-    /// Its content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// What its server calls this version of it (`ETag`, RFC 9110 section 8.8.3).
+    /// Entity tag (`ETag`, RFC 9110 section 8.8.3).
     pub etag: Option<String>,
-    /// When it was changed, as its server says it (`Last-Modified`, RFC 9110 section 8.8.2).
+    /// Last modification date as sent by the server (`Last-Modified`, RFC 9110 section 8.8.2).
     pub last_modified: Option<String>,
 }
 
-/// How much a remote file may take.
+/// Limits of one fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchBounds {
-    /// Bytes, decompressed.
+    /// Maximum size in bytes, decompressed.
     pub bytes: u64,
-    /// Time until it is whole.
+    /// Maximum time until the file is complete.
     pub time: Duration,
 }
 
-/// Gets files from http and https addresses. Whoever implements it decides which addresses may be asked, and keeps the bounds.
+/// Fetches files over http and https. The implementation decides which addresses are allowed, and enforces the
+/// limits.
 pub trait Fetch: Send + Sync {
-    /// Gets the file at `url`; blocks until it is there.
+    /// Fetches the file at `url`; blocks until it is complete.
     ///
     /// # Errors
-    /// A sentence for the operator: why it cannot be had. A file that is larger than the bounds allow is an error.
+    ///
+    /// Returns a message for the operator with the reason of the failure. A file that exceeds the limits is an error.
     fn fetch(&self, url: &Url, bounds: FetchBounds) -> Result<Fetched, String>;
 
-    /// Gets the file again; `None` where its server says that it has not changed since.
+    /// Fetches the file again; returns `None` if the server reports that it is unchanged.
     ///
     /// # Errors
-    /// As [`Self::fetch`].
+    ///
+    /// See [`Self::fetch`].
     fn fetch_again(&self, file: &RemoteFile, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
         self.fetch(&file.url, bounds).map(Some)
     }
 }
 
-/// What is remembered of a remote file, to tell later whether it has changed.
+/// Validators of a fetched file, for detecting changes later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteFile {
-    /// Where it was asked for.
+    /// The requested URL.
     pub url: Url,
-    /// Its `ETag`.
+    /// Entity tag (`ETag`).
     pub etag: Option<String>,
-    /// Its `Last-Modified`.
+    /// Last modification date (`Last-Modified`).
     pub last_modified: Option<String>,
-    /// A hash of its content.
+    /// Hash of the content.
     digest: u64,
 }
 
 impl RemoteFile {
-    /// What there is to remember of `fetched`, which was asked for at `url`.
+    /// Records the validators of `fetched`, which was requested from `url`.
     pub(super) fn of(url: &Url, fetched: &Fetched) -> Self {
         Self {
             url: url.clone(),
@@ -70,15 +73,16 @@ impl RemoteFile {
         }
     }
 
-    /// The URL for messages.
+    /// Formats the URL for messages.
     pub(in super::super) fn shown(&self) -> String {
         shown(&self.url)
     }
 
-    /// Has the file another content now?
+    /// Whether the file's content has changed.
     ///
     /// # Errors
-    /// As [`Fetch::fetch`].
+    ///
+    /// See [`Fetch::fetch`].
     pub(in super::super) fn has_changed(&self, fetch: &dyn Fetch, bounds: FetchBounds) -> Result<bool, String> {
         let again = fetch.fetch_again(self, bounds)?;
         Ok(again.is_some_and(|fetched| digest(&fetched.bytes) != self.digest))
@@ -91,7 +95,7 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Gets nothing.
+/// Rejects every fetch.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offline;
 

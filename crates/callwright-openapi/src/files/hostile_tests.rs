@@ -1,4 +1,4 @@
-//! Documents whose references are an attack: each costs what refers to it, and nothing is read that should not be.
+//! Malicious references: each affects only what refers to it, and no forbidden file is read.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use super::super::{Toolset, ToolsetSettings, load_document};
 
-/// What no report may show.
+/// A secret that must not appear in any report.
 const CANARY: &str = "canary-4711";
 
-/// A folder with a secret beside the folder `api` of the document.
+/// Creates a folder with a secret beside the folder `api` of the document.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let secret = format!("get: {{operationId: {CANARY}, description: {CANARY}}}\nenviron: {CANARY}\n");
@@ -27,8 +27,8 @@ fn load(folder: &TempDir, settings: &ToolsetSettings) -> Toolset {
     load_document("api", &folder.path().join("api/api.json"), settings).unwrap()
 }
 
-/// Loads a document with a sound operation and one for each of these references. Gives the reasons for those that were skipped, of which the
-/// sound one is none.
+/// Loads a document with a valid operation and one operation for each reference. Returns the reasons for skipped
+/// operations; the valid one must not be among them.
 fn reasons_with(folder: &TempDir, references: &[&str], settings: &ToolsetSettings) -> Vec<String> {
     let mut paths = serde_json::Map::from_iter([("/sound".to_owned(), json!({"get": {"operationId": "sound"}}))]);
     paths.extend(references.iter().enumerate().map(|(at, reference)| (format!("/{at}"), json!({"$ref": reference}))));
@@ -50,27 +50,27 @@ fn a_file_url_of_the_system_is_not_read() {
     for reference in
         ["file:///etc/passwd", "file:/etc/passwd", "FILE:///etc/passwd", "file://localhost/etc/passwd", "/etc/passwd"]
     {
-        assert!(reason(&folder(&[]), reference).contains("is outside of"), "{reference}");
+        assert!(reason(&folder(&[]), reference).contains("is outside"), "{reference}");
     }
 }
 
 #[test]
 fn a_file_url_of_another_machine_is_not_read() {
-    assert!(reason(&folder(&[]), "file://server/share/x.yaml").contains("names a file of another machine"));
+    assert!(reason(&folder(&[]), "file://server/share/x.yaml").contains("refers to a file on another machine"));
 }
 
 #[test]
 fn the_environment_of_the_process_is_not_read() {
     for reference in ["/proc/self/environ", "file:///proc/self/environ#/x", "../../../../../../../../proc/self/environ"]
     {
-        assert!(reason(&folder(&[]), reference).contains("is outside of"), "{reference}");
+        assert!(reason(&folder(&[]), reference).contains("is outside"), "{reference}");
     }
 }
 
 #[test]
 fn a_way_up_out_of_the_root_is_not_taken() {
     for reference in ["../secret.yaml", "x/../../secret.yaml", "./.././secret.yaml", "..//secret.yaml"] {
-        assert!(reason(&folder(&[]), reference).contains("is outside of"), "{reference}");
+        assert!(reason(&folder(&[]), reference).contains("is outside"), "{reference}");
     }
 }
 
@@ -79,9 +79,9 @@ fn an_encoded_way_up_out_of_the_root_is_not_taken() {
     for reference in
         ["%2e%2e/secret.yaml", "..%2fsecret.yaml", "%2E%2E%2Fsecret.yaml", "..%5csecret.yaml", "..\\secret.yaml"]
     {
-        assert!(reason(&folder(&[]), reference).contains("is outside of"), "{reference}");
+        assert!(reason(&folder(&[]), reference).contains("is outside"), "{reference}");
     }
-    // Encoded twice it is a strange name.
+    // Doubly encoded, it is just an unusual file name.
     assert!(reason(&folder(&[]), "%252e%252e/secret.yaml").contains("cannot be read"));
 }
 
@@ -96,7 +96,7 @@ fn links_of_files_and_of_folders_do_not_lead_out_of_the_root() {
     std::os::unix::fs::symlink("/proc/self/environ", api.join("environ.yaml")).unwrap();
     for reference in ["link.yaml", "up/secret.yaml", "environ.yaml", "top/proc/self/environ.yaml"] {
         let reason = reason(&folder, reference);
-        assert!(reason.contains("is outside of") || reason.contains("cannot be read"), "{reference}: {reason}");
+        assert!(reason.contains("is outside") || reason.contains("cannot be read"), "{reference}: {reason}");
     }
 }
 
@@ -106,7 +106,7 @@ fn a_pipe_is_not_waited_for() {
     let folder = folder(&[]);
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("api/pipe.yaml")).status();
     assert!(made.unwrap().success());
-    assert!(reason(&folder, "pipe.yaml").contains("it is no regular file"));
+    assert!(reason(&folder, "pipe.yaml").contains("it is not a regular file"));
     assert_eq!(super::super::discover(&folder.path().join("api")).unwrap().len(), 1);
 }
 
@@ -115,23 +115,23 @@ fn a_pipe_is_not_waited_for() {
 fn a_device_without_end_is_not_read() {
     let folder = folder(&[]);
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("api/zero.yaml")).unwrap();
-    // Even where the operator lets a document refer to everything.
+    // Even if the operator allows references to all files.
     let settings = ToolsetSettings { root: "/".to_owned(), ..ToolsetSettings::default() };
     let reasons = reasons_with(&folder, &["zero.yaml"], &settings);
-    assert!(reasons[0].contains("it is no regular file"), "{reasons:?}");
+    assert!(reasons[0].contains("it is not a regular file"), "{reasons:?}");
 }
 
 #[test]
 fn a_folder_is_no_file() {
     let folder = folder(&[]);
     fs::create_dir(folder.path().join("api/d.yaml")).unwrap();
-    assert!(reason(&folder, "d.yaml").contains("it is no regular file"));
+    assert!(reason(&folder, "d.yaml").contains("it is not a regular file"));
 }
 
 #[test]
 fn a_file_that_is_larger_than_the_document_may_be_is_not_read_whole() {
     let folder = folder(&[]);
-    // Takes no room on the disk.
+    // A sparse file, which needs no disk space.
     fs::File::create(folder.path().join("api/vast.yaml")).unwrap().set_len(1 << 40).unwrap();
     let mut settings = ToolsetSettings::default();
     settings.limits.document_bytes = 100_000;
@@ -146,21 +146,23 @@ fn a_bomb_of_aliases_costs_what_refers_to_it() {
         let before = format!("*a{}, ", level - 1).repeat(10);
         laughs.push_str(&format!("a{level}: &a{level} [{before}]\n"));
     }
-    assert!(reason(&folder(&[("laughs.yaml", &laughs)]), "laughs.yaml#/a11").contains("cannot be understood: no YAML"));
+    assert!(
+        reason(&folder(&[("laughs.yaml", &laughs)]), "laughs.yaml#/a11").contains("cannot be parsed: invalid YAML")
+    );
 }
 
 #[test]
 fn nesting_without_end_costs_what_refers_to_it() {
     let deep = "{\"a\":".repeat(100_000);
     let text = format!("{deep}1{}", "}".repeat(100_000));
-    assert!(reason(&folder(&[("deep.json", &text)]), "deep.json#/a/a").contains("cannot be understood"));
+    assert!(reason(&folder(&[("deep.json", &text)]), "deep.json#/a/a").contains("cannot be parsed"));
 }
 
 #[test]
 fn a_pointer_into_a_text_or_a_number_leads_nowhere() {
     let folder = folder(&[("parts.yaml", "text: abc\nnumber: 12\nlist: [a]\n")]);
     for pointer in ["/text/0", "/number/x", "/list/1", "/list/-", "/list/18446744073709551616", "text", "/%ff"] {
-        assert!(reason(&folder, &format!("parts.yaml#{pointer}")).contains("names nothing"), "{pointer}");
+        assert!(reason(&folder, &format!("parts.yaml#{pointer}")).contains("has no target"), "{pointer}");
     }
 }
 
@@ -186,9 +188,9 @@ fn circles_over_files_and_of_a_file_with_itself_end() {
         ("d.yaml", "get: {$ref: 'd.yaml'}\n"),
     ]);
     for reference in ["a.yaml#/x", "c.yaml"] {
-        assert!(reason(&folder, reference).contains("leads back to itself"), "{reference}");
+        assert!(reason(&folder, reference).contains("is circular"), "{reference}");
     }
-    // An operation is no place for a reference; it is one without anything.
+    // A `$ref` in an operation is ignored, so the operation is empty.
     let reasons = reasons_with(&folder, &["d.yaml"], &ToolsetSettings::default());
     assert_eq!(reasons, Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Reads a document's files, one reference leading to the next.
+//! Reads a document's files by following the references between them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -20,19 +20,19 @@ use super::resources::Names;
 use super::scan::{Finding, scan};
 use super::{Fetch, FetchBounds, Fetched, RemoteFile, SourceFile};
 
-/// Where a document comes from.
+/// Source of a document.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'a> {
-    /// A file; a relative path starts at the process's folder.
+    /// A file; a relative path is resolved against the process's working directory.
     Path(&'a Path),
-    /// An http or https address.
+    /// An http or https URL.
     Url(&'a Url),
-    /// What these bytes say, as if they stood in a file at this path.
+    /// Bytes that are treated as the content of the file at this path.
     Bytes(&'a Path, &'a [u8]),
 }
 
 impl Origin<'_> {
-    /// The path or URL, for messages.
+    /// Returns the path or URL for messages.
     pub(in super::super) fn to_path(self) -> PathBuf {
         match self {
             Self::Path(path) | Self::Bytes(path, _) => path.to_owned(),
@@ -45,41 +45,43 @@ impl Origin<'_> {
 pub(in super::super) struct Files {
     main: SourceFile,
     others: Vec<SourceFile>,
-    /// The local files that are referred to, whether or not they could be understood, with links resolved.
+    /// Referenced local files with links resolved, including files that could not be parsed.
     referred: BTreeSet<PathBuf>,
     remote: Vec<RemoteFile>,
 }
 
 impl Files {
-    /// The file that the others are referred from.
+    /// Returns the main file.
     pub(in super::super) fn main(&self) -> &SourceFile {
         &self.main
     }
 
-    /// The file that `link`, a reference without its fragment that stands in `from`, leads to; or why it leads nowhere.
+    /// Returns the file that `link`, a reference in `from` without its fragment, refers to, or the reason why it
+    /// cannot be resolved.
     pub(in super::super) fn linked<'f>(&'f self, link: &str, from: &'f SourceFile) -> Result<&'f SourceFile, String> {
         let number = match from.links.get(link) {
             _ if link.is_empty() => return Ok(from),
             Some(Ok(number)) => *number,
             Some(Err(reason)) => return Err(reason.clone()),
-            None => return Err("stands where no reference is read".to_owned()),
+            None => return Err("is in a place where references are not resolved".to_owned()),
         };
         let file = number.checked_sub(1).map_or(Some(&self.main), |other| self.others.get(other));
-        file.ok_or_else(|| "leads nowhere".to_owned())
+        file.ok_or_else(|| "has no target".to_owned())
     }
 
-    /// The local files that the document refers to, absolute and with links resolved; also those that could not be understood.
+    /// Returns the referenced local files, as absolute paths with links resolved, including files that could not be
+    /// parsed.
     pub(in super::super) fn referred(&self) -> Vec<PathBuf> {
         self.referred.iter().cloned().collect()
     }
 
-    /// All files, with what had to be mended in each.
+    /// Returns the remarks about repairs in the text of each file.
     pub(in super::super) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
         let all = std::iter::once(&self.main).chain(&self.others);
         all.flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
     }
 
-    /// The files that were fetched.
+    /// Returns the fetched files.
     pub(in super::super) fn remote(&self) -> &[RemoteFile] {
         &self.remote
     }
@@ -89,27 +91,27 @@ impl Files {
 pub(in super::super) struct Loader<'a> {
     limits: &'a DocumentLimits,
     boundary: Boundary,
-    /// `None`: remote files are not read.
+    /// Fetcher for referenced files; `None`: remote files are not read.
     fetch: Option<&'a dyn Fetch>,
     files: Vec<SourceFile>,
     names: Names,
-    /// What became of the addresses that were followed.
+    /// Results for the addresses already followed.
     known: HashMap<Address, Result<usize, String>>,
-    /// The numbers of local files, by their paths with links resolved.
+    /// Indexes of local files by path, with links resolved.
     by_path: HashMap<PathBuf, usize>,
     referred: BTreeSet<PathBuf>,
     fetched: Vec<RemoteFile>,
     bytes_left: u64,
-    /// When fetching ends; set when it begins.
+    /// Deadline of all fetches; set by the first one.
     fetch_until: Option<Instant>,
 }
 
 impl<'a> Loader<'a> {
-    /// A loader for the document at `origin`. `fetch` is asked for the document itself if that is remote, for other files only where
-    /// the settings allow it.
+    /// Creates a loader for the document at `origin`. `fetch` is used for a remote document itself. It is used for
+    /// referenced files only if the settings allow that.
     pub(in super::super) fn new(origin: Origin<'_>, settings: &'a ToolsetSettings, fetch: &'a dyn Fetch) -> Self {
         let root = match (origin, settings.root.as_str()) {
-            // What is remote never refers to local files.
+            // A remote document never refers to local files.
             (Origin::Url(_), _) => PathBuf::new(),
             (Origin::Path(path) | Origin::Bytes(path, _), "") => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -134,16 +136,17 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads the document's own file.
+    /// Reads the document's main file.
     ///
     /// # Errors
-    /// Where it cannot be read, or is neither JSON nor YAML.
+    ///
+    /// Returns an error if the file cannot be read, or is neither JSON nor YAML.
     pub(in super::super) fn main(&mut self, origin: Origin<'_>, fetch: &dyn Fetch) -> Result<SourceFile, LoadError> {
         let limit = self.limits.document_bytes;
         let path = origin.to_path();
         let (address, bytes) = match origin {
             Origin::Path(path) => {
-                // The operator names it, so it may be a pipe.
+                // The operator configured the path, so a pipe is allowed.
                 let bytes = read(path, limit).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
                 (Address::of_path(path), bytes)
             }
@@ -161,7 +164,7 @@ impl<'a> Loader<'a> {
     }
 
     #[cfg(test)]
-    /// Takes `root` for the content of the document's own file, at `path`.
+    /// Uses `root` as the content of the document's main file at `path`.
     pub(in super::super) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
         let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         self.first(Address::of_path(path), parsed)
@@ -179,7 +182,7 @@ impl<'a> Loader<'a> {
         SourceFile::new(name, address, parsed)
     }
 
-    /// Reads every file that `main` refers to, and what those refer to. What cannot be had is noted where it is referred to.
+    /// Reads all files that `main` refers to, transitively. A failure is recorded at the reference.
     pub(in super::super) fn complete(mut self, main: SourceFile) -> Files {
         self.files.push(main);
         let mut number = 0;
@@ -198,7 +201,7 @@ impl<'a> Loader<'a> {
         Files { main, others: self.files, referred: self.referred, remote: self.fetched }
     }
 
-    /// The distinct links of the file, except those to parts that were found under an address of their own.
+    /// Returns the distinct links of the file, except links to parts that have an address of their own.
     fn links_of(&mut self, number: usize) -> BTreeSet<String> {
         let mut links = BTreeSet::new();
         let Some(file) = self.files.get(number) else { return links };
@@ -219,9 +222,9 @@ impl<'a> Loader<'a> {
         links
     }
 
-    /// The number of the file that `link` in file `from` leads to, which is read if need be.
+    /// Returns the index of the file that `link` in file `from` refers to. Reads the file on first use.
     fn follow(&mut self, from: usize, link: &str) -> Result<usize, String> {
-        let from = self.files.get(from).ok_or("leads nowhere")?;
+        let from = self.files.get(from).ok_or("has no target")?;
         let address = from.address.follow(link)?;
         if let Some(known) = self.known.get(&address) {
             return known.clone();
@@ -255,14 +258,14 @@ impl<'a> Loader<'a> {
         self.add(Address::Url(fetched.url), fetched.bytes)
     }
 
-    /// Fetches within the bytes and the time that all files of the document have together.
+    /// Fetches a file within the bytes and the time that all files of the document share.
     fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<Fetched, String> {
         let seconds = self.limits.fetch_seconds;
         let until = *self.fetch_until.get_or_insert_with(|| later(seconds));
         let time = until.saturating_duration_since(Instant::now());
         if time.is_zero() {
             return Err(format!(
-                "its document's files took {seconds} seconds; raise `limits.fetch_seconds` if more is right"
+                "fetching the document's files took {seconds} seconds; raise `limits.fetch_seconds` to allow more"
             ));
         }
         let fetched = fetch.fetch(url, FetchBounds { bytes: self.bytes_left, time })?;
@@ -275,16 +278,16 @@ impl<'a> Loader<'a> {
         if self.files.len() < limit {
             return Ok(());
         }
-        Err(format!("is one file too many; a document may have {limit}; raise `limits.files` if more is right"))
+        Err(format!("exceeds the limit of {limit} files per document; raise `limits.files` if this is intended"))
     }
 
     fn add(&mut self, address: Address, bytes: Vec<u8>) -> Result<usize, String> {
         let limit = self.limits.document_bytes;
         let bytes_left = self.bytes_left.checked_sub(bytes.len() as u64);
         self.bytes_left = bytes_left.ok_or_else(|| {
-            format!("takes the document above {limit} bytes; raise `limits.document_bytes` if that is right")
+            format!("makes the document larger than {limit} bytes; raise `limits.document_bytes` if this is intended")
         })?;
-        let parsed = parse(bytes).map_err(|message| format!("cannot be understood: {message}"))?;
+        let parsed = parse(bytes).map_err(|message| format!("cannot be parsed: {message}"))?;
         let main = self.files.first().map(|main| &main.address);
         let name = main.map_or_else(|| address.to_string(), |main| address.name_from(main));
         self.files.push(SourceFile::new(name, address, parsed));
@@ -292,21 +295,21 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The time in so many seconds; a number that no clock reaches counts as a year.
+/// Returns the instant in `seconds` seconds, at most a year ahead to avoid overflow.
 fn later(seconds: u64) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     let now = Instant::now();
     now + Duration::from_secs(seconds).min(YEAR)
 }
 
-/// At most one byte more than `limit`, so that the caller sees that there is more.
+/// Reads at most `limit` + 1 bytes, so that the caller can detect a larger file.
 fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A pipe or a device could be read for ever.
+/// Rejects pipes and devices, which could be read endlessly.
 fn regular(path: &Path) -> io::Result<()> {
-    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::Error::other("it is no regular file")) }
+    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
 }

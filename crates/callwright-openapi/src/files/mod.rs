@@ -1,7 +1,7 @@
-//! The files that a document consists of, the references between them, and places in them.
+//! The files of a document, the references between them, and places in them.
 //!
-//! Read [`Loader`] first: it reads the document's own file, then what that refers to, and so on. A file that cannot be had costs
-//! only what refers to it.
+//! Read [`Loader`] first: it reads the main file, then the files that it refers to, and so on. A file that cannot be
+//! read affects only the references to it.
 
 mod address;
 mod boundary;

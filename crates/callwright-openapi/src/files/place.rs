@@ -5,18 +5,18 @@ use std::fmt;
 use super::SourceFile;
 use callwright_common::json::Pointer;
 
-/// Where a value of a document stands. As text it is what people look for: `pets.yaml:12 #/paths/~1pets`. The line is looked up when
-/// the text is asked for.
+/// Place of a value in a document. Displayed as `pets.yaml:12 #/paths/~1pets`. The line is determined only when the
+/// place is displayed.
 #[derive(Clone)]
 pub(in super::super) struct Place<'d> {
     file: &'d SourceFile,
     pointer: Pointer,
 }
 
-/// What two places have in common if and only if they are the same place of one document.
+/// Identity of a place. Two places of one document have equal identities if and only if they are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in super::super) struct PlaceId {
-    /// The file's address, because files do not move while a document is read.
+    /// Memory address of the file, which does not move while a document is processed.
     file: usize,
     pointer: Pointer,
 }
@@ -26,38 +26,38 @@ impl<'d> Place<'d> {
         Self { file, pointer }
     }
 
-    /// The whole of `file`.
+    /// Returns the place of the whole `file`.
     pub(in super::super) fn root(file: &'d SourceFile) -> Self {
         Self::new(file, Pointer::root())
     }
 
-    /// The file that the place is in: what a relative `$ref` that stands there starts from.
+    /// Returns the file of the place, against which a relative `$ref` is resolved.
     pub(in super::super) fn file(&self) -> &'d SourceFile {
         self.file
     }
 
-    /// The place within its file.
+    /// Returns the JSON Pointer of the place within its file.
     pub(in super::super) fn pointer(&self) -> &Pointer {
         &self.pointer
     }
 
-    /// The place of the member `key`.
+    /// Returns the place of the member `key`.
     pub(in super::super) fn child(&self, key: &str) -> Self {
         Self { file: self.file, pointer: self.pointer.child(key) }
     }
 
-    /// The place of the item at `index`.
+    /// Returns the place of the item at `index`.
     pub(in super::super) fn item(&self, index: usize) -> Self {
         Self { file: self.file, pointer: self.pointer.item(index) }
     }
 
-    /// What this place is remembered by.
+    /// Returns the identity of the place.
     pub(in super::super) fn id(&self) -> PlaceId {
         PlaceId { file: std::ptr::from_ref(self.file).addr(), pointer: self.pointer.clone() }
     }
 
-    /// File and pointer without line, for sources of documentation, which shall not change with every line that is added before
-    /// them: `pets.yaml#/paths/~1pets`.
+    /// Returns file and pointer without the line: `pets.yaml#/paths/~1pets`. Used as source of documentation texts,
+    /// because lines change when text is inserted before them.
     pub(in super::super) fn source(&self) -> String {
         format!("{}#{}", self.file.name, self.pointer)
     }

@@ -1,9 +1,10 @@
-//! Addresses and names that parts of files give themselves (JSON Schema 2020-12, sections 8.2 and 9.2; OpenAPI 3.2, `$self`), and
-//! references by them.
+//! Addresses and names that parts of files declare (JSON Schema 2020-12, sections 8.2 and 9.2; OpenAPI 3.2, `$self`),
+//! and references by them.
 //!
-//! After all files are read, such references are rewritten once to plain ones (a file and a JSON Pointer), so that whoever follows a
-//! reference later need not know in what it stands. Authors who give an `$id` to a schema of a document commonly go on to write
-//! references as if they had not; what leads nowhere by the letter is therefore followed from the file.
+//! After all files are read, such references are rewritten once to plain ones (a file and a JSON Pointer). Later
+//! resolution then does not need to know the enclosing resource. Authors who give an `$id` to a schema of a document
+//! often still write references relative to the file. A reference without a literal target is therefore resolved
+//! against the file.
 
 use std::collections::HashMap;
 
@@ -22,48 +23,49 @@ struct Part {
     at: Pointer,
 }
 
-/// The parts with names of their own, over all files. Of two with one name the first one found holds.
+/// The named parts of all files. If two parts have the same name, the first one is used.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     resources: HashMap<String, Part>,
-    /// By resource and name.
+    /// Parts by resource and name.
     anchors: HashMap<(String, String), Part>,
-    /// The same by file and name, for references that are not relative to what they should be.
+    /// Parts by file and name, for references with a wrong base.
     anchors_of_file: HashMap<(usize, String), Part>,
-    /// Is there a `$dynamicRef` or `$recursiveRef`?
+    /// Whether there is a `$dynamicRef` or `$recursiveRef`.
     pub(super) has_others: bool,
 }
 
-/// What becomes of one reference.
+/// Rewrite of one reference.
 struct Edit {
     file: usize,
     holder: Pointer,
     keyword: &'static str,
-    /// The reference's link and the file that it stands for; `None` within one file.
+    /// Link and file index of the target; `None` if the target is in the same file.
     link: Option<(String, usize)>,
     target: Pointer,
 }
 
 impl Names {
-    /// The part `at` of `file` has the address `url`.
+    /// Registers the address `url` of the part `at` of `file`.
     pub(super) fn resource(&mut self, url: &Url, file: usize, at: Pointer) {
         let part = Part { file, at };
         self.resources.entry(url.to_string()).or_insert(part);
     }
 
-    /// The part `at` of `file` is called `name` in the resource `url`.
+    /// Registers the anchor `name` of the part `at` of `file` in the resource `url`.
     pub(super) fn anchor(&mut self, url: &Url, name: &str, file: usize, at: Pointer) {
         let part = Part { file, at };
         self.anchors_of_file.entry((file, name.to_owned())).or_insert_with(|| part.clone());
         self.anchors.entry((url.to_string(), name.to_owned())).or_insert(part);
     }
 
-    /// Does `link` lead to a part of a file that was read, rather than to a file? It is relative to one of `bases`.
+    /// Whether `link`, relative to one of `bases`, refers to a named part of a file that was read, rather than to a
+    /// file.
     pub(super) fn is_part(&self, bases: [&Url; 2], link: &str) -> bool {
         self.at(bases, link).is_some_and(|part| !part.at.is_root())
     }
 
-    /// Rewrites every reference that needs to know of names.
+    /// Rewrites all references that use names.
     pub(super) fn settle(&self, files: &mut [SourceFile]) {
         if !self.has_others && self.anchors.is_empty() && self.resources.len() == files.len() {
             return;
@@ -109,7 +111,7 @@ impl Names {
         })
     }
 
-    /// The part that `fragment` names in the resource that begins with `start`.
+    /// Returns the part that `fragment` refers to in the resource that begins at `start`.
     fn within(
         &self,
         start: &Part,

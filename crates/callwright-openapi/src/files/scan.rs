@@ -1,14 +1,14 @@
-//! What a file refers to and what names it gives to its parts (`$id`, `$anchor`), found in one walk.
+//! Collects the references in a file and the names of its parts (`$id`, `$anchor`) in one traversal.
 
 use serde_json::Value;
 use url::Url;
 
 use callwright_common::json::Pointer;
 
-/// Keywords whose values are data, in which a `$ref` or `$id` means nothing.
+/// Keywords whose values are data, in which `$ref` and `$id` have no meaning.
 const DATA: [&str; 5] = ["example", "default", "enum", "const", "value"];
 
-/// Keywords whose members are named by the author, so that `example` is a property and no keyword.
+/// Keywords whose member names are chosen by the author, so that a member `example` is a property and not a keyword.
 const NAMED: [&str; 17] = [
     "properties",
     "patternProperties",
@@ -29,45 +29,45 @@ const NAMED: [&str; 17] = [
     "examples",
 ];
 
-/// A reference, and what it stands in.
+/// A reference with its context.
 pub(super) struct Reference<'v> {
-    /// The keyword: `$ref`, or what is read as such.
+    /// The keyword: `$ref`, `$dynamicRef` or `$recursiveRef`.
     pub(super) keyword: &'static str,
-    /// As written.
+    /// The reference as written.
     pub(super) text: &'v str,
-    /// The object that has it.
+    /// Pointer to the object that contains the reference.
     pub(super) holder: Pointer,
-    /// What it is relative to: the nearest `$id` around it, else the file.
+    /// Base URL of the reference: the nearest enclosing `$id`, otherwise the file.
     pub(super) base: Url,
-    /// Where that begins.
+    /// Pointer to the start of that resource.
     pub(super) resource: Pointer,
 }
 
-/// What a walk finds.
+/// An item found by the traversal.
 pub(super) enum Finding<'v> {
-    /// A reference to anything but a JSON Pointer of the same resource.
+    /// A reference to anything other than a JSON Pointer of the same resource.
     Reference(Reference<'v>),
-    /// A part that has an address of its own (`$id`, at the root also `$self`).
+    /// A part with an address of its own (`$id`, at the root also `$self`).
     Resource(Url, Pointer),
-    /// A part that is named within its resource (`$anchor`, `$dynamicAnchor`).
+    /// A part with a name within its resource (`$anchor`, `$dynamicAnchor`).
     Anchor(Url, &'v str, Pointer),
 }
 
-/// Walks through the file `root`, whose address is `base`.
+/// Traverses the file `root`, whose address is `base`.
 pub(super) fn scan<'v>(root: &'v Value, base: &Url, found: &mut dyn FnMut(Finding<'v>)) {
     let start = Scope { base: base.clone(), resource: Pointer::root() };
     let mut walk = Walk { way: Vec::new(), found };
     walk.value(root, &start, Kind::Keywords);
 }
 
-/// What references are relative to.
+/// Base of the references in a part of the file.
 #[derive(Clone)]
 struct Scope {
     base: Url,
     resource: Pointer,
 }
 
-/// What the keys of an object are.
+/// Kind of the keys of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Keywords,
@@ -85,7 +85,7 @@ struct Walk<'v, 'f> {
 }
 
 impl<'v> Walk<'v, '_> {
-    /// Recursion is bounded by the nesting that a text may have.
+    /// Recursion is bounded by the maximum nesting of a parsed text.
     fn value(&mut self, value: &'v Value, scope: &Scope, kind: Kind) {
         match value {
             Value::Object(members) => {
@@ -112,7 +112,7 @@ impl<'v> Walk<'v, '_> {
         }
     }
 
-    /// The scope that an object with `$id` opens.
+    /// Returns the scope of an object with `$id`.
     fn keywords(&mut self, object: &'v Value, scope: &Scope) -> Option<Scope> {
         let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
         let id = text("$id").or_else(|| if self.way.is_empty() { text("$self") } else { None });
@@ -147,7 +147,8 @@ impl<'v> Walk<'v, '_> {
     }
 }
 
-/// A list of examples is one of values; a map has Example Objects.
+/// Whether the value of `keyword` is data. An array of `examples` contains values; an object contains Example
+/// Objects.
 fn is_data(keyword: &str, value: &Value) -> bool {
     DATA.contains(&keyword) || keyword == "examples" && value.is_array()
 }

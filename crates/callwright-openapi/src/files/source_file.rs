@@ -1,4 +1,4 @@
-//! One file of a document, in memory.
+//! One file of a document in memory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,37 +13,37 @@ use callwright_common::json::Pointer;
 
 /// One file of a document.
 pub(in super::super) struct SourceFile {
-    /// What the file is called in messages and sources of documentation: of the first file its own name, of the others their way from
-    /// there, or their URL.
+    /// Name in messages and documentation sources: the main file's own name, for other files the path relative to it,
+    /// or the URL.
     pub(in super::super) name: String,
-    /// What stands in it.
+    /// Content of the file.
     pub(in super::super) root: Value,
     pub(super) address: Address,
-    /// Empty where lines are not known.
+    /// Empty if lines are not available.
     text: String,
     syntax: Syntax,
-    /// What had to be mended in it.
+    /// Repairs that the file's text needed.
     pub(super) remarks: Vec<String>,
     lines: OnceLock<Lines>,
-    /// Where the references that begin with such a link (a reference without its fragment) lead: the file's number, or why it is not there.
+    /// Targets of links (references without fragment): the index of the file, or the reason why it is not available.
     pub(super) links: HashMap<String, Result<usize, String>>,
 }
 
 impl SourceFile {
-    /// A file that was understood as `parsed`; without a text, lines are not known.
+    /// Creates a file from `parsed`; without a text, lines are not available.
     pub(super) fn new(name: String, address: Address, parsed: Parsed) -> Self {
         let Parsed { value: root, text, syntax, remarks } = parsed;
         Self { name, root, address, text, syntax, remarks, lines: OnceLock::new(), links: HashMap::new() }
     }
 
-    /// A file that stands for itself, with no text.
+    /// Creates a stand-alone file without a text.
     #[cfg(test)]
     pub(in super::super) fn of_value(root: Value) -> Self {
         let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), parsed)
     }
 
-    /// Where the file was found, if it is remote.
+    /// Returns the URL of the file if it is remote.
     pub(in super::super) fn url(&self) -> Option<&Url> {
         match &self.address {
             Address::Url(url) => Some(url),
@@ -51,7 +51,7 @@ impl SourceFile {
         }
     }
 
-    /// Where the file stands, if it is local.
+    /// Returns the path of the file if it is local.
     pub(in super::super) fn path(&self) -> Option<&Path> {
         match &self.address {
             Address::Path(path) => Some(path),
@@ -59,8 +59,8 @@ impl SourceFile {
         }
     }
 
-    /// The line, counted from 1, on which the value at `pointer` begins; `None` where it is not known. The first question costs a pass
-    /// over the text.
+    /// Returns the line, counted from 1, on which the value at `pointer` begins; `None` if it is not available. The
+    /// first call scans the text once.
     pub(super) fn line(&self, pointer: &Pointer) -> Option<usize> {
         self.lines.get_or_init(|| Lines::of(&self.text, self.syntax)).line(pointer)
     }

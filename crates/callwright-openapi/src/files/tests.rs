@@ -1,4 +1,4 @@
-//! Documents of several files, friendly and hostile.
+//! Documents of several files, valid and malicious.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::super::{Fetch, FetchBounds, Fetched, Origin, Toolset, ToolsetSettings, load_document, load_from};
 
-/// A folder with these files; those with `root` stand in for the operator's.
+/// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -26,7 +26,7 @@ fn load(folder: &TempDir, main: &str, settings: &ToolsetSettings) -> Toolset {
     load_document("api", &folder.path().join(main), settings).unwrap()
 }
 
-/// The document `main` with one operation whose body is the schema `schema`.
+/// Returns the document `main` with one operation whose body is the schema `schema`.
 fn with_body(schema: &str) -> String {
     format!(
         "openapi: 3.1.0\npaths:\n  /x:\n    post:\n      operationId: x\n      requestBody:\n        content:\n          \
@@ -104,8 +104,8 @@ fn messages_name_file_line_and_pointer() {
     ]);
     let toolset = load(&folder, "api.yaml", &ToolsetSettings::default());
     let said = said(&toolset);
-    assert!(said.contains("parts.json:3 #/S/properties/a: $ref `#/none` names nothing"), "{said}");
-    assert!(said.contains("parts.json:4 #/S/properties/b: is no schema"), "{said}");
+    assert!(said.contains("parts.json:3 #/S/properties/a: $ref `#/none` has no target"), "{said}");
+    assert!(said.contains("parts.json:4 #/S/properties/b: is not a schema"), "{said}");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_file_that_cannot_be_had_costs_what_refers_to_it() {
     let reasons = reasons(&toolset);
     for (reason, part) in reasons.iter().zip([
         "api.yaml:4 #/paths/~1none: $ref `none.yaml` cannot be read",
-        "$ref `broken.yaml#/a` cannot be understood: no YAML",
-        "$ref `hollow.yaml#/a` names nothing",
+        "$ref `broken.yaml#/a` cannot be parsed: invalid YAML",
+        "$ref `hollow.yaml#/a` has no target",
         "is remote; set the toolset's `allow_remote_refs`",
     ]) {
         assert!(reason.contains(part), "{reason}");
@@ -146,7 +146,7 @@ fn references_that_go_in_circles_through_files_end() {
     ]);
     let toolset = load(&folder, "api.yaml", &ToolsetSettings::default());
     assert_eq!(reasons(&toolset).len(), 2);
-    assert!(reasons(&toolset)[0].contains("leads back to itself"), "{:?}", reasons(&toolset));
+    assert!(reasons(&toolset)[0].contains("is circular"), "{:?}", reasons(&toolset));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn nothing_outside_of_the_root_is_read() {
     let reasons = reasons(&toolset);
     assert_eq!(reasons.len(), links.len());
     for (link, reason) in links.iter().zip(&reasons) {
-        assert!(!reason.contains("canary") && !reason.contains("names nothing"), "{link}: {reason}");
+        assert!(!reason.contains("canary") && !reason.contains("has no target"), "{link}: {reason}");
     }
     assert_eq!(toolset.other_files, Vec::<std::path::PathBuf>::new());
 
@@ -249,7 +249,7 @@ fn links_of_the_file_system_do_not_lead_out_of_the_root() {
     symlink("../secret", api.join("folder")).unwrap();
     symlink("real.yaml", api.join("alias.yaml")).unwrap();
     let toolset = load(&folder, "api/api.yaml", &ToolsetSettings::default());
-    assert!(reasons(&toolset).iter().all(|reason| reason.contains("is outside of")), "{:?}", reasons(&toolset));
+    assert!(reasons(&toolset).iter().all(|reason| reason.contains("is outside")), "{:?}", reasons(&toolset));
     assert_eq!(toolset.report.operations_loaded, 1);
 }
 
@@ -289,7 +289,7 @@ fn ten_thousand_references_cost_no_more_than_they_are() {
     assert_eq!((toolset.report.operations_loaded, reasons(&toolset).len()), (10_000, 10_000));
 }
 
-/// Remote files by address, and what was asked for.
+/// Remote files by URL, and the requested URLs.
 #[derive(Default)]
 struct Remote {
     files: HashMap<&'static str, String>,
@@ -333,7 +333,7 @@ fn remote_documents_refer_to_remote_files_only_and_only_if_that_is_allowed() {
     assert_eq!(toolset.operations[0].label(), "GET /a");
     assert_eq!(toolset.operations.len(), 1);
     let reasons = reasons(&toolset);
-    assert!(reasons[0].contains("leads a remote document to `file:`"), "{reasons:?}");
+    assert!(reasons[0].contains("refers from a remote document to `file:`"), "{reasons:?}");
     assert!(reasons[1].contains("there is no such file"), "{reasons:?}");
 
     let gone = Url::parse("https://example.com/none.yaml").unwrap();

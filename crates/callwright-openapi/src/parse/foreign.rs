@@ -1,17 +1,18 @@
-//! What a file is that is no OpenAPI document, as far as that is easy to tell: the operator learns more from it than from a missing key.
+//! Recognises common kinds of files that are not OpenAPI documents, for an error message that helps more than a
+//! missing key.
 
 use serde_json::Value;
 
-/// What `text` is, which begins with no space, where it is no data at all.
+/// Returns the kind of `text` if it is not JSON or YAML. `text` must not begin with whitespace.
 pub(super) fn kind_of_text(text: &str) -> Option<&'static str> {
     let begins = |words: &str| text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words));
     Some(match text {
         "" => "it is empty",
         _ if begins("<!doctype html") || begins("<html") => {
-            "it is an HTML page, no OpenAPI document; look there for the address of the document itself, which is often linked as \
+            "it is an HTML page, not an OpenAPI document; look there for the address of the document itself, which is often linked as \
              `openapi.json` or `swagger.json`"
         }
-        _ if begins("<") => "it is XML or HTML, no OpenAPI document; WSDL and WADL cannot be read",
+        _ if begins("<") => "it is XML or HTML, not an OpenAPI document; WSDL and WADL cannot be read",
         _ if begins("#%RAML") => "it is a RAML document; convert it to OpenAPI first",
         _ if begins("FORMAT: 1A") => "it is an API Blueprint; convert it to OpenAPI first",
         _ if begins("version https://git-lfs.github.com/spec/") => {
@@ -23,7 +24,7 @@ pub(super) fn kind_of_text(text: &str) -> Option<&'static str> {
     })
 }
 
-/// Definitions of types with braces, which no YAML mapping begins with.
+/// Detects GraphQL type definitions with braces, which no YAML mapping begins with.
 fn is_graphql(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '"']));
     let first = lines.map(|line| line.split_whitespace().collect::<Vec<_>>()).next();
@@ -36,7 +37,7 @@ fn is_graphql(text: &str) -> bool {
     }
 }
 
-/// What else `root` is, where it is no OpenAPI document.
+/// Returns the kind of `root` if it is a known format other than OpenAPI.
 pub(in super::super) fn other_kind(root: &Value) -> Option<&'static str> {
     let has = |key: &str| root.get(key).is_some();
     let text = |pointer: &str| root.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -61,10 +62,10 @@ pub(in super::super) fn other_kind(root: &Value) -> Option<&'static str> {
         _ if has("smithy") => "it is a Smithy model; convert it to OpenAPI first",
         _ if has("apiVersion") && has("kind") => "it is a Kubernetes manifest",
         _ if text("/$schema").contains("json-schema.org") => {
-            "it is a JSON Schema, which describes data and no operations"
+            "it is a JSON Schema, which describes data but no operations"
         }
         _ if has("paths") => {
-            "it has no member `openapi`, which says its version; write `openapi: 3.0.3`, or the version that it is written in"
+            "it has no member `openapi` with its version; write `openapi: 3.0.3` or its actual version"
         }
         _ => return None,
     })

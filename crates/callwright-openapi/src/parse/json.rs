@@ -1,4 +1,4 @@
-//! JSON → its value, also where it has what JSON does not know but people write into it.
+//! Parses JSON, tolerating common deviations such as comments.
 
 use serde::de::DeserializeSeed;
 use serde_json::{Deserializer, Value};
@@ -7,7 +7,11 @@ use super::mend;
 use super::value::Reading;
 use super::{Parsed, Syntax};
 
-/// The value of a text. An error gives the text back, and says what is wrong with it as it is.
+/// Parses a text.
+///
+/// # Errors
+///
+/// Returns the text and the error of the strict parser.
 pub(super) fn parse(text: String) -> Result<Parsed, (String, serde_json::Error)> {
     let error = match strict(&text) {
         Ok((value, remark)) => {
@@ -18,8 +22,7 @@ pub(super) fn parse(text: String) -> Result<Parsed, (String, serde_json::Error)>
     let plain = mend::without_comments(&text);
     match strict(&plain) {
         Ok((value, remark)) => {
-            let what =
-                "has comments, or commas before a closing bracket, which JSON does not know; they are passed over";
+            let what = "has comments, or commas before a closing bracket, which JSON does not allow; they are ignored";
             let remarks = std::iter::once(what.to_owned()).chain(remark).collect();
             Ok(Parsed { value, text: plain, syntax: Syntax::Json, remarks })
         }

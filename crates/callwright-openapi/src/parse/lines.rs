@@ -1,7 +1,7 @@
-//! On which line of a text a value stands.
+//! Maps JSON Pointers to line numbers of a text.
 //!
-//! Found by a second pass over the text, which is made only when somebody asks: most documents are read without a word, and a position
-//! for every value would cost more memory than the positions are worth.
+//! The lines are determined by a second pass over the text, only on demand. Most documents need no line numbers, and
+//! storing one for every value would cost too much memory.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,32 +11,33 @@ use granit_parser::{Event, Parser, ScalarStyle};
 use super::{MAX_NESTING, Syntax};
 use callwright_common::json::Pointer;
 
-/// The lines of a text's values.
+/// Line numbers of the values of a text.
 #[derive(Debug, Default)]
 pub(in super::super) struct Lines {
-    /// By a hash of the place; of two places with one hash the later one's line is told for both, which a message survives.
+    /// Lines by a hash of the place. On a hash collision both places get the later one's line, which is acceptable in
+    /// a message.
     by_place: HashMap<u64, u32>,
 }
 
-/// A collection that is being read.
+/// A collection that is being parsed.
 struct Open {
     place: u64,
     state: State,
 }
 
 enum State {
-    /// A key comes next.
+    /// Expects a key.
     Key,
-    /// The value of the member at this place comes next; a key that is no scalar gives none.
+    /// Expects the value of the member at this place; `None` if the key is not a scalar.
     Member(Option<u64>),
-    /// The item of this index comes next.
+    /// Expects the item with this index.
     Item(usize),
-    /// Nothing in it has a place.
+    /// The contents have no place.
     Ignored,
 }
 
 impl Lines {
-    /// Reads the lines of `text`, which has been understood as `syntax`.
+    /// Computes the lines of `text`, which has been parsed as `syntax`.
     pub(in super::super) fn of(text: &str, syntax: Syntax) -> Self {
         let mut reader = Reader { lines: Self::default(), open: Vec::new() };
         match syntax {
@@ -46,8 +47,8 @@ impl Lines {
         reader.lines
     }
 
-    /// The line, counted from 1, of the value at `pointer`: of its key where it has one. Where the text does not have the value itself
-    /// (it came with an alias), the line of what it is in.
+    /// Returns the line, counted from 1, of the value at `pointer`: the line of its key if it has one. If the value
+    /// is not in the text itself (because it comes from an alias), returns the line of its nearest parent.
     pub(in super::super) fn line(&self, pointer: &Pointer) -> Option<usize> {
         let mut place = ROOT;
         let mut line = self.by_place.get(&place)?;
@@ -62,7 +63,7 @@ impl Lines {
     }
 }
 
-/// The place of the whole document.
+/// Place of the document's root.
 const ROOT: u64 = 0;
 
 fn child(place: u64, token: &str) -> u64 {
@@ -77,7 +78,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// A value begins on `line`; `text` is its text if it is a scalar, which may turn out to be a key. Gives the value's place, if it has one.
+    /// Processes the beginning of a value on `line`. `text` is its text if it is a scalar, which may be a key.
+    /// Returns the value's place, if it has one.
     fn begin(&mut self, line: usize, text: Option<&str>) -> Option<u64> {
         let Some(within) = self.open.last_mut() else {
             self.note(ROOT, line);
@@ -142,7 +144,7 @@ impl Reader {
         }
     }
 
-    /// The text has been read as JSON before, so only what matters here is looked at.
+    /// Scans the text with minimal checks: it has already been parsed as JSON.
     fn json(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (mut at, mut line) = (0, 1);
@@ -184,7 +186,8 @@ impl Reader {
     }
 }
 
-/// The place behind the JSON string whose first quote stands before `at`; the end of `bytes` where it has none.
+/// Returns the offset behind the JSON string whose opening quote precedes `at`; the length of `bytes` if the string
+/// is not closed.
 pub(in super::super) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         at += if *byte == b'\\' { 2 } else { 1 };

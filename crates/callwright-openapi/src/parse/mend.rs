@@ -1,13 +1,12 @@
-//! Texts with faults that are common → texts without, line for line.
+//! Repairs common faults in texts without changing line numbers.
 
 use super::lines::end_of_string;
 
-/// JSON without its comments (`//`, `/* */`, `#` at the beginning of a line) and without commas before a closing bracket. Spaces stand in
-/// their place.
+/// Replaces comments (`//`, `/* */`, `#` at the start of a line) and commas before a closing bracket by spaces.
 pub(super) fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
-    // The last comma, if nothing but space came after it.
+    // Offset of the last comma, if only whitespace has followed it.
     let mut comma = None;
     let mut begins_line = true;
     while let Some(byte) = bytes.get(at).copied() {
@@ -32,11 +31,12 @@ pub(super) fn without_comments(text: &str) -> String {
         begins_line = byte == b'\n' || is_blank && begins_line;
         at += length;
     }
-    // Whole characters alone were replaced, by characters of one byte each.
+    // Only whole characters were replaced, by ASCII spaces, so the text is still valid UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Writes spaces over the comment that begins at `start`, line ends excepted, up to and with `end`; a line end itself stays. Gives its length.
+/// Overwrites the comment that begins at `start` with spaces up to and including `end`; line ends are kept. Returns
+/// the length of the comment.
 fn blank_to(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
     let comment = bytes.get_mut(start..).unwrap_or_default();
     let found = memchr::memmem::find(comment.get(2..).unwrap_or_default(), end);
@@ -47,7 +47,7 @@ fn blank_to(bytes: &mut [u8], start: usize, end: &[u8]) -> usize {
     length
 }
 
-/// The text with `width` spaces for each tab that indents a line; `None` where there is none.
+/// Replaces each tab in the indentation of a line by `width` spaces. Returns `None` if no line has such a tab.
 pub(super) fn with_spaces_for_tabs(text: &str, width: usize) -> Option<String> {
     let is_indented = |line: &str| line.trim_start_matches([' ', '\t']).len() < line.trim_start_matches(' ').len();
     if !text.split('\n').any(is_indented) {
@@ -61,7 +61,8 @@ pub(super) fn with_spaces_for_tabs(text: &str, width: usize) -> Option<String> {
     Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The text with spaces for the characters that YAML does not allow (YAML 1.2.2, section 5.1); `None` where there is none.
+/// Replaces characters that YAML does not allow (YAML 1.2.2, section 5.1) by spaces. Returns `None` if there are
+/// none.
 pub(super) fn without_controls(text: &str) -> Option<String> {
     let is_bad =
         |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}') || matches!(c, '\u{fffe}' | '\u{ffff}');

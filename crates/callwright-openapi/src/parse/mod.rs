@@ -1,6 +1,7 @@
-//! A document's bytes → raw JSON, and what had to be mended on the way.
+//! Parses a document's bytes as raw JSON and reports the repairs that were needed.
 //!
-//! Real documents are written by hand, by generators with faults, and on old machines. What can be understood is; what was assumed is said.
+//! Real documents are written by hand, by faulty generators, and in old encodings. The parser tolerates what it can
+//! and reports its assumptions.
 
 mod foreign;
 mod json;
@@ -17,31 +18,35 @@ pub(super) use foreign::other_kind;
 pub(super) use lines::{Lines, end_of_string};
 pub(super) use text::decode;
 
-/// Nesting that a document may have. It is serde_json's own bound, so that JSON and YAML are judged alike; everything that
-/// walks a document afterwards may recurse that deep without fear for the stack.
+/// Maximum nesting of a document. It is serde_json's own limit, so that JSON and YAML have the same one. All later
+/// traversals of a document may recurse to this depth without a stack overflow.
 pub(super) const MAX_NESTING: usize = 127;
 
-/// How a text was understood.
+/// Syntax by which a text was parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     /// JSON (RFC 8259).
     Json,
-    /// YAML 1.2, or what is read as such.
+    /// YAML 1.2, including JSON-like texts that are parsed as YAML.
     Yaml,
 }
 
-/// A text that was understood.
+/// A parsed text.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) value: Value,
-    /// The text, mended where that was needed: its lines are the file's.
+    /// The text, after repairs if any were needed; its line numbers are those of the file.
     pub(super) text: String,
     pub(super) syntax: Syntax,
-    /// What is wrong with the text and was passed over, as sentences without a subject.
+    /// Tolerated faults of the text, as sentences without a subject.
     pub(super) remarks: Vec<String>,
 }
 
-/// The value of a file. An error says what is wrong and on which line, or what else it is.
+/// Parses a file.
+///
+/// # Errors
+///
+/// Returns the fault with its line, or the actual format of the file.
 pub(super) fn parse(bytes: Vec<u8>) -> Result<Parsed, String> {
     let decoded = decode(bytes);
     let mut parsed = parse_text(decoded.text)?;
@@ -49,8 +54,8 @@ pub(super) fn parse(bytes: Vec<u8>) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-/// The value of a text. JSON and YAML are told apart by content, because the names of files often lie. What looks like JSON but is not
-/// may still be YAML, whose flow style is laxer: unquoted keys, other quotes.
+/// Parses a text. JSON and YAML are distinguished by content, because file names are often wrong. A text that looks
+/// like JSON but is invalid may still be YAML, whose flow style is more permissive (unquoted keys, single quotes).
 fn parse_text(text: String) -> Result<Parsed, String> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if let Some(kind) = foreign::kind_of_text(start) {
@@ -63,10 +68,10 @@ fn parse_text(text: String) -> Result<Parsed, String> {
         Ok(parsed) => Ok(parsed),
         Err((text, error)) => match yaml::parse(text) {
             Ok(mut parsed) => {
-                parsed.remarks.insert(0, format!("is no JSON ({error}), and is read as YAML"));
+                parsed.remarks.insert(0, format!("is not valid JSON ({error}) and is parsed as YAML"));
                 Ok(parsed)
             }
-            Err(_) => Err(format!("no JSON: {error}")),
+            Err(_) => Err(format!("invalid JSON: {error}")),
         },
     }
 }

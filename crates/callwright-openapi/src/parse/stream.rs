@@ -1,11 +1,11 @@
-//! Which document of a YAML stream is meant.
+//! Selects one document of a YAML stream.
 
 use std::ops::Range;
 
 use super::super::discovery;
 
-/// The text with one of its documents alone, on its own lines, if there are several: the first one that says that it is an OpenAPI document, else
-/// the first one that says anything.
+/// Returns the selected document on its original lines if the stream has several documents: the first OpenAPI
+/// document, otherwise the first that is not empty.
 pub(super) fn one_document(text: &str) -> Option<String> {
     let documents: Vec<Range<usize>> =
         documents(text).into_iter().filter(|range| text.get(range.clone()).is_some_and(says_something)).collect();
@@ -18,7 +18,8 @@ pub(super) fn one_document(text: &str) -> Option<String> {
     Some("\n".repeat(lines_before) + text.get(chosen.clone())?)
 }
 
-/// Where the documents of the stream are, without the marks between them. No scalar may have such a mark (YAML 1.2.2, section 9.1.2).
+/// Returns the ranges of the documents in the stream, without the markers between them. A scalar cannot contain such
+/// a marker (YAML 1.2.2, section 9.1.2).
 fn documents(text: &str) -> Vec<Range<usize>> {
     let mut documents = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -26,7 +27,7 @@ fn documents(text: &str) -> Vec<Range<usize>> {
         let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
         if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace())) {
             documents.push(start..at);
-            // What follows the mark on its line belongs to the document.
+            // The rest of the marker's line belongs to the document.
             start = at + 3;
         }
         at += line.len();

@@ -6,7 +6,7 @@ fn parsed(text: &str) -> Value {
     parse(text.into()).unwrap().value
 }
 
-/// The value, and what was remarked.
+/// Returns the value and the remarks.
 fn mended(text: &str) -> (Value, String) {
     let parsed = parse(text.into()).unwrap();
     assert_eq!(parsed.text.matches('\n').count(), text.matches('\n').count(), "lines stay");
@@ -50,12 +50,12 @@ fn the_last_of_two_keys_holds_in_json_and_yaml() {
     for text in [r#"{"a": 1, "a": 2}"#, "a: 1\na: 2\n"] {
         let (value, remarks) = mended(text);
         assert_eq!(value, json!({"a": 2}));
-        assert_eq!(remarks, "has keys more than once in one object (`a`); the last one holds");
+        assert_eq!(remarks, "has keys more than once in one object (`a`); the last one is used");
     }
     let many: String = (0..20).map(|key| format!("k{key}: 1\nk{key}: 2\n")).collect();
     assert!(
         mended(&many).1.contains("`k0`, `k1`, `k10`, `k11`, `k12`, ...")
-            || mended(&many).1.ends_with("...); the last one holds")
+            || mended(&many).1.ends_with("...); the last one is used")
     );
 }
 
@@ -64,7 +64,7 @@ fn a_byte_order_mark_and_lax_json_are_read() {
     assert_eq!(parsed("\u{feff}{\"a\": 1}"), json!({"a": 1}));
     let (value, remarks) = mended("{a: 1, \"b\": [1, 2,],}");
     assert_eq!(value, json!({"a": 1, "b": [1, 2]}));
-    assert!(remarks.starts_with("is no JSON (") && remarks.ends_with("and is read as YAML"), "{remarks}");
+    assert!(remarks.starts_with("is not valid JSON (") && remarks.ends_with("and is parsed as YAML"), "{remarks}");
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn alias_bombs_are_an_error() {
 #[test]
 fn what_is_neither_json_nor_yaml_says_where() {
     let message = parse("{\"a\": \"open".into()).unwrap_err();
-    assert!(message.contains("no JSON") && message.contains("line 1"), "{message}");
+    assert!(message.contains("invalid JSON") && message.contains("line 1"), "{message}");
     let message = parse("a: [1\nb: {".into()).unwrap_err();
-    assert!(message.contains("no YAML") && message.contains("line"), "{message}");
+    assert!(message.contains("invalid YAML") && message.contains("line"), "{message}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn yaml_indented_with_tabs_is_read() {
     let (value, remarks) = mended("a:\n\tb:\n\t\tc: 1\n\tlist:\n\t- x: 1\n\t  y: 2\n");
     assert_eq!(value, json!({"a": {"b": {"c": 1}, "list": [{"x": 1, "y": 2}]}}));
     assert!(remarks.contains("each is read as 2 spaces"), "{remarks}");
-    // Lines of spaces beside lines of tabs: the width that fits is found.
+    // Lines with spaces and lines with tabs: the matching width is found.
     assert_eq!(mended("a:\n    b: 1\n\tc: 2\n").0, json!({"a": {"b": 1, "c": 2}}));
     assert_eq!(mended("a:\t1\n").1, "");
 }

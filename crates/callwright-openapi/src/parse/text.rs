@@ -1,17 +1,17 @@
-//! Bytes → text, whatever the encoding.
+//! Decodes bytes to text in several encodings.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// A text, and what is wrong with its bytes.
+/// A decoded text, and a remark about faulty bytes.
 #[derive(Debug)]
 pub(in super::super) struct Decoded {
     pub(in super::super) text: String,
     pub(super) remark: Option<&'static str>,
 }
 
-/// The text that `bytes` encode, without a byte order mark. UTF-8 and UTF-16 are recognised, the latter also without a mark: one byte
-/// of its first character is zero (RFC 4627, section 3). What is neither is read as Windows-1252, in which any bytes are a text and
-/// which old documents are written in. What UTF-16 leaves half becomes U+FFFD.
+/// Decodes `bytes` without a byte order mark. UTF-8 and UTF-16 are detected, UTF-16 also without a mark, because one
+/// byte of its first character is zero (RFC 4627, section 3). Other bytes are decoded as Windows-1252, which accepts
+/// any bytes and is common in old documents. Unpaired UTF-16 surrogates become U+FFFD.
 pub(in super::super) fn decode(mut bytes: Vec<u8>) -> Decoded {
     let (encoding, mark_bytes) = encoding(&bytes);
     bytes.drain(..mark_bytes);
@@ -25,11 +25,11 @@ pub(in super::super) fn decode(mut bytes: Vec<u8>) -> Decoded {
         };
     }
     let (text, has_faults) = encoding.decode_without_bom_handling(&bytes);
-    let remark = has_faults.then_some("has bytes that are no UTF-16; a replacement character stands for them");
+    let remark = has_faults.then_some("has bytes that are not valid UTF-16; they are replaced by U+FFFD");
     Decoded { text: text.into_owned(), remark }
 }
 
-/// The encoding, and the length of its byte order mark.
+/// Returns the encoding and the length of its byte order mark.
 fn encoding(bytes: &[u8]) -> (&'static Encoding, usize) {
     Encoding::for_bom(bytes).unwrap_or(match bytes {
         [0, second, ..] if *second != 0 => (UTF_16BE, 0),

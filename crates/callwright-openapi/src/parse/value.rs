@@ -1,4 +1,4 @@
-//! Any self-describing data → JSON, whatever its keys are.
+//! Deserialises any self-describing data to JSON, with any scalar keys.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,19 +7,19 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Keys that stand twice in an object are named up to this many.
+/// Maximum number of duplicate keys that the remark names.
 const MAX_NAMED: usize = 5;
 
-/// Reads a value. serde_json's own reading would refuse a whole document for one key `null` or `~`, and lose in silence what stands
-/// under a key that stands there twice.
+/// Deserialises a value. serde_json's own implementation would reject a document because of one key `null` or `~`,
+/// and silently drop the first value of a duplicate key.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// Keys that stood twice in one object.
+    /// Keys that occur more than once in one object.
     twice: RefCell<BTreeSet<String>>,
 }
 
 impl Reading {
-    /// What was wrong with the value.
+    /// Returns the remark about duplicate keys, if any.
     pub(super) fn remark(self) -> Option<String> {
         let twice = self.twice.into_inner();
         if twice.is_empty() {
@@ -27,7 +27,7 @@ impl Reading {
         }
         let named: Vec<String> = twice.iter().take(MAX_NAMED).map(|key| format!("`{key}`")).collect();
         let more = if twice.len() > MAX_NAMED { ", ..." } else { "" };
-        Some(format!("has keys more than once in one object ({}{more}); the last one holds", named.join(", ")))
+        Some(format!("has keys more than once in one object ({}{more}); the last one is used", named.join(", ")))
     }
 }
 
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for &Reading {
             let value = members.next_value_seed(self)?;
             if object.contains_key(&key) {
                 let mut twice = self.twice.borrow_mut();
-                // One more than is named says that there are more.
+                // One key more than is named shows that there are further ones.
                 if twice.len() <= MAX_NAMED {
                     twice.insert(key.clone());
                 }

@@ -1,4 +1,4 @@
-//! YAML → raw JSON.
+//! Parses YAML as raw JSON.
 
 use serde::de::DeserializeSeed;
 use serde_json::Value;
@@ -7,16 +7,17 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use super::value::Reading;
 use super::{MAX_NESTING, Parsed, Syntax, mend, stream};
 
-/// Stack of the YAML parser. It recurses, and unoptimised it takes about 24 KiB for a level of nesting.
+/// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
 
-/// Values that YAML aliases may repeat in all: enough for a response that every operation shares, too few for a bomb.
+/// Maximum number of values that YAML aliases may repeat in total: enough for a response shared by all operations,
+/// too few for a denial-of-service attack ("billion laughs").
 const MAX_ALIASED: usize = 200_000;
 
-/// Spaces that a tab may stand for.
+/// Candidate widths of a tab, in spaces.
 const TAB_WIDTHS: [usize; 3] = [2, 4, 8];
 
-/// The value of a YAML text: of one of its documents, where it has several.
+/// Parses a YAML text; if it has several documents, parses one of them.
 pub(super) fn parse(text: String) -> Result<Parsed, String> {
     let Some(document) = stream::one_document(&text) else { return one(text) };
     let what = "has several YAML documents; the first OpenAPI document among them is read, else the first one";
@@ -25,7 +26,7 @@ pub(super) fn parse(text: String) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-/// The value of one document, mended where that is needed.
+/// Parses one document, with repairs if necessary.
 fn one(text: String) -> Result<Parsed, String> {
     let parsed = |(value, remark), text, mended: Option<String>| Parsed {
         value,
@@ -42,7 +43,7 @@ fn one(text: String) -> Result<Parsed, String> {
         let what = format!("has tabs that indent lines, which YAML does not allow; each is read as {width} spaces");
         Some((mend::with_spaces_for_tabs(visible.as_ref().unwrap_or(&text), width)?, what))
     });
-    let controls = "has control characters; spaces are read in their place";
+    let controls = "has control characters; they are read as spaces";
     let plain = visible.as_ref().map(|text| (text.clone(), controls.to_owned()));
     for (text, what) in plain.into_iter().chain(tabbed) {
         if let Ok(value) = read(&text) {
@@ -52,8 +53,8 @@ fn one(text: String) -> Result<Parsed, String> {
     Err(error)
 }
 
-/// The value of a YAML document, and what is wrong with it. Parsed on a thread of its own, whose stack is sure to be large enough for
-/// [`MAX_NESTING`] levels wherever the caller stands.
+/// Parses a YAML document and returns its value with a remark about faults. Uses a separate thread whose stack
+/// suffices for [`MAX_NESTING`] levels, independent of the caller's stack.
 fn read(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
@@ -61,15 +62,16 @@ fn read(text: &str) -> Result<(Value, Option<String>), String> {
             let reading = Reading::default();
             let read = |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer);
             let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text.len()), read);
-            value.map(|value| (value, reading.remark())).map_err(|error| format!("no YAML: {error}"))
+            value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))
         });
         let parser = parser.map_err(|error| format!("cannot start the YAML parser: {error}"))?;
         parser.join().unwrap_or_else(|_| Err("the YAML parser failed on this document".to_owned()))
     })
 }
 
-/// The text's own length, in `bytes`, bounds what it can hold without aliases; aliases may add [`MAX_ALIASED`] to that. Of two keys
-/// of one name the last one holds, as in JSON, and only `true` and `false` are booleans (YAML 1.2): `no` is a country.
+/// Returns the parser's options. The length of the text in `bytes` bounds its content without aliases; aliases may
+/// add [`MAX_ALIASED`]. The last of several equal keys is used, as in JSON. Only `true` and `false` are booleans
+/// (YAML 1.2), because `no` can be a country code.
 fn options(bytes: usize) -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {

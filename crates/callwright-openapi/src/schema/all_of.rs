@@ -1,13 +1,14 @@
-//! `allOf` that joins nothing.
+//! Unwraps an `allOf` with a single constraining branch.
 //!
-//! OpenAPI 3.0 ignores what stands beside a `$ref`, so authors wrap it: `allOf: [{$ref: X}], description: ...`. One schema says the
-//! same, and models as well as validators read it more easily.
+//! OpenAPI 3.0 ignores siblings of a `$ref`, so authors wrap it: `allOf: [{$ref: X}], description: ...`. An
+//! equivalent schema without `allOf` is easier to process for models and validators.
 
 use serde_json::{Map, Value};
 
 use super::keyword::is_annotation;
 
-/// `schema` without an `allOf` in which only one branch constrains; unchanged where more than one does or keywords would clash.
+/// Removes an `allOf` in which only one branch constrains. Returns `schema` unchanged if several do or keywords would
+/// clash.
 pub(super) fn unwrap_single(mut schema: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Array(branches)) = schema.get("allOf") else { return schema };
     let constrains = |branch: &&Value| branch.as_object().is_none_or(|keys| !keys.keys().all(|key| is_annotation(key)));
@@ -21,7 +22,7 @@ pub(super) fn unwrap_single(mut schema: Map<String, Value>) -> Map<String, Value
         return schema;
     }
     let Some(Value::Array(branches)) = schema.shift_remove("allOf") else { return schema };
-    // What describes this use goes before what describes the schema wherever it is used.
+    // Annotations of this use take precedence over those of the referenced schema.
     let (describing, constraining): (Vec<Value>, Vec<Value>) =
         branches.into_iter().partition(|branch| !constrains(&branch));
     for branch in describing.into_iter().chain(constraining) {

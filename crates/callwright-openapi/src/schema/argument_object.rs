@@ -1,4 +1,4 @@
-//! The schema of a tool's argument object, in as much detail as fits.
+//! Builds the schema of a tool's argument object, in as much detail as the size limit allows.
 
 use std::collections::HashSet;
 
@@ -15,49 +15,48 @@ use super::loops::open_loops;
 use super::memo::Memo;
 use super::translator::{Detail, Part, TooLarge, Translator};
 
-/// Schemas in schemas that any tool may have, whatever the settings say: twice as many levels of JSON must stay below the 127
+/// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.
 const MAX_LEVELS: usize = 48;
 
-/// Longest description of a property, in characters, once a schema is too large as it is: a sentence or two.
+/// Maximum length of a property's description, in characters, if the full schema is too large.
 const SHORT_DESCRIPTION_CHARS: usize = 160;
 
-/// Levels that are tried, deepest first, when shorter descriptions alone are not enough.
+/// Numbers of levels that are tried in descending order if shorter descriptions do not suffice.
 const FEWER_LEVELS: [usize; 9] = [16, 12, 8, 6, 5, 4, 3, 2, 1];
 
 /// One member of an argument object.
 pub(crate) struct Argument<'d> {
-    /// The argument's name.
     pub(crate) name: String,
-    /// What its values are.
+    /// Schema of its values.
     pub(crate) schema: ArgumentSchema<'d>,
-    /// The part of the request that it goes to.
+    /// The part of the request to which the argument belongs.
     pub(crate) part: Part,
-    /// What the parameter's own description says; it goes before the schema's.
+    /// Description of the parameter itself; precedes the schema's description.
     pub(crate) description: Option<&'d str>,
-    /// Values that illustrate it, for a schema that has none of its own.
+    /// Example values, used if the schema has none.
     pub(crate) examples: Vec<&'d Value>,
-    /// What else has to be known to write it; it goes behind everything and is never cut.
+    /// Hint for the model on how to write the value; appended to the description and never shortened.
     pub(crate) hint: Option<String>,
-    /// Must every call have it?
+    /// Whether every call must have the argument.
     pub(crate) required: bool,
-    /// May it be empty?
+    /// Handling of empty values.
     pub(crate) empty: Empty,
-    /// Does the document advise against it?
+    /// Whether the document marks the argument as deprecated.
     pub(crate) deprecated: bool,
 }
 
-/// What the values of an argument are.
+/// Source of an argument's schema.
 pub(crate) enum ArgumentSchema<'d> {
-    /// What a schema of the document says.
+    /// A schema of the document.
     Document(Located<'d>),
-    /// An object of these members.
+    /// An object with these members.
     Object(Vec<Argument<'d>>),
-    /// A schema of our own, where the document has none that fits.
+    /// A generated schema, if the document has no suitable one.
     Own(Value),
 }
 
-/// Writes the argument schemas of a document's operations.
+/// Builds the argument schemas of a document's operations.
 pub(crate) struct SchemaWriter<'d> {
     document: &'d Document,
     limits: &'d DocumentLimits,
@@ -69,7 +68,11 @@ impl<'d> SchemaWriter<'d> {
         Self { document, limits, memo: Memo::default() }
     }
 
-    /// The schema of an object with these members and no others; an error says why there is none.
+    /// Returns the schema of an object with these members and no others.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the schema exceeds the size limit even without nested levels.
     pub(crate) fn write(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<Value, String> {
         let whole = self.whole();
         let (written, detail) = match self.attempt(arguments, whole, notes) {
@@ -92,16 +95,16 @@ impl<'d> SchemaWriter<'d> {
         }
         if written.is_relaxed {
             notes.remark(
-                "where a part accepts more than the document says, `oneOf` is taken as `anyOf`, and `not` and `if` are left out",
+                "some parts accept more than the document specifies; there, `oneOf` becomes `anyOf`, and `not` and `if` are left out",
             );
         }
         for name in written.opened {
-            notes.remark(format!("`{name}` applies itself to the same value; where it does, any value is accepted"));
+            notes.remark(format!("`{name}` refers to itself for the same value; any value is accepted there"));
         }
         Ok(written.schema)
     }
 
-    /// Less detail never takes more bytes, so the most that fits is found by bisection.
+    /// Finds the most detailed schema that fits by bisection, because less detail never takes more bytes.
     fn write_less(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<(Written, Detail), String> {
         let details = self.less();
         let at = details.partition_point(|detail| self.attempt(arguments, *detail, notes).is_err());
@@ -146,7 +149,7 @@ impl<'d> SchemaWriter<'d> {
     }
 }
 
-/// The schema of one member, which stands on level `level`.
+/// Returns the schema of one member on nesting level `level`.
 fn property<'d>(
     translator: &mut Translator<'_, 'd>,
     argument: &Argument<'d>,
@@ -167,14 +170,14 @@ fn property<'d>(
     Ok(described(schema, argument, detail))
 }
 
-/// An argument schema that fits.
+/// An argument schema within the size limit.
 struct Written {
     schema: Value,
-    /// Was something nested too deeply?
+    /// Whether a part was nested too deeply.
     is_cut: bool,
-    /// Were keywords left out that refuse what another schema accepts?
+    /// Whether keywords were dropped that reject values which another schema accepts.
     is_relaxed: bool,
-    /// Definitions that never would have come to an end.
+    /// Definitions whose recursion would never end, and that were opened.
     opened: Vec<String>,
 }
 
@@ -194,8 +197,8 @@ fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definition
     Value::Object(schema)
 }
 
-/// The parameter's description says what the value is for here; the schema's says what it is everywhere, and is kept behind it
-/// unless it repeats it.
+/// Adds description, hint, examples and deprecation of `argument` to `schema`. The parameter's description comes
+/// first, because it describes this use. The schema's description follows, unless it is a repetition.
 fn described(schema: Value, argument: &Argument<'_>, detail: Detail) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,

@@ -1,4 +1,4 @@
-//! The `$defs` of one argument schema: which schemas of the document they stand for, and which are still to be written.
+//! The `$defs` of one argument schema: names for the document's schemas, and a queue of definitions to write.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use super::super::document::Located;
 use super::super::files::PlaceId;
 use super::translator::Part;
 
-/// Names for referenced schemas, and the queue of those to be written.
+/// Names of referenced schemas, and the queue of definitions to write.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
     by_place: HashMap<(PlaceId, Part), String>,
@@ -14,21 +14,21 @@ pub(super) struct Definitions<'d> {
     queue: VecDeque<Pending<'d>>,
 }
 
-/// A definition that was referred to and is to be written.
+/// A referenced definition that is still to be written.
 #[derive(Debug)]
 pub(super) struct Pending<'d> {
     /// Its name under `$defs`.
     pub(super) name: String,
-    /// The schema it stands for.
+    /// The schema of the definition.
     pub(super) schema: Located<'d>,
-    /// The part of the request that it is for.
+    /// The part of the request to which it belongs.
     pub(super) part: Part,
-    /// How deep its first use stands.
+    /// Nesting level of its first use.
     pub(super) level: usize,
 }
 
 impl<'d> Definitions<'d> {
-    /// The name of the definition that stands for `schema`; the first use, at `level`, queues it.
+    /// Returns the name of the definition of `schema`. The first use, at `level`, adds it to the queue.
     pub(super) fn name_of(&mut self, schema: &Located<'d>, part: Part, level: usize) -> String {
         let key = (schema.at.id(), part);
         if let Some(name) = self.by_place.get(&key) {
@@ -40,12 +40,12 @@ impl<'d> Definitions<'d> {
         name
     }
 
-    /// Has the schema been referred to before?
+    /// Whether the schema has been referenced before.
     pub(super) fn knows(&self, schema: &Located<'d>, part: Part) -> bool {
         self.by_place.contains_key(&(schema.at.id(), part))
     }
 
-    /// The next definition to write, first referred to first.
+    /// Returns the next definition to write, in order of first reference.
     pub(super) fn next(&mut self) -> Option<Pending<'d>> {
         self.queue.pop_front()
     }

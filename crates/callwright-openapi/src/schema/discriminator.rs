@@ -1,8 +1,8 @@
-//! `discriminator`: the property whose value says which of several schemas is meant.
+//! Applies `discriminator`: the property whose value selects one of several schemas.
 //!
-//! It is no keyword of JSON Schema, so what its mapping says is written into the alternatives themselves: there, models read it and
-//! validators judge by it. A name that only follows from the name of a schema is given as an example: many documents leave the
-//! mapping out although their APIs use other names.
+//! `discriminator` is not a JSON Schema keyword. Its mapping is therefore written into the alternatives as `const` or
+//! `enum`, which models read and validators enforce. A name that is only implied by a schema's name is added as an
+//! example: many documents omit the mapping although their APIs use other names.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::super::document::Document;
 use super::super::files::{PlaceId, SourceFile};
 use super::literal::{fit, types_of};
 
-/// Names that are given as examples where nothing says that there are no others.
+/// Maximum number of names given as examples.
 const MAX_EXAMPLES: usize = 20;
 
-/// Writes what the discriminator of `members`, a schema in `file`, says into its translation.
+/// Applies the discriminator of `members`, a schema in `file`, to its translation.
 pub(super) fn apply(
     document: &Document,
     members: &Map<String, Value>,
@@ -52,7 +52,7 @@ pub(super) fn apply(
     }
 }
 
-/// A mapping names a schema by a `$ref`'s text or, for one of the components, by its name alone.
+/// Resolves the target of a mapping entry: a reference, or the name of a component schema.
 fn target_of(document: &Document, target: &Value, file: &SourceFile) -> Option<PlaceId> {
     let target = target.as_str()?;
     let component = format!("#/components/schemas/{target}");
@@ -64,7 +64,7 @@ fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()
 }
 
-/// Only `names` in `property`; nothing where the schema itself says otherwise.
+/// Restricts `property` to `names`. Leaves the schema unchanged if none of them is allowed by it.
 fn hold_to(schema: &mut Map<String, Value>, property: &str, names: &[Value], is_required: bool) {
     let Some(described) = described(schema, property) else { return };
     let types = types_of(described);
@@ -94,7 +94,7 @@ fn hold_to(schema: &mut Map<String, Value>, property: &str, names: &[Value], is_
     }
 }
 
-/// `names` as examples of `property`, where it says nothing itself.
+/// Adds `names` as examples of `property`, unless it already has values or examples.
 fn illustrate(schema: &mut Map<String, Value>, property: &str, names: Vec<Value>) {
     let says_nothing =
         |described: &Value| ["enum", "const", "examples"].iter().all(|keyword| described.get(keyword).is_none());
@@ -110,7 +110,7 @@ fn illustrate(schema: &mut Map<String, Value>, property: &str, names: Vec<Value>
     }
 }
 
-/// The schema of `property`, which is made where `schema` leaves it to the schemas that it refers to.
+/// Returns the schema of `property`. Adds it if `schema` only inherits it from the schemas that it refers to.
 fn described<'s>(schema: &'s mut Map<String, Value>, property: &str) -> Option<&'s mut Map<String, Value>> {
     let properties = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut()?;
     properties.entry(property).or_insert_with(|| json!({})).as_object_mut()

@@ -1,4 +1,4 @@
-//! Values that a request cannot carry, or that would make another request of it: empty ones, and null.
+//! Restricts empty and null values of arguments: some cannot be sent in a request, and some would change its target.
 
 use serde_json::{Map, Value, json};
 
@@ -6,25 +6,27 @@ use super::keyword::is_annotation;
 use super::literal::{type_value, types_of};
 use super::nullable::or_else;
 
-/// What holds for empty values of an argument.
+/// Handling of an argument's empty values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Empty {
-    /// What its schema says.
+    /// As the schema specifies.
     AsDescribed,
-    /// It may be empty, whatever its schema says (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object, `allowEmptyValue`).
+    /// An empty value is allowed regardless of the schema (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object,
+    /// `allowEmptyValue`).
     Allowed,
-    /// An empty array or object is no parameter at all (RFC 6570 section 2.3).
+    /// An empty array or object is serialised as no parameter at all (RFC 6570 section 2.3).
     NoParameter,
-    /// That, and an empty text is not allowed either unless the document lists it: a parameter of the query without `allowEmptyValue`.
+    /// Like [`Self::NoParameter`], and an empty string is allowed only if the document lists it: a query parameter
+    /// without `allowEmptyValue`.
     NoText,
-    /// An empty segment of the path makes another path of it.
+    /// An empty path segment would change the path.
     OtherPath,
 }
 
-/// The least that a value of each type must have where it cannot be empty.
+/// Keywords for the minimum size of each type.
 const BOUNDS: [(&str, &str); 3] = [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")];
 
-/// The translated `schema` of an argument with what `empty` says, and without null where the argument is `required`.
+/// Applies `empty` to the translated `schema` of an argument, and removes null if the argument is `required`.
 pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>) -> Map<String, Value> {
     if required && empty != Empty::AsDescribed {
         refuse_null(&mut schema);
@@ -55,7 +57,7 @@ pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>
     schema
 }
 
-/// Null is written as no parameter at all.
+/// Removes the type null, which is serialised as no parameter at all.
 fn refuse_null(schema: &mut Map<String, Value>) {
     let types: Vec<&str> = types_of(schema).into_iter().filter(|name| *name != "null").collect();
     if !types.is_empty() && schema.get("type").is_some_and(Value::is_array) {
@@ -63,7 +65,7 @@ fn refuse_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Does the document itself list the values, or the empty text as one of them?
+/// Whether the document has an `enum`, or lists the empty string as a value.
 fn names_empty_text(schema: &Map<String, Value>) -> bool {
     let is_empty = |value: &Value| value == "";
     ["const", "default"].iter().filter_map(|keyword| schema.get(*keyword)).any(is_empty)
@@ -77,7 +79,7 @@ fn at_least_one(schema: &mut Map<String, Value>, bound: &str) {
     }
 }
 
-/// `schema`, or nothing.
+/// Extends `schema` by the empty string.
 fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
     let constrains = |keyword: &String| keyword != "type" && !is_annotation(keyword);
     let allows_any_text = schema.get("type").is_none_or(|name| name == "string") && !schema.keys().any(constrains);

@@ -1,7 +1,9 @@
-//! Keywords that refuse what another schema accepts: `oneOf` what two alternatives accept, `not` and `if` what one does.
+//! Removes keywords that reject values because another schema accepts them: `oneOf` rejects values that two
+//! alternatives accept, `not` and `if` values that one schema accepts.
 //!
-//! Where a part was left out of a schema, so that it accepts more than the document means, these would refuse values that the document
-//! allows: two alternatives that are both cut down to `type: object` accept the same, and `oneOf` takes none of it.
+//! If a part of a schema was omitted, it accepts more values than the document. These keywords would then reject
+//! values that the document allows. For example, two alternatives that were both reduced to `type: object` accept the
+//! same values, and `oneOf` rejects all of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +12,11 @@ use serde_json::{Map, Value};
 use super::keyword::{Form, form};
 use super::loops::target;
 
-/// Keywords that refuse more when a schema accepts more, beside `oneOf`, which `anyOf` can stand for.
+/// Keywords that can reject more values if a subschema accepts more. `oneOf` is replaced by `anyOf` instead.
 const REFUSING: [&str; 7] = ["not", "if", "then", "else", "maxContains", "unevaluatedItems", "unevaluatedProperties"];
 
-/// Lets nothing be refused because a part is `loose`: in the `properties` and `definitions` of these names, and in all that lead to such
-/// definitions. True where that changed anything.
+/// Removes such keywords from the named loose `properties` and `definitions`, and from everything that references
+/// those definitions. Returns whether anything changed.
 pub(super) fn relax(
     properties: &mut Map<String, Value>,
     loose_properties: &HashSet<String>,
@@ -37,7 +39,7 @@ pub(super) fn relax(
     is_changed
 }
 
-/// `loose`, and every definition from which a `$ref` leads to one of them.
+/// Returns `loose` and every definition that references one of them, transitively.
 fn with_all_that_lead_there(definitions: &Map<String, Value>, mut loose: HashSet<String>) -> HashSet<String> {
     let mut led_from: HashMap<String, Vec<&String>> = HashMap::new();
     for (name, schema) in definitions {
@@ -57,7 +59,7 @@ fn with_all_that_lead_there(definitions: &Map<String, Value>, mut loose: HashSet
     loose
 }
 
-/// Does a `$ref` in `schema` lead to a definition that `is_wanted`?
+/// Whether a `$ref` in `schema` targets a definition for which `is_wanted` is true.
 fn refers_to(schema: &Value, is_wanted: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
     target(schema).is_some_and(&mut *is_wanted)
@@ -78,7 +80,7 @@ fn relax_one(schema: &mut Value) -> bool {
         is_changed |= members.shift_remove(keyword).is_some();
     }
     if let Some(alternatives) = members.shift_remove("oneOf") {
-        // Beside an `anyOf` it has to stand apart.
+        // If there is an `anyOf` already, the alternatives move to `allOf`.
         if members.contains_key("anyOf") {
             let apart = Value::Object(Map::from_iter([("anyOf".to_owned(), alternatives)]));
             match members.get_mut("allOf").and_then(Value::as_array_mut) {

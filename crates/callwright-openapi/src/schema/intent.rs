@@ -1,20 +1,20 @@
-//! What authors mean by keywords that stand in the wrong place.
+//! Interprets misplaced keywords.
 
 use serde_json::{Map, Value, json};
 
 use super::literal::{fit, types_of};
 
-/// Are there properties that nobody can read?
+/// Whether the schema has properties that are not an object.
 pub(super) fn has_malformed_properties(members: &Map<String, Value>) -> bool {
     ["properties", "patternProperties"].iter().any(|key| members.get(*key).is_some_and(|value| !value.is_object()))
 }
 
-/// One schema in the place of many, or a tuple of one.
+/// Whether the value is an array with one schema: used instead of a plain schema, or as a tuple of one item.
 pub(super) fn is_list_of_one(value: &Value) -> bool {
     value.as_array().is_some_and(|items| items.len() == 1)
 }
 
-/// Values that are enumerated beside the type `array` are those of its items.
+/// Moves `enum` beside the type `array` to its items.
 pub(super) fn give_values_to_items(members: &Map<String, Value>, translated: &mut Map<String, Value>) {
     let values = members.get("enum").filter(|_| types_of(members) == ["array"]).and_then(Value::as_array);
     let Some(values) = values.filter(|values| !values.iter().any(Value::is_array)) else { return };

@@ -1,7 +1,9 @@
-//! The keywords of a schema and the form of their values: one table for the dialects of OpenAPI 3.0 and JSON Schema 2020-12.
+//! Keywords of a schema and the form of their values: one table for the dialects of OpenAPI 3.0 and JSON Schema
+//! 2020-12.
 
-/// What stands behind a keyword. Keywords that are not in the table are dropped: `xml`, `externalDocs`, `discriminator`,
-/// `readOnly`, `writeOnly`, `x-*` say nothing to a model, and `$id`, `$anchor`, `$dynamicRef` lose their meaning when moved.
+/// Form of a keyword's value. Keywords outside the table are dropped: `xml`, `externalDocs`, `discriminator`,
+/// `readOnly`, `writeOnly` and `x-*` have no meaning for a model, and `$id`, `$anchor` and `$dynamicRef` lose their
+/// meaning when moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A schema.
@@ -10,31 +12,31 @@ pub(crate) enum Form {
     Schemas,
     /// An object whose members are schemas.
     SchemaMap,
-    /// A name of a type, or an array of such.
+    /// The name of a type, or an array of names.
     Types,
-    /// The allowed values.
+    /// An array of allowed values.
     Enum,
-    /// Any value, of the type that the schema asks for.
+    /// Any value of the schema's type.
     Default,
     /// Any value.
     Literal,
-    /// Values that illustrate.
+    /// An array of example values.
     Examples,
-    /// One value that illustrates (OpenAPI 3.0).
+    /// One example value (OpenAPI 3.0).
     Example,
-    /// A text.
+    /// A string.
     Text,
-    /// A text for people, which may be shortened.
+    /// A string for readers, which may be shortened.
     Description,
-    /// True or false.
+    /// A boolean.
     Flag,
     /// A number.
     Number,
-    /// A number above zero.
+    /// A positive number.
     PositiveNumber,
-    /// A number, or (OpenAPI 3.0) whether the bound beside it is exclusive.
+    /// A number, or (OpenAPI 3.0) a boolean: whether the corresponding bound is exclusive.
     ExclusiveBound,
-    /// A whole number, zero or more.
+    /// A non-negative integer.
     Count,
     /// An array of names.
     Names,
@@ -42,7 +44,7 @@ pub(crate) enum Form {
     NamesMap,
 }
 
-/// The form of `keyword`'s value; `None` for what is dropped.
+/// Returns the form of `keyword`'s value; `None` for a keyword that is dropped.
 pub(crate) fn form(keyword: &str) -> Option<Form> {
     Some(match keyword {
         "items"
@@ -77,8 +79,8 @@ pub(crate) fn form(keyword: &str) -> Option<Form> {
     })
 }
 
-/// Keywords that describe without constraining. In OpenAPI 3.0 they are taken from beside a `$ref` too, where the specification
-/// ignores everything: authors write them to be read.
+/// Whether the keyword describes without constraining. Such siblings of a `$ref` are kept in OpenAPI 3.0 too,
+/// although the specification ignores all siblings, because authors intend them to be read.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "title" | "description" | "default" | "examples" | "example" | "deprecated")
 }

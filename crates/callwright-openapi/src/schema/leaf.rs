@@ -1,6 +1,6 @@
-//! Keywords whose values hold no schemas: checked, converted, or left out with a reason.
+//! Translates keywords without subschemas: checks, converts or drops their values.
 //!
-//! A validator refuses a whole schema for one keyword of the wrong form (`minLength: "3"`), so none may be left.
+//! A validator rejects a whole schema because of one malformed keyword (`minLength: "3"`), so none may remain.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ use super::keyword::Form;
 use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
 
-/// An example that is longer, in characters, illustrates less than it costs.
+/// Maximum length of an example, in characters. Longer ones cost more than they explain.
 const MAX_EXAMPLE_CHARS: usize = 100;
-/// Examples kept of a list of them.
+/// Maximum number of examples that are kept.
 const MAX_EXAMPLES: usize = 3;
 
-/// What became of a keyword.
+/// Result of translating a keyword.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Leaf {
-    /// Another keyword that takes its place.
+    /// Keyword that replaces the original one.
     pub(super) key: Option<&'static str>,
-    /// The value; `None` where the keyword is left out.
+    /// The value; `None` if the keyword is dropped.
     pub(super) value: Option<Value>,
-    /// What was lost.
+    /// Describes the loss.
     pub(super) loss: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Leaf {
     }
 }
 
-/// Translates the keyword `key` of the schema `members`; `description_chars` bounds a description.
+/// Translates the keyword `key` of the schema `members`. `description_chars` limits the length of a description.
 pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, description_chars: usize) -> Leaf {
     let value = members.get(key).unwrap_or(&Value::Null);
     let malformed = "has a value of the wrong form; left out";
@@ -54,7 +54,7 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
         }
         Form::Literal => Leaf::or_lost(
             literal::fit(value, &types_with_null(members)),
-            "is not of the type beside it, which nothing could be; left out",
+            "is not of the type beside it, so no value would be valid; left out",
         ),
         Form::Example if members.contains_key("examples") => Leaf::default(),
         Form::Example => {
@@ -64,7 +64,7 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
         Form::Description => {
             Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
         }
-        // A parameter's own flag, or a property's in the way of draft 3, which its object has taken over.
+        // The flag of a parameter, or of a property as in JSON Schema draft 3, which its object has already adopted.
         Form::Names if key == "required" && is_flag(value) => Leaf::default(),
         Form::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
         Form::Number if is_replaced(key, members) => Leaf::default(),
@@ -73,13 +73,13 @@ pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, descript
     }
 }
 
-/// `true`, or a text that says so.
+/// Whether the value is a boolean or its text form.
 fn is_flag(value: &Value) -> bool {
     value.is_boolean() || value.as_str().is_some_and(|text| ["true", "false"].contains(&text))
 }
 
-/// The regular expression, without the slashes and flags that JavaScript writes around it. Nothing ever matches a `/` before the
-/// beginning or behind the end, so where they are at the anchors they are meant as such.
+/// Removes the slashes and flags of a JavaScript regular expression literal. `/` before `^` or after `$` could never
+/// match, so slashes next to anchors are delimiters.
 fn regular(pattern: &str) -> String {
     let Some((inner, flags)) = pattern.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) else {
         return pattern.to_owned();
@@ -122,9 +122,9 @@ fn types(value: &Value) -> Leaf {
 }
 
 fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
-    let Some(given) = value.as_array() else { return Leaf::lost("is no array; left out") };
+    let Some(given) = value.as_array() else { return Leaf::lost("is not an array; left out") };
     let types = types_with_null(members);
-    // Some providers refuse a value that is listed twice.
+    // Some providers reject duplicate values.
     let mut seen = HashSet::new();
     let distinct: Vec<&Value> = given.iter().filter(|value| seen.insert(value.to_string())).collect();
     let fitting: Vec<Value> = distinct.iter().filter_map(|value| literal::fit(value, &types)).collect();
@@ -133,7 +133,7 @@ fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
     Leaf { value: (!fitting.is_empty()).then_some(Value::Array(fitting)), loss, key: None }
 }
 
-/// Short ones alone: an example of a whole object costs more than the properties that it repeats.
+/// Returns the short examples. An example of a whole object is larger than the properties that it repeats.
 pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
     let is_short = |value: &&Value| match value {
         Value::String(text) => text.chars().nth(MAX_EXAMPLE_CHARS).is_none(),
@@ -145,7 +145,7 @@ pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
     (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
-/// OpenAPI 3.0 writes `maximum: 10, exclusiveMaximum: true` for `exclusiveMaximum: 10`.
+/// Translates `maximum: 10, exclusiveMaximum: true` of OpenAPI 3.0 to `exclusiveMaximum: 10`.
 fn exclusive_bound(key: &str, value: &Value, members: &Map<String, Value>) -> Leaf {
     let plain = if key == "exclusiveMaximum" { "maximum" } else { "minimum" };
     let bound = members.get(plain).filter(|_| value == &Value::Bool(true)).and_then(number);
@@ -180,7 +180,7 @@ fn count(value: &Value) -> Option<u64> {
     number.as_u64().or_else(|| number.as_f64().and_then(whole))
 }
 
-/// One name alone is a list of one.
+/// Parses a list of names; a single name becomes a list.
 fn names(value: &Value) -> Option<Value> {
     let given = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
     if !value.is_array() && !value.is_string() {

@@ -1,15 +1,15 @@
-//! Values that stand in a schema (`enum`, `default`), made to fit the type beside them.
+//! Converts values in a schema (`enum`, `default`) to the schema's type.
 //!
-//! In YAML an unquoted `1.0`, `123` or `true` in the enumeration of a string is a number or a boolean. Taken literally, such a
-//! schema allows nothing at all.
+//! In YAML, an unquoted `1.0`, `123` or `true` in the enumeration of a string is a number or boolean. Taken
+//! literally, such a schema allows no value.
 
 use serde_json::{Map, Number, Value, json};
 
-/// The names of JSON Schema's types.
+/// The type names of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// What authors write for a type, in lower case and without separators: words of programming languages, and formats that stand in the
-/// place of the type. Words that could mean several types (`any`, `timestamp`, `json`) are not here.
+/// Non-standard type names, in lower case and without separators: types of programming languages, and formats in the
+/// place of a type. Ambiguous names (`any`, `timestamp`, `json`) are not included.
 const MEANT: [(&str, &str); 38] = [
     ("int", "integer"),
     ("int32", "integer"),
@@ -51,8 +51,8 @@ const MEANT: [(&str, &str); 38] = [
     ("nil", "null"),
 ];
 
-/// The types that a `type` names, one or several, as a list or in one text; and what is to be said of the names that JSON Schema does
-/// not know.
+/// Parses a `type`: one name, a list, or several names in one string. Also returns remarks about names that JSON
+/// Schema does not define.
 pub(super) fn types(value: &Value) -> (Vec<&'static str>, Vec<String>) {
     let (mut known, mut remarks) = (Vec::new(), Vec::new());
     let mut keep = |name| {
@@ -61,22 +61,23 @@ pub(super) fn types(value: &Value) -> (Vec<&'static str>, Vec<String>) {
         }
     };
     for name in names(value) {
-        // YAML makes nothing of an unquoted `null`.
+        // YAML parses an unquoted `null` as a null value.
         match name.map_or(Ok("null"), |name| known_type(&name).ok_or(name)) {
             Ok(name) => keep(name),
             Err(name) => match meant_type(&name) {
                 Some(meant) => {
-                    remarks.push(format!("`{name}` is no type of JSON Schema; taken for `{meant}`"));
+                    remarks.push(format!("`{name}` is not a type of JSON Schema; read as `{meant}`"));
                     keep(meant);
                 }
-                None => remarks.push(format!("`{name}` is no type of JSON Schema; left out")),
+                None => remarks.push(format!("`{name}` is not a type of JSON Schema; left out")),
             },
         }
     }
     (known, remarks)
 }
 
-/// The names in a `type`; `None` stands for a null among several. `string | null` and `string, null` are several in one text.
+/// Returns the names in a `type`; `None` represents a null value in a list. `string | null` and `string, null` are
+/// split into several names.
 fn names(value: &Value) -> Vec<Option<String>> {
     match value {
         Value::Array(items) => {
@@ -87,17 +88,17 @@ fn names(value: &Value) -> Vec<Option<String>> {
     }
 }
 
-/// The types that a schema names in `type`; none: any.
+/// Returns the types in the `type` of a schema; an empty list means any type.
 pub(super) fn types_of(schema: &Map<String, Value>) -> Vec<&'static str> {
     schema.get("type").map_or_else(Vec::new, |value| types(value).0)
 }
 
-/// A value for `type`.
+/// Returns the value of a `type` keyword.
 pub(super) fn type_value(types: &[&str]) -> Value {
     if let [only] = types { json!(only) } else { json!(types) }
 }
 
-/// Swagger's `file` is a string of bytes.
+/// Returns the JSON Schema type. Swagger's `file` is a binary string.
 fn known_type(name: &str) -> Option<&'static str> {
     if name == "file" {
         return Some("string");
@@ -110,7 +111,8 @@ fn meant_type(name: &str) -> Option<&'static str> {
     MEANT.into_iter().find(|(word, _)| *word == plain).map(|(_, meant)| meant)
 }
 
-/// `value` as one of `types`: itself, or what it was meant to be; `None` where it is neither. No types: anything goes.
+/// Returns `value` if it has one of `types`, otherwise its conversion to one of them; `None` if there is none. With
+/// empty `types`, any value fits.
 pub(super) fn fit(value: &Value, types: &[&str]) -> Option<Value> {
     if types.is_empty() || types.iter().any(|name| is_of(value, name)) {
         return Some(value.clone());
@@ -173,7 +175,7 @@ mod tests {
         assert_eq!(types(&json!(["string", "null", "string"])), (vec!["string", "null"], vec![]));
         assert_eq!(types(&json!("file")).0, ["string"]);
         assert_eq!(types(&json!("Integer")).0, ["integer"]);
-        assert_eq!(types(&json!("any")), (vec![], vec!["`any` is no type of JSON Schema; left out".to_owned()]));
+        assert_eq!(types(&json!("any")), (vec![], vec!["`any` is not a type of JSON Schema; left out".to_owned()]));
         assert_eq!(types(&json!({})).1.len(), 1);
     }
 
@@ -191,7 +193,7 @@ mod tests {
             assert_eq!(known, meant, "{written}");
             assert_eq!(remarks.len(), meant.len(), "{remarks:?}");
         }
-        // A null that YAML read as such, and several types in one text.
+        // A null value from YAML, and several types in one string.
         for (written, meant) in [
             (json!(["string", null]), vec!["string", "null"]),
             (json!("string | null"), vec!["string", "null"]),

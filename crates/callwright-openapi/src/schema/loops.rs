@@ -1,22 +1,22 @@
-//! Definitions that lead back to themselves without going one level down in the value.
+//! Opens definitions that refer to themselves without descending a level in the value.
 //!
-//! `A: {allOf: [{$ref: A}]}` can never be decided: a validator that tries does not come back. Recursion through `properties` or
+//! `A: {allOf: [{$ref: A}]}` cannot be evaluated: a validator recurses without end. Recursion through `properties` or
 //! `items` is harmless, because every step consumes a level of the value.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-/// Keywords that apply schemas to the very value that their own schema judges, by the form of their own value.
+/// Keywords whose subschemas apply to the same value as the schema itself, grouped by the form of their value.
 const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
 const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SAME_VALUE_MAPS: [&str; 1] = ["dependentSchemas"];
 
-/// Where definitions are kept, as the start of a `$ref`.
+/// Prefix of `$ref`s to definitions.
 pub(crate) const DEFINITIONS: &str = "#/$defs/";
 
-/// Opens every such loop: the `$ref`s that make it become schemas that allow anything. Gives the names of the definitions
-/// that were changed.
+/// Opens all such loops: their `$ref`s become schemas that allow any value. Returns the names of the changed
+/// definitions.
 pub(super) fn open_loops(definitions: &mut Map<String, Value>) -> Vec<String> {
     let mut edges: HashMap<String, HashSet<String>> = HashMap::new();
     for (name, schema) in definitions.iter() {
@@ -35,7 +35,8 @@ pub(super) fn open_loops(definitions: &mut Map<String, Value>) -> Vec<String> {
     changed
 }
 
-/// Takes away whatever leads to no loop or is led to by none, until nothing more can be taken.
+/// Repeatedly removes definitions without outgoing or without incoming edges. Returns the remaining ones: the
+/// definitions in loops, and those on paths between loops.
 fn strip_to_loops(mut edges: HashMap<String, HashSet<String>>) -> HashSet<String> {
     loop {
         let before = edges.len();
@@ -91,7 +92,7 @@ fn cut_references(schema: &mut Value, looping: &HashSet<String>) {
     }
 }
 
-/// The definition that the `$ref` of `schema` leads to.
+/// Returns the name of the definition that the `$ref` of `schema` targets.
 pub(super) fn target(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(DEFINITIONS)
 }

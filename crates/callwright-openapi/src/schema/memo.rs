@@ -1,4 +1,4 @@
-//! What was found out about a document's schemas, so that it is found out once.
+//! Caches properties of a document's schemas.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use super::super::document::{Document, Located};
 use super::super::files::{PlaceId, SourceFile};
 use super::keyword::{Form, form};
 
-/// A referenced schema of up to so many schemas, everything below counted, is copied to where it is used; a larger or
+/// Maximum number of schemas, subschemas included, up to which a referenced schema is copied inline. A larger or
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.
 const MAX_COPIED_SCHEMAS: usize = 8;
 
-/// Answers that hold for a whole document.
+/// Cached results for a whole document.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     copied: HashMap<PlaceId, bool>,
 }
 
 impl Memo {
-    /// Is the schema at `target` small enough to be copied?
+    /// Whether the schema at `target` is small enough to be copied inline.
     pub(super) fn is_copied(&mut self, document: &Document, target: &Located<'_>) -> bool {
         let id = target.at.id();
         if let Some(known) = self.copied.get(&id) {
@@ -32,7 +32,7 @@ impl Memo {
     }
 }
 
-/// Takes one from `left` for each schema; a recursive schema runs out of it.
+/// Decrements `left` for each schema; a recursive schema exhausts it.
 fn is_within<'d>(document: &'d Document, schema: &'d Value, file: &'d SourceFile, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return false };
     *left = rest;

@@ -1,4 +1,4 @@
-//! Schemas of a document → the one JSON Schema of a tool's argument object.
+//! Translates the schemas of a document to the JSON Schema of a tool's argument object.
 
 mod all_of;
 mod argument_object;

@@ -1,21 +1,22 @@
-//! `nullable` of OpenAPI 3.0 → JSON Schema.
+//! Translates `nullable` of OpenAPI 3.0 to JSON Schema.
 
 use serde_json::{Map, Value, json};
 
 use super::keyword::is_annotation;
 
-/// May values of the schema `members` be null? `x-nullable` is what documents of Swagger 2.0 write.
+/// Whether values of the schema `members` may be null. Swagger 2.0 documents use `x-nullable`.
 pub(super) fn is_nullable(members: &Map<String, Value>) -> bool {
     ["nullable", "x-nullable"].iter().any(|keyword| members.get(*keyword) == Some(&Value::Bool(true)))
 }
 
-/// The translated `schema` of something that may also be null: a type among others where there is one, else `anyOf`.
+/// Extends the translated `schema` by null: by a type if it has one, otherwise by `anyOf`.
 pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value> {
     let constrains_otherwise = ["$ref", "allOf", "anyOf", "oneOf", "not", "const", "if"];
     if constrains_otherwise.iter().any(|keyword| schema.contains_key(*keyword)) {
         return or_else(schema, json!({"type": "null"}));
     }
-    // What `enum` does not list is not allowed, null as little as anything else (OpenAPI 3.0.4, Schema Object, `nullable`).
+    // A value that `enum` does not list is not allowed; this includes null (OpenAPI 3.0.4, Schema Object,
+    // `nullable`).
     if schema.get("enum").and_then(Value::as_array).is_some_and(|values| !values.contains(&Value::Null)) {
         return schema;
     }
@@ -28,7 +29,7 @@ pub(super) fn make_nullable(mut schema: Map<String, Value>) -> Map<String, Value
     schema
 }
 
-/// What `schema` allows, or `other`. What describes the schema describes the whole.
+/// Returns a schema that allows `schema` or `other`. The annotations of `schema` move to the result.
 pub(super) fn or_else(schema: Map<String, Value>, other: Value) -> Map<String, Value> {
     let (mut whole, inner): (Map<String, Value>, Map<String, Value>) =
         schema.into_iter().partition(|(keyword, _)| is_annotation(keyword));

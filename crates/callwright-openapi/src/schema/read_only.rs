@@ -1,4 +1,4 @@
-//! Properties that only answers have (`readOnly`): no request may be asked for them.
+//! Finds properties of responses only (`readOnly`), which must not be part of a request.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use super::super::document::Document;
 use super::super::files::SourceFile;
 
-/// `allOf` within `allOf` that is looked into; deeper ones are rare, and their properties then simply stay.
+/// Maximum nesting of `allOf`. Deeper ones are rare, and their properties are kept.
 const MAX_LEVELS: usize = 8;
 
-/// The names of the read-only properties of an object schema in `file` and of what its `allOf` adds: of several descriptions of a property
-/// one that is read-only suffices (JSON Schema 2020-12 Validation, section 9.4), unless another one says `readOnly: false`.
+/// Returns the read-only properties of an object schema in `file`, including its `allOf` branches. If a property is
+/// described several times, one `readOnly: true` suffices (JSON Schema 2020-12 Validation, section 9.4), unless
+/// another description has `readOnly: false`.
 pub(crate) fn read_only_names<'d>(
     document: &'d Document,
     schema: &'d Map<String, Value>,
@@ -28,7 +29,8 @@ pub(crate) fn read_only_names<'d>(
     names
 }
 
-/// Those of the `hidden` names that a schema shows to which a branch of `allOf` refers: it is written once for all that refer to it.
+/// Returns those of the `hidden` names that are visible in a schema referenced by an `allOf` branch, because that
+/// schema is shared with other uses.
 pub(super) fn shown_by_reference<'d>(
     document: &'d Document,
     schema: &'d Map<String, Value>,
@@ -51,10 +53,10 @@ pub(super) fn shown_by_reference<'d>(
     shown
 }
 
-/// Goes through the descriptions of an object's properties, and notes of each its name and its flag.
+/// Visits the descriptions of an object's properties, and passes each name and flag to `note`.
 struct Search<'d, 'n> {
     document: &'d Document,
-    /// The addresses of the schemas that were looked into: one that many branches share, or that leads back to itself, once.
+    /// Memory addresses of the visited schemas, so that shared and recursive schemas are visited once.
     visited: HashSet<usize>,
     note: &'n mut dyn FnMut(&'d str, Option<bool>),
 }
@@ -77,7 +79,7 @@ impl<'d> Search<'d, '_> {
     }
 }
 
-/// The flag may stand beside a `$ref` or where it leads.
+/// Returns the flag beside a `$ref` or, if absent, in its target.
 fn flag<'d>(document: &'d Document, property: &'d Value, file: &'d SourceFile) -> Option<bool> {
     let own = |schema: &Value| schema.get("readOnly").and_then(Value::as_bool);
     own(property).or_else(|| own(document.end_of(property, file)?.0))

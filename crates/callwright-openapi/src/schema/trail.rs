@@ -1,30 +1,30 @@
-//! The way from a known place down to a schema, spelled out only when somebody asks.
+//! The path from a known place to a schema, rendered only on demand.
 
 use super::super::files::{Place, SourceFile};
 
-/// A place of the document, as links that live on the stack of the walk.
+/// A place in the document, as a linked list on the stack of the traversal.
 #[derive(Clone, Copy)]
 pub(super) enum Trail<'t, 'd> {
-    /// Where the walk began.
+    /// Start of the traversal.
     Start(&'t Place<'d>),
-    /// A member of the place before.
+    /// A member of the parent place.
     Member(&'t Trail<'t, 'd>, &'t str),
-    /// An item of the place before.
+    /// An item of the parent place.
     Item(&'t Trail<'t, 'd>, usize),
 }
 
 impl<'t, 'd> Trail<'t, 'd> {
-    /// The member `key` of this place.
+    /// Returns the place of the member `key`.
     pub(super) fn member(&'t self, key: &'t str) -> Trail<'t, 'd> {
         Trail::Member(self, key)
     }
 
-    /// The item `index` of this place.
+    /// Returns the place of the item `index`.
     pub(super) fn item(&'t self, index: usize) -> Trail<'t, 'd> {
         Trail::Item(self, index)
     }
 
-    /// The place, spelled out.
+    /// Returns the place in its complete form.
     pub(super) fn place(&self) -> Place<'d> {
         match self {
             Trail::Start(place) => (*place).clone(),
@@ -33,7 +33,7 @@ impl<'t, 'd> Trail<'t, 'd> {
         }
     }
 
-    /// The file that the whole way is in.
+    /// Returns the file of the place.
     pub(super) fn file(&self) -> &'d SourceFile {
         match self {
             Trail::Start(place) => place.file(),

@@ -1,5 +1,5 @@
-//! One schema of a document → JSON Schema 2020-12, with no keyword out of form. Patterns stay as they are: who judges by them knows
-//! which it can run.
+//! Translates one schema of a document to JSON Schema 2020-12 without malformed keywords. Patterns are not checked:
+//! the validator decides which of them it can run.
 
 use std::collections::HashSet;
 
@@ -22,22 +22,22 @@ use super::nullable::{is_nullable, make_nullable};
 use super::read_only::{read_only_names, shown_by_reference};
 use super::trail::Trail;
 
-/// Values of an enumeration that are kept of a schema that says nothing but what is needed.
+/// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;
 
-/// What a keyword's quotes, colon and comma take in JSON.
+/// Bytes that a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
 
-/// How much of a schema is kept.
+/// Limits on the detail of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Detail {
-    /// Levels of schemas within schemas.
+    /// Maximum nesting of schemas.
     pub(super) levels: usize,
-    /// Longest description, in characters.
+    /// Maximum length of a description, in characters.
     pub(super) description_chars: usize,
-    /// Bytes of JSON.
+    /// Maximum size in bytes of JSON.
     pub(super) bytes: usize,
-    /// Only what kinds of values are meant: no texts, no examples, no long enumerations.
+    /// Whether to keep only the types of values, without texts, examples and long enumerations.
     pub(super) is_bare: bool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum Part {
     Body,
 }
 
-/// The schema does not fit into the bytes that [`Detail`] grants.
+/// The schema exceeds the bytes allowed by [`Detail`].
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
@@ -65,11 +65,11 @@ pub(super) struct Translator<'a, 'd> {
     bytes_left: usize,
     definitions: Definitions<'d>,
     part: Part,
-    /// Has something been left out because it was nested too deeply?
+    /// Whether something was dropped because it was nested too deeply.
     pub(super) is_cut: bool,
-    /// Has something been left out, so that more values are accepted than the document means?
+    /// Whether something was dropped, so that the schema accepts more values than the document.
     is_loose: bool,
-    /// The definitions of which that is true.
+    /// The definitions from which something was dropped.
     pub(super) loose: HashSet<String>,
 }
 
@@ -90,18 +90,18 @@ impl<'a, 'd> Translator<'a, 'd> {
         }
     }
 
-    /// Has something been left out since this was last asked?
+    /// Whether something was dropped since the last call.
     pub(super) fn take_loose(&mut self) -> bool {
         std::mem::take(&mut self.is_loose)
     }
 
-    /// The translation of `schema`, which describes a `part` and stands on level `level` of the argument object.
+    /// Translates `schema`, which describes a `part` on nesting level `level` of the argument object.
     pub(super) fn schema(&mut self, schema: &Located<'d>, part: Part, level: usize) -> Result<Value, TooLarge> {
         self.part = part;
         self.any(schema.value, &Trail::Start(&schema.at), level)
     }
 
-    /// The definitions that the schemas translated so far refer to.
+    /// Translates the definitions that the schemas translated so far refer to.
     pub(super) fn definitions(&mut self) -> Result<Map<String, Value>, TooLarge> {
         let mut written = Map::new();
         while let Some(Pending { name, schema, part, level }) = self.definitions.next() {
@@ -124,16 +124,16 @@ impl<'a, 'd> Translator<'a, 'd> {
                 None if level > self.detail.levels => Ok(self.cut(members)),
                 None => self.object(members, trail, level),
             },
-            // What stands in quotation marks by mistake.
+            // Boolean schemas in quotation marks by mistake.
             Value::String(text) if text == "true" => Ok(Value::Bool(true)),
             Value::String(text) if text == "false" => Ok(Value::Bool(false)),
             Value::String(_) if !types(schema).0.is_empty() => {
-                self.notes.place(&trail.place(), format_args!("is no schema; {schema} is taken for its type"));
+                self.notes.place(&trail.place(), format_args!("is not a schema; {schema} is read as its type"));
                 Ok(json!({"type": type_value(&types(schema).0)}))
             }
             _ => {
                 self.is_loose = true;
-                self.notes.place(&trail.place(), "is no schema; any value is accepted");
+                self.notes.place(&trail.place(), "is not a schema; any value is accepted");
                 Ok(json!({}))
             }
         }
@@ -151,7 +151,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             translated.entry("format").or_insert_with(|| "binary".into());
         }
         if has_malformed_properties(members) {
-            // Closed, it would refuse every property.
+            // If it stayed closed, the schema would reject every property.
             translated.shift_remove("additionalProperties");
         }
         give_values_to_items(members, &mut translated);
@@ -161,7 +161,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(self.finish(members, unwrap_single(translated)))
     }
 
-    /// The target, and what stands beside the `$ref`: everything in 3.1, in 3.0 what only describes.
+    /// Translates a `$ref` and its siblings: all of them in 3.1, only annotations in 3.0.
     fn reference(
         &mut self,
         reference: &str,
@@ -183,14 +183,15 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(self.finish(members, join(target, beside)))
     }
 
-    /// One hop, because what stands beside a `$ref` on the way counts; but only if the chain ends somewhere.
+    /// Follows one `$ref`, because the siblings of each `$ref` in a chain count. Fails if the chain as a whole cannot
+    /// be resolved.
     fn target(&self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
         let target = self.document.lookup(reference, from)?;
         self.document.follow(target.clone())?;
         Ok(target)
     }
 
-    /// A copy of a small schema, else a reference to its definition.
+    /// Returns a copy of a small schema, otherwise a reference to its definition.
     fn referred(&mut self, target: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
         if self.memo.is_copied(self.document, target) {
             return self.schema(target, self.part, level);
@@ -206,7 +207,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(json!({ "$ref": format!("{DEFINITIONS}{name}") }))
     }
 
-    /// What is kept of a schema below the last level: enough to know what kind of value is meant.
+    /// Returns the reduced form of a schema below the last level: its type and description.
     fn cut(&mut self, members: &'d Map<String, Value>) -> Value {
         let mut kept = Map::new();
         let types = types_of(members);
@@ -236,7 +237,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             self.spend(key.len() + KEYWORD_BYTES)?;
             let place = trail.member(key);
             let (key, value) = match form {
-                // OpenAPI 3.0 and Swagger 2.0 know no tuples: a list of one is the schema of every item.
+                // OpenAPI 3.0 and Swagger 2.0 have no tuples: a list of one schema is the schema of every item.
                 Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
@@ -279,13 +280,13 @@ impl<'a, 'd> Translator<'a, 'd> {
 
     fn list(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
-        // One alternative needs no list.
+        // A single alternative without a list.
         if value.is_object() {
             return Ok(Some(json!([self.any(value, place, level + 1)?])));
         }
         let Some(schemas) = schemas else { return Ok(self.malformed(place)) };
         let translate = |(index, schema): (usize, &'d Value)| match schema {
-            // YAML makes nothing of an unquoted `null`.
+            // YAML parses an unquoted `null` as a null value.
             Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
                 Ok(json!({"type": "null"}))
             }
@@ -312,7 +313,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         None
     }
 
-    /// Properties that say `required: true` themselves, in the way of JSON Schema draft 3, are required all the same.
+    /// Adopts `required: true` inside properties (JSON Schema draft 3) into the list `required`.
     fn take_over_required(
         &mut self,
         members: &'d Map<String, Value>,
@@ -327,19 +328,19 @@ impl<'a, 'd> Translator<'a, 'd> {
             if !names.iter().any(|known| known == name) {
                 names.push(name.as_str().into());
                 let place = trail.member("properties");
-                self.notes.place(&place.member(name).place(), "says `required: true` itself; it is taken as required");
+                self.notes.place(&place.member(name).place(), "has `required: true` itself and is treated as required");
             }
         }
     }
 
-    /// Takes what only answers have out of `properties` and `required`, here and in every branch of `allOf`.
+    /// Removes read-only properties from `properties` and `required`, here and in every branch of `allOf`.
     fn hide_read_only(
         &self,
         members: &'d Map<String, Value>,
         file: &'d SourceFile,
         translated: &mut Map<String, Value>,
     ) {
-        // A place in the path has to be filled, whatever its schema says.
+        // A path parameter is always sent, even if its schema is read-only.
         if self.part == Part::Path {
             return;
         }
@@ -366,7 +367,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         }
     }
 
-    /// From OpenAPI 3.1 on `nullable` says nothing: what may be null has the type `null`.
+    /// Applies `nullable`, which has no meaning from OpenAPI 3.1 on, where the type `null` is used instead.
     fn finish(&self, members: &Map<String, Value>, translated: Map<String, Value>) -> Value {
         let is_nullable = self.document.version < Version::V3_1 && is_nullable(members);
         Value::Object(if is_nullable { make_nullable(translated) } else { translated })
@@ -378,11 +379,11 @@ impl<'a, 'd> Translator<'a, 'd> {
     }
 }
 
-/// A referred schema with what stands beside the `$ref`, which describes this use of it and so goes first.
+/// Merges a referenced schema with the siblings of the `$ref`, which describe this use and therefore take precedence.
 fn join(target: Value, beside: Map<String, Value>) -> Map<String, Value> {
     let target = match target {
         Value::Object(members) => members,
-        // `true` allows what an empty schema allows; `false` is `not` of that.
+        // `true` equals the empty schema; `false` is its negation.
         Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
         _ => Map::new(),
     };

@@ -1,4 +1,4 @@
-//! `in: body` and `in: formData` → the request body.
+//! Builds the request body from `in: body` and `in: formData`.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use super::parameter::{name, schema};
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
-/// What a file is sent as, where the document says nothing else.
+/// Media type of a file without a declared type.
 const BYTES: &str = "application/octet-stream";
 
-/// The body that `lists` describe, sent as one of `consumes`.
+/// Returns the body that `lists` describe, sent as one of `consumes`.
 pub(super) fn body<'d>(
     document: &'d Document,
     lists: &Lists<'d>,
@@ -30,11 +30,11 @@ pub(super) fn body<'d>(
         let needs = |list: &[Located<'_>]| list.iter().any(is_required);
         return match (needs(bodies), needs(fields)) {
             (true, false) => {
-                notes.remark("the form fields stand beside a body, which is required; they are left out");
+                notes.remark("form fields are combined with a required body; they are left out");
                 of_bodies(document, bodies, consumes, notes)
             }
             (false, true) => {
-                notes.remark("the body stands beside form fields that are required; it is left out");
+                notes.remark("a body is combined with required form fields; it is left out");
                 Ok(Some(of_fields(document, fields, consumes, notes)))
             }
             _ => Err("it has form fields and a body; a request can have one of them".to_owned()),
@@ -47,7 +47,8 @@ pub(super) fn body<'d>(
     }
 }
 
-/// Documents with several bodies mean the members of one: each has a name, and a request that has all of them is no other.
+/// Returns the body of one or more body parameters. Several are treated as members of one object: each has a name,
+/// and a request has only one body.
 fn of_bodies<'d>(
     document: &'d Document,
     bodies: &[Located<'d>],
@@ -82,7 +83,7 @@ fn of_bodies<'d>(
         }
         _ if !format.has_members() => Err(format!("it has {} bodies; a request can have one", bodies.len())),
         _ => {
-            notes.remark("it has several bodies, which are taken for members of one");
+            notes.remark("it has several bodies, which are treated as members of one");
             Ok(Some(Body { fields: bodies.iter().filter_map(field).collect(), ..body }))
         }
     }
@@ -120,7 +121,7 @@ fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&st
     }
 }
 
-/// Files need parts; everything else is sent as the document says, as pairs if it does not say.
+/// Selects the media type of a form: multipart if there are files, otherwise as declared, by default URL-encoded.
 fn form_type(has_file: bool, consumes: &[&str], notes: &mut Notes) -> &'static str {
     let lists = |wanted: BodyFormat| consumes.iter().any(|media_type| Sendable::of(media_type).format == wanted);
     let media_type = match (has_file, lists(BodyFormat::Form), lists(BodyFormat::Multipart)) {

@@ -1,22 +1,22 @@
-//! `collectionFormat`: how arrays are written (Swagger 2.0, Parameter Object and Items Object).
+//! `collectionFormat`: serialisation of arrays (Swagger 2.0, Parameter Object and Items Object).
 
 use super::super::binding::{Location, Style};
 use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 
-/// Arrays within arrays that are written in a way of their own; deeper ones are JSON.
+/// Maximum number of nested arrays with a style of their own; deeper ones are written as JSON.
 const MAX_LEVELS: usize = 8;
 
-/// How the values of one parameter or form field are written.
+/// Serialisation of one parameter or form field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Collection {
     pub(super) style: Style,
     pub(super) explode: bool,
-    /// Arrays within the array, outermost first.
+    /// Styles of nested arrays, outermost first.
     pub(super) nested: Vec<Style>,
 }
 
-/// The collection format of `parameter`, which stands in `location`; a form field counts as a query parameter.
+/// Returns the collection format of `parameter` in `location`; a form field counts as a query parameter.
 pub(super) fn collection<'d>(
     document: &'d Document,
     parameter: &Located<'d>,
@@ -40,7 +40,7 @@ pub(super) fn collection<'d>(
     Collection { style, explode: false, nested }
 }
 
-/// The style of a format that joins the items to one text; `None` for commas, the default.
+/// Returns the style of a format that joins the items with a separator; `None` for commas, the default.
 fn separated(holder: &Located<'_>, notes: &mut Notes) -> Option<Style> {
     let given = holder.text("collectionFormat")?;
     match given {
@@ -49,14 +49,15 @@ fn separated(holder: &Located<'_>, notes: &mut Notes) -> Option<Style> {
         "tsv" => Some(Style::TabDelimited),
         "pipes" => Some(Style::PipeDelimited),
         other => {
-            let what = format!("collectionFormat `{other}` means nothing here; items are joined by commas");
+            let what = format!("collectionFormat `{other}` is not supported here; items are joined by commas");
             notes.place(&holder.at, what);
             None
         }
     }
 }
 
-/// Swagger 2.0 has no objects outside of bodies; where a document has one, its members are parameters of their own.
+/// Whether the parameter is an object. Swagger 2.0 allows objects in bodies only; elsewhere, members are sent as
+/// separate parameters.
 fn is_object(document: &Document, parameter: &Located<'_>) -> bool {
     let schema = parameter.member("schema").and_then(|schema| document.follow(schema).ok());
     schema.as_ref().unwrap_or(parameter).text("type") == Some("object")

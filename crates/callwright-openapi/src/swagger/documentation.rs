@@ -1,10 +1,10 @@
-//! What bodies and responses say, for explanations.
+//! Documentation texts of bodies and responses in Swagger 2.0.
 
 use super::super::body::Body;
 use super::super::document::Located;
 use super::super::documentation::{Collector, describe_content, describe_schema, is_error, show_example};
 
-/// The texts of `body`: its own, or those of its fields.
+/// Adds the texts of `body`: its own, or those of its fields.
 pub(in super::super) fn describe_body<'d>(texts: &mut Collector<'d>, body: &Body<'d>) {
     if body.fields.is_empty() {
         body.at.iter().for_each(|at| texts.member(at, "description", "Request body"));
@@ -16,7 +16,8 @@ pub(in super::super) fn describe_body<'d>(texts: &mut Collector<'d>, body: &Body
     }
 }
 
-/// The texts of `response` behind its description: schema and examples stand in the response itself (Swagger 2.0, Response Object).
+/// Adds the texts of `response` other than its description. Schema and examples are members of the response itself
+/// (Swagger 2.0, Response Object).
 pub(in super::super) fn describe_response<'d>(texts: &mut Collector<'d>, status: &str, response: &Located<'d>) {
     describe_content(texts, status, response);
     if !is_error(status) {

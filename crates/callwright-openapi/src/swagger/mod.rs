@@ -1,7 +1,8 @@
-//! Swagger 2.0, read natively: its own objects give what those of OpenAPI 3 give, and every place that is reported is a place of
-//! the document as it was written.
+//! Parses Swagger 2.0 directly, without a prior conversion to OpenAPI 3, so that all reported places refer to the
+//! original document.
 //!
-//! Read [`request`] first. What the two have in common (paths, operations, references, schemas) is read by the room's other files.
+//! Read [`request`] first. The features that both versions share (paths, operations, references, schemas) are handled
+//! by the other modules of this crate.
 
 mod body;
 mod collection;
@@ -22,7 +23,11 @@ pub(super) use documentation::{describe_body, describe_response};
 pub(super) use parameter::{name, parameter};
 pub(super) use server::addresses;
 
-/// Parameters and body of what was found, from its `lists`. An error says what cannot be understood (Swagger 2.0, Parameter Object).
+/// Returns parameters and body of `found` from its `lists`.
+///
+/// # Errors
+///
+/// Returns the reason why the request cannot be represented (Swagger 2.0, Parameter Object).
 pub(super) fn request<'d>(
     document: &'d Document,
     found: &Found<'d>,
@@ -31,7 +36,7 @@ pub(super) fn request<'d>(
 ) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
     let Found { method, operation, .. } = found;
     if [Method::GET, Method::HEAD].contains(method) && !lists.fields.is_empty() {
-        // Servers read such a field from the query, because these methods have no form.
+        // Servers read such a field from the query, because these methods have no body.
         notes.remark("form fields of a request without a body are sent in the query");
         let fields = std::mem::take(&mut lists.fields);
         lists.parameters.extend(fields.iter().map(|field| parameter::in_query(document, field, notes)));
@@ -41,8 +46,8 @@ pub(super) fn request<'d>(
     Ok((lists.parameters, body))
 }
 
-/// The media types that `key` (`consumes`, `produces`) lists: the operation's, which replace the document's even where there are
-/// none (Swagger 2.0, Operation Object).
+/// Returns the media types in `key` (`consumes`, `produces`). The operation's list replaces the document's even if it
+/// is empty (Swagger 2.0, Operation Object).
 pub(super) fn media_types<'d>(document: &'d Document, operation: &Located<'d>, key: &str) -> Vec<&'d str> {
     let Some(list) = operation.member(key).or_else(|| document.member(key)) else { return Vec::new() };
     let mut found = Vec::new();

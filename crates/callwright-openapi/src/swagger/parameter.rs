@@ -1,4 +1,4 @@
-//! One parameter of an operation, as Swagger 2.0 describes it.
+//! Parses one parameter of an operation as described by Swagger 2.0.
 
 use super::super::binding::Location;
 use super::super::document::{Document, Located};
@@ -6,17 +6,18 @@ use super::super::notes::Notes;
 use super::super::parameter::Parameter;
 use super::collection::{Collection, collection};
 
-/// A form field, as a parameter of the query.
+/// Returns a form field as a query parameter.
 pub(super) fn in_query<'d>(document: &'d Document, field: &Located<'d>, notes: &mut Notes) -> Parameter<'d> {
     parameter(document, field, name(field).unwrap_or_default().to_owned(), Location::Query, notes)
 }
 
-/// The parameter's name, as it stands on the wire.
+/// Returns the parameter's name on the wire.
 pub(in super::super) fn name<'d>(parameter: &Located<'d>) -> Option<&'d str> {
     parameter.value.get("name")?.as_str().filter(|name| !name.is_empty())
 }
 
-/// Where the schema of a parameter, field or body stands: within it, or it is the schema itself. `None` where nothing is said.
+/// Returns the schema of a parameter, field or body: its member `schema`, or the object itself. `None` if it has
+/// neither.
 pub(super) fn schema<'d>(parameter: &Located<'d>) -> Option<Located<'d>> {
     let describes_itself = ["type", "enum", "items", "format", "pattern", "default"];
     parameter.member("schema").or_else(|| {
@@ -24,7 +25,7 @@ pub(super) fn schema<'d>(parameter: &Located<'d>) -> Option<Located<'d>> {
     })
 }
 
-/// What the Parameter Object `at` says about the parameter `name` of `location`.
+/// Parses the Parameter Object `at` of the parameter `name` in `location`.
 pub(in super::super) fn parameter<'d>(
     document: &'d Document,
     at: &Located<'d>,

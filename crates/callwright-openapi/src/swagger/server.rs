@@ -1,13 +1,13 @@
-//! `schemes`, `host` and `basePath` → servers (Swagger 2.0, Swagger Object).
+//! Builds server URLs from `schemes`, `host` and `basePath` (Swagger 2.0, Swagger Object).
 
 use super::super::document::{Document, Located};
 use super::super::notes::Notes;
 
-/// Schemes that a request can be sent by, best first.
+/// Supported schemes, best first.
 const SCHEMES: [&str; 2] = ["https", "http"];
 
-/// The addresses, as text, of `operation`'s servers, else of the document's, best first; relative where the document names no
-/// host. `None` where the operation names none of its own.
+/// Returns the server URLs of `operation`, or of the document if it is `None`, best first; relative if the document
+/// has no `host`. Returns `None` if the operation lists no schemes of its own.
 pub(in super::super) fn addresses(
     document: &Document,
     operation: Option<&Located<'_>>,
@@ -24,7 +24,7 @@ pub(in super::super) fn addresses(
     if host.is_empty() {
         return Some(if base_path.is_empty() { Vec::new() } else { vec![base_path.to_owned()] });
     }
-    // Some documents write a whole address, though a host is asked for.
+    // Some documents have a whole URL in `host`.
     let (written, host) = host.split_once("://").map_or((None, host), |(scheme, host)| (Some(scheme), host));
     let host = host.trim_start_matches('/').trim_end_matches('/');
     let base_path = base_path.trim_start_matches('/');
@@ -39,7 +39,7 @@ pub(in super::super) fn addresses(
         .chain(written.map(str::to_ascii_lowercase))
         .collect();
     if given.is_empty() {
-        // The scheme of the document's own address is meant, which is lost in a file.
+        // The default is the scheme of the document's own URL, which is unknown for a local file. `https` is assumed.
         return Some(vec![address("https")]);
     }
     let usable: Vec<String> =

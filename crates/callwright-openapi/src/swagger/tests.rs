@@ -1,4 +1,4 @@
-//! Swagger 2.0 documents in, tools out.
+//! Tests of the conversion of Swagger 2.0 documents to tools.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ fn toolset(mut root: Value) -> Toolset {
     toolset_of(root, "api", Path::new("api.json"), &ToolsetSettings::default()).unwrap()
 }
 
-/// The one operation of a document whose path `/x/{id}` has `operation` as `method`, with the remarks about it.
+/// Returns the only operation of a document whose path `/x/{id}` has `operation` as `method`, and the remarks about
+/// it.
 fn operation_as(method: &str, operation: Value, mut more: Value) -> (Operation, Vec<String>) {
     more["host"] = json!("a.example.com");
     more["paths"] = json!({"/x": {method: operation}});
@@ -29,7 +30,7 @@ fn operation(operation: Value, more: Value) -> (Operation, Vec<String>) {
     operation_as("post", operation, more)
 }
 
-/// A body of these members, each an argument of the same name.
+/// Returns a body of these members, each an argument of the same name.
 fn members(names: &[&str]) -> BodyShape {
     let member = |name: &&str| BodyMember { argument: (*name).to_owned(), name: (*name).to_owned() };
     BodyShape::Properties(names.iter().map(member).collect())
@@ -201,7 +202,7 @@ fn faulty_bodies_are_understood_where_only_one_thing_can_be_meant() {
 
     let (both, said) = operation(json!({"parameters": [body("b", true), field(false)]}), json!({}));
     assert_eq!(both.body.unwrap().media_type, "application/json");
-    assert!(said[0].contains("form fields stand beside"), "{said:?}");
+    assert!(said[0].contains("form fields are combined"), "{said:?}");
     let (both, _) = operation(json!({"parameters": [body("b", false), field(true)]}), json!({}));
     assert_eq!(both.body.unwrap().media_type, "application/x-www-form-urlencoded");
     assert!(reason_of(json!([body("b", true), field(true)])).contains("can have one of them"));
@@ -219,8 +220,8 @@ fn parameters_that_cannot_be_understood_say_why() {
     assert!(reason_of(json!([{"name": "a", "type": "string"}])).contains("it has none"));
     assert!(reason_of(json!([{"name": "a", "in": "air", "type": "string"}])).contains("it has \"air\""));
     assert!(reason_of(json!([{"in": "query", "type": "string"}])).contains("has no name"));
-    assert!(reason_of(json!([{"$ref": "#/parameters/none"}])).contains("names nothing"));
-    assert!(reason_of(json!("none")).contains("is no array"));
+    assert!(reason_of(json!([{"$ref": "#/parameters/none"}])).contains("has no target"));
+    assert!(reason_of(json!("none")).contains("is not an array"));
     let toolset = toolset(json!({"paths": {"/x/{id}": {"get": {"parameters": [{"name": "id", "type": "integer"}]}}}}));
     assert_eq!(toolset.operations[0].bindings[0].location, Location::Path);
 }

@@ -1,4 +1,4 @@
-//! Which media type a body is sent as, what its arguments are, and what is known of its parts.
+//! Tests of request bodies: media type, arguments, and encoding of parts.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn body(content: Value) -> BodyBinding {
     with_content(content).body.unwrap()
 }
 
-/// What the model is told about an argument.
+/// Returns the description of an argument.
 fn description(operation: &Operation, argument: &str) -> String {
     operation.tool.parameters["properties"][argument]["description"].as_str().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Broken documents: one bad operation costs itself alone, and says why.
+//! Broken documents: a faulty operation does not affect others, and its error is reported.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -28,11 +28,11 @@ fn a_bad_operation_is_skipped_with_its_reason_and_the_others_load() {
         .map(|skipped| (skipped.operation.as_str(), skipped.reason.as_str()))
         .collect();
     let expected = [
-        ("GET /no/object", "is no object"),
-        ("POST /broken/parameter", "names nothing"),
+        ("GET /no/object", "is not an object"),
+        ("POST /broken/parameter", "has no target"),
         ("POST /broken/body", "cannot be read"),
-        ("DELETE /cycle", "leads back to itself"),
-        ("PUT /parameters", "is no array"),
+        ("DELETE /cycle", "is circular"),
+        ("PUT /parameters", "is not an array"),
         ("POST /nameless", "has no name"),
         ("POST /nowhere", "it has \"air\""),
     ];
@@ -90,9 +90,9 @@ fn the_report_has_the_shape_that_check_prints() {
         json!({
             "file": "api.json",
             "operations_loaded": 1,
-            "operations_skipped": [{"operation": "PUT /a", "reason": "api.json #/paths/~1a/put is no object"}],
+            "operations_skipped": [{"operation": "PUT /a", "reason": "api.json #/paths/~1a/put is not an object"}],
             "renamed": [{"operation": "GET /a", "from": null, "to": "get_a"}],
-            "simplified": [{"operation": "", "what": "the document names no server; `base_url` is needed to call its operations"}],
+            "simplified": [{"operation": "", "what": "the document has no server; `base_url` is needed to call its operations"}],
             "error": null,
             "advice": []
         })
@@ -116,7 +116,7 @@ fn credentials_for_an_unknown_scheme_and_bad_addresses_are_errors() {
     assert!(matches!(load(&settings), Err(LoadError::BaseUrl { .. })));
 }
 
-/// A document that uses most of what is read, to be broken at random.
+/// Returns a document with most supported features, which tests break at random.
 fn sample() -> Value {
     json!({
         "openapi": "3.0.3",
@@ -146,7 +146,7 @@ fn sample() -> Value {
     })
 }
 
-/// Pointers to every value below `value`.
+/// Collects pointers to every value below `value`.
 fn places(value: &Value, at: String, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -167,7 +167,7 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..ProptestConfig::default() })]
-    /// Any values in any places: nothing panics, every operation is accounted for, every schema can be used.
+    /// Random values in random places: nothing panics, every operation is accounted for, every schema can be used.
     #[test]
     fn a_document_broken_anywhere_loads_or_says_why(breaks in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..10, any::<prop::sample::Index>()), 1..5)) {
         let mut root = sample();

@@ -1,4 +1,4 @@
-//! Documents whose schemas all lead to each other, as those of large vendors do: what is made of them stays bounded.
+//! Documents with densely connected schemas, as those of large vendors: the generated schemas stay bounded.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use super::super::load::toolset_of;
 use super::super::{Toolset, ToolsetSettings};
 use super::soundness;
 
-/// The toolset of a document whose operations each take one of `schemas` as body: so many of them, spread over all.
+/// Returns the toolset of a document with `operations` operations, each with one of `schemas` as body, evenly
+/// distributed.
 fn toolset_of_bodies(schemas: Map<String, Value>, operations: usize) -> Toolset {
     let names: Vec<String> = schemas.keys().cloned().collect();
     let step = (names.len() / operations).max(1);
@@ -24,7 +25,7 @@ fn toolset_of_bodies(schemas: Map<String, Value>, operations: usize) -> Toolset 
     toolset_of(root, "api", Path::new("api.json"), &ToolsetSettings::default()).unwrap()
 }
 
-/// Every tool is there, its schema is within the limits and can be used, and so is what each dialect makes of it.
+/// Checks that every tool exists and that its schema, also in every dialect, is within the limits and can be used.
 fn check(toolset: &Toolset, operations: usize) {
     assert_eq!((toolset.operations.len(), &toolset.report.operations_skipped), (operations, &vec![]));
     soundness::check_names(toolset);
@@ -88,7 +89,8 @@ fn many_subtypes_of_one_type_give_bounded_schemas() {
     check(&toolset_of_bodies(schemas, 10), 11);
 }
 
-/// Each level joins the next one ten times: ways multiply, schemas do not.
+/// Each level refers to the next one ten times: the number of paths grows exponentially, the number of schemas does
+/// not.
 #[test]
 fn inheritance_by_many_ways_is_looked_into_once() {
     let mut schemas = Map::new();
@@ -101,7 +103,8 @@ fn inheritance_by_many_ways_is_looked_into_once() {
     check(&toolset_of_bodies(schemas, 13), 13);
 }
 
-/// An enumeration, texts and names that are too many for any tool: what is left is the names of the arguments and their types.
+/// An enumeration, texts and names that are too large for any tool: only the names of the arguments and their types
+/// remain.
 #[test]
 fn an_operation_with_far_too_much_to_say_keeps_its_arguments() {
     let long: Vec<String> = (0..20_000).map(|number| format!("value{number}")).collect();

@@ -1,4 +1,4 @@
-//! Mistakes that real documents have: what is meant is loaded, and the report says what was guessed.
+//! Common mistakes in real documents: the intended meaning is loaded, and the report lists the assumptions.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::super::load::toolset_of;
 use super::super::{Location, Operation, Toolset, ToolsetSettings};
 use super::{accepts, schema_of_body, toolset};
 
-/// The one operation of a document with this path, method and content.
+/// Returns the only operation of a document with this path, method and content, and the remarks.
 fn only(path: &str, method: &str, operation: Value) -> (Operation, Vec<String>) {
     let toolset = toolset(json!({"servers": [{"url": "https://a.example.com"}], "paths": {path: {method: operation}}}));
     assert_eq!(toolset.report.operations_skipped, []);
@@ -122,7 +122,7 @@ fn a_body_whose_schema_is_not_there_accepts_any_value_and_says_so() {
     let (operation, remarks) = only("/x", "post", json!({"requestBody": body}));
     assert!(accepts(&operation.tool.parameters, &json!({"body": [1, {"a": 2}]})));
     assert!(!accepts(&operation.tool.parameters, &json!({})), "it is still required");
-    assert!(remarks.iter().any(|what| what.contains("names nothing") && what.contains("any value")), "{remarks:?}");
+    assert!(remarks.iter().any(|what| what.contains("has no target") && what.contains("any value")), "{remarks:?}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_closed_object_whose_properties_cannot_be_read_is_open() {
 
 #[test]
 fn alternatives_that_lost_what_tells_them_apart_still_accept_what_they_did() {
-    // One alternative is not there; the other then would not be the only one that accepts a pet.
+    // One alternative cannot be resolved and accepts any value. `oneOf` would then reject every pet.
     let one_of = json!({"oneOf": [{"$ref": "#/components/schemas/Pet"}, {"$ref": "#/components/schemas/None"}]});
     let not = json!({"not": {"$ref": "#/components/schemas/None"}});
     let pet = json!({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}});

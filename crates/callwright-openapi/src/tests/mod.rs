@@ -1,4 +1,4 @@
-//! Tests of the room as a whole: a document in, tools out.
+//! Tests of the whole crate: from documents to tools.
 
 mod bodies;
 mod faults;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::load::toolset_of;
 use super::{Operation, Toolset, ToolsetSettings};
 
-/// The toolset of an OpenAPI 3.0 document with these members.
+/// Returns the toolset of an OpenAPI 3.0 document with these members.
 fn toolset(members: Value) -> Toolset {
     toolset_with(members, &ToolsetSettings::default())
 }
@@ -29,21 +29,21 @@ fn toolset_with(mut members: Value, settings: &ToolsetSettings) -> Toolset {
     toolset_of(members, "api", Path::new("api.json"), settings).unwrap()
 }
 
-/// The one operation of a document whose path `/x` has `operation` as `post`.
+/// Returns the only operation of a document whose path `/x` has `operation` as `post`.
 fn operation(operation: Value, components: Value) -> Operation {
     let mut toolset = toolset(json!({"paths": {"/x": {"post": operation}}, "components": components}));
     assert_eq!(toolset.report.operations_skipped, []);
     toolset.operations.remove(0)
 }
 
-/// The argument schema of an operation whose body, a JSON object, is required.
+/// Returns the argument schema of an operation with a required JSON object as body.
 fn schema_of_body(schema: Value, schemas: Value) -> Value {
     let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
     let operation = operation(json!({"requestBody": body}), json!({"schemas": schemas}));
     (*operation.tool.parameters).clone()
 }
 
-/// Does the schema judge without a fault of its own, and does it accept `arguments`?
+/// Whether the schema is valid and accepts `arguments`.
 fn accepts(schema: &Value, arguments: &Value) -> bool {
     let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
     options.build(schema).unwrap().is_valid(arguments)

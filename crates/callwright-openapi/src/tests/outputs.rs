@@ -1,4 +1,4 @@
-//! What is kept of what answers hold, and of links.
+//! Tests of response fields and links.
 
 use serde_json::json;
 

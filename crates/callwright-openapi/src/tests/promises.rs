@@ -1,11 +1,11 @@
-//! What is kept of the schemas of successful answers.
+//! Tests of the guarantees extracted from response schemas.
 
 use serde_json::{Value, json};
 
 use super::{operation, toolset};
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
 
-/// The promises of an operation that answers 200 with a JSON value of this schema.
+/// Returns the guarantees of an operation that responds with status 200 and a JSON value of this schema.
 fn promised(schema: Value) -> Option<PromisedValue> {
     let schemas = json!({
         "Room": {"type": "object", "required": ["id", "secret"],

@@ -1,5 +1,5 @@
-//! Real documents, where they are at hand: none may panic, lose an operation silently, or give a tool that cannot be used.
-#![allow(clippy::print_stdout, reason = "the test says what it found, or that it passed by")]
+//! Tests with real documents, if they are available: no panic, no silently lost operation, no unusable tool.
+#![allow(clippy::print_stdout, reason = "the test prints its result, or that it was skipped")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,16 @@ use super::super::{Offline, Origin, Toolset, ToolsetSettings, load_document};
 use super::soundness;
 use callwright_judge::scanner::{self, Toolbook, Validators};
 
-/// Operations of each document whose schemas are looked at: enough to meet every kind, few enough for every build.
+/// Number of operations of each document whose schemas are checked: enough to cover every kind, few enough for every
+/// build.
 const OPERATIONS_OF_EACH: usize = 8;
 
-/// Every so manyth document is loaded in half.
+/// Step width for the documents that are loaded with half of their operations.
 const DOCUMENTS_BETWEEN: usize = 5;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// A line of the index: what was counted in the raw document.
+/// A line of the index, with numbers counted in the raw document.
 #[derive(Deserialize)]
 struct Entry {
     file: String,
@@ -47,7 +48,7 @@ fn folder() -> PathBuf {
 fn no_operation_of_a_real_document_is_lost_without_a_word() {
     let folder = folder();
     let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
-        println!("passed by: no documents in {}", folder.display());
+        println!("skipped: no documents in {}", folder.display());
         return;
     };
     let mut shares: BTreeMap<String, Share> = BTreeMap::new();
@@ -80,13 +81,13 @@ fn check_report(toolset: &Toolset, entry: &Entry, share: &mut Share) {
     share.loaded += report.operations_loaded.min(entry.operations);
 }
 
-/// Operations spread evenly over the document.
+/// Checks operations distributed evenly over the document.
 fn check_some_operations(toolset: &Toolset, file: &str) {
     let validators = Validators::new(&scanner::Settings::default());
     let step = (toolset.operations.len() / OPERATIONS_OF_EACH).max(1);
     for operation in toolset.operations.iter().step_by(step) {
         soundness::check_schema(operation);
-        // A pattern that the scanner cannot run is still worth showing to a model.
+        // A pattern that the validator cannot run is still useful to a model.
         let toolbook = Toolbook::compile(vec![operation.tool.clone()], &validators);
         let problems = toolbook.tools().iter().flat_map(|tool| tool.problems());
         let problems: Vec<&String> = problems.filter(|problem| !problem.contains("/pattern")).collect();
@@ -98,7 +99,7 @@ fn check_some_operations(toolset: &Toolset, file: &str) {
 fn names_in_real_documents_stay_when_other_operations_go() {
     let folder = folder();
     let Ok(index) = std::fs::read_to_string(folder.join("specs.index.jsonl")) else {
-        println!("passed by: no documents in {}", folder.display());
+        println!("skipped: no documents in {}", folder.display());
         return;
     };
     let mut compared = 0;
@@ -118,7 +119,7 @@ fn names_in_real_documents_stay_when_other_operations_go() {
         }
         for (operation, name) in names(&toolset_of(half, "real", &path, &settings).unwrap()) {
             let before = &whole[&operation];
-            // Of several operations that want one name each bears a hash; the last one that is left needs none.
+            // Operations with the same name get a hash; if only one of them remains, it has none.
             let is_shared =
                 before.rsplit_once('_').is_some_and(|(start, hash)| hash.len() == 8 && name.starts_with(start));
             assert!(*before == name || is_shared, "{}: {operation}: {before} became {name}", entry.file);

@@ -1,4 +1,4 @@
-//! One argument object in, the parts of a request out, and nothing lost on the way.
+//! Tests of the mapping from an argument object to the parts of a request: nothing is lost.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::super::{BodyShape, Location, Style};
 use super::{accepts, operation, toolset};
 
-/// What is tried; the parameters; the request body; where their arguments go (argument, location, name on the wire); and what the
-/// body is made from: names of members, or `*` and the argument that is the whole body.
+/// Name of the case; the parameters; the request body; the destinations of their arguments (argument, location, name
+/// on the wire); and the source of the body: names of members, or `*` and the argument for the whole body.
 type Case = (&'static str, Vec<Value>, Option<Value>, Vec<Placed>, Vec<&'static str>);
 type Placed = (&'static str, &'static str, &'static str);
 
@@ -163,7 +163,7 @@ fn an_operations_own_parameter_replaces_the_paths() {
 
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(11), ..ProptestConfig::default() })]
-    /// Whatever names collide: every part of the request has one argument, and every argument one part.
+    /// With any collisions of names, every part of the request has one argument, and every argument one part.
     #[test]
     fn parts_and_arguments_are_one_to_one(
         parameters in proptest::collection::btree_set(("(path|query|header|cookie)", "(a|b|body|a_query|body_2)"), 0..9),

@@ -1,4 +1,4 @@
-//! Argument schemas: what is kept, what is mended, and what stays bounded.
+//! Tests of argument schemas: kept parts, repairs, and limits.
 
 use serde_json::{Map, Value, json};
 
@@ -242,7 +242,7 @@ fn a_discriminator_holds_each_branch_to_the_names_that_its_mapping_gives_it() {
     assert_eq!(branches[1]["properties"]["kind"], json!({"const": "dog"}));
     assert_eq!(branches[2]["properties"]["kind"], json!({"type": "string", "examples": ["Ant"]}));
     for (value, fits) in [
-        (json!({"kind": "dog", "bark": 1}), false), // `Ant` takes it as well: only a mapping would tell.
+        (json!({"kind": "dog", "bark": 1}), false), // `Ant` accepts it as well: only a mapping would decide.
         (json!({"kind": "tiger", "p0": "x"}), false),
         (json!({"kind": "ant"}), true),
         (json!({"kind": 1}), false),

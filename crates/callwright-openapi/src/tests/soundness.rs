@@ -1,4 +1,4 @@
-//! What must hold of every tool, whatever document it is made from.
+//! Checks that must hold for every tool of any document.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::super::dialect::{Translated, translate};
 use super::super::{Operation, Toolset, ToolsetSettings};
 use callwright_types::SchemaDialect;
 
-/// What providers take for the name of a function.
+/// Maximum length of a function name that providers accept.
 const MAX_NAME: usize = 64;
 
-/// Holds all tools of a toolset against what can be said of them together.
+/// Checks the properties of a toolset's tools as a whole.
 pub(super) fn check_names(toolset: &Toolset) {
     let mut names = HashSet::new();
     for operation in &toolset.operations {
@@ -23,7 +23,7 @@ pub(super) fn check_names(toolset: &Toolset) {
     }
 }
 
-/// Holds one tool against the rules for schemas: its own, and those of every dialect.
+/// Checks the schema of one tool, in its original form and in every dialect.
 pub(super) fn check_schema(operation: &Operation) {
     let label = operation.label();
     let schema = &operation.tool.parameters;
@@ -39,7 +39,8 @@ pub(super) fn check_schema(operation: &Operation) {
     }
 }
 
-/// Patterns are judged apart: one that the validator cannot run is still worth showing to a model.
+/// Checks that a schema compiles. Patterns are excluded: one that the validator cannot run is still useful to a
+/// model.
 fn compiles(schema: &Value, label: &str) {
     let mut schema = schema.clone();
     visit(&mut schema, &mut |members| {
@@ -52,7 +53,7 @@ fn compiles(schema: &Value, label: &str) {
     }
 }
 
-/// Every argument that a request needs is asked for, and every argument has a place.
+/// Checks that every required argument is part of the schema, and that every argument has a destination.
 fn check_bindings(operation: &Operation) {
     let schema = &operation.tool.parameters;
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -69,7 +70,7 @@ fn check_bindings(operation: &Operation) {
 fn check_dialect(translated: &Translated, dialect: SchemaDialect, label: &str) {
     let mut parameters = translated.parameters.clone();
     let written = parameters.to_string();
-    // A strict schema repeats every name as a required one, and has a branch for null.
+    // A strict schema lists every name as required, and has a branch for null.
     assert!(written.len() <= 3 * ToolsetSettings::default().limits.schema_bytes, "{label} in {dialect}");
     match dialect {
         SchemaDialect::OpenaiStrict if translated.strict => visit(&mut parameters, &mut |members| {
@@ -90,7 +91,7 @@ fn check_dialect(translated: &Translated, dialect: SchemaDialect, label: &str) {
     }
 }
 
-/// Every object schema in `schema`, so that properties are not taken for keywords.
+/// Visits every object schema in `schema`, without mistaking properties for keywords.
 fn visit(schema: &mut Value, each: &mut dyn FnMut(&mut serde_json::Map<String, Value>)) {
     let Some(members) = schema.as_object_mut() else { return };
     each(members);

@@ -1,4 +1,4 @@
-//! Toolsets and the catalog.
+//! Tests of toolsets and the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -61,8 +61,8 @@ fn a_document_that_cannot_be_loaded_is_an_error_that_names_it() {
     std::fs::write(folder.path().join("other.yaml"), "name: a workflow\n").unwrap();
     for (file, words) in [
         ("none.yaml", "cannot be read"),
-        ("old.yaml", "Swagger 1.2 is not yet supported"),
-        ("other.yaml", "no OpenAPI document"),
+        ("old.yaml", "Swagger 1.2 is not supported"),
+        ("other.yaml", "not an OpenAPI document"),
     ] {
         let error =
             Catalog::load(&BTreeMap::from([("a".to_owned(), settings(file))]), folder.path(), &Offline).unwrap_err();
@@ -87,7 +87,7 @@ fn a_reload_reads_what_changed_keeps_the_rest_and_survives_what_is_broken() {
     let both = BTreeMap::from([("pets".to_owned(), settings("pets.yaml")), ("zoo".to_owned(), settings("zoo.yaml"))]);
     let first = Catalog::load(&both, folder.path(), &Offline).unwrap().0;
 
-    // Names that are no longer shared become plain again.
+    // Names that are no longer shared lose their prefix.
     write("zoo.yaml", &PETS.replace("getPet", "getAnimal"));
     let zoo = folder.path().join("zoo.yaml");
     let changes = Changes::Files(BTreeSet::from([zoo]));
@@ -166,7 +166,7 @@ fn documents_of_a_folder_come_change_and_go() {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(names(&second), ["all/deep/new.yaml", "all/deep/old.yaml", "all/pets.yaml"]);
 
-    // One that breaks stays as it was; one that goes is gone.
+    // A broken document keeps its previous version; a deleted one is removed.
     std::fs::write(folder.path().join("specs/pets.yaml"), "openapi: 3.0.0\npaths: [").unwrap();
     std::fs::remove_file(folder.path().join("specs/deep/old.yaml")).unwrap();
     let (third, errors) = load(&second, &["pets.yaml", "deep/old.yaml"]).unwrap();
@@ -203,8 +203,8 @@ fn a_folder_without_documents_and_urls_of_no_use_are_errors_that_say_what_to_do(
         ("specs", "no OpenAPI document in"),
         ("bad", "no OpenAPI document in"),
         ("ftp://example.com/api.yaml", "is a `ftp:` URL; give an http or https URL"),
-        ("https://me:secret@example.com/api.yaml", "without"),
-        ("https://", "is no URL"),
+        ("https://me:secret@example.com/api.yaml", "remove them"),
+        ("https://", "is not a valid URL"),
         ("https://example.com/api.yaml?key=secret", "https://example.com/api.yaml?...: cannot be fetched"),
     ] {
         let toolsets = BTreeMap::from([("all".to_owned(), settings(document))]);

@@ -1,10 +1,12 @@
-//! The rules of execution under which a call may do no more than two sets of rules both let it.
+//! Intersection of two sets of execution rules: a call may do no more than both sets permit.
 //!
-//! Both sets are lists in which the first rule that fits decides. Going through the pairs of their rules in order (first by
-//! the one, then by the other) the first pair that fits is made of the first rule of each that fits; so the list of the
-//! pairs, each with the stricter permission of its two rules, is the answer. That two globs both fit has no glob of its own in
-//! general: what no glob says is left out where it would be allowed, and where it would not, one of the two globs takes
-//! its place and denies. So the result may be stricter than both sets, and is never looser than one of them.
+//! Both sets are lists in which the first matching rule decides. The result is the list of all pairs of their rules,
+//! ordered by the first set and then by the second, each with the stricter permission of its two rules. The first
+//! matching pair consists of the first matching rule of each set, so the list decides as both sets together.
+//!
+//! The intersection of two globs is in general not a glob. If it cannot be expressed, an allow rule for it is
+//! omitted; for a stricter permission, a deny rule for one of the two globs replaces it. The result may therefore be
+//! stricter than both sets, and is never looser than either.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +14,7 @@ use globset::Glob;
 
 use callwright_types::rules::{ApprovalRules, ExecuteRule, ExecuteRules, Permission};
 
-/// The rules that let a call do only what both sets let it.
+/// Returns the rules that permit a call only what both sets permit.
 pub(super) fn both(base: &ExecuteRules, requested: &ExecuteRules) -> ExecuteRules {
     if base == requested {
         return base.clone();
@@ -21,7 +23,7 @@ pub(super) fn both(base: &ExecuteRules, requested: &ExecuteRules) -> ExecuteRule
     let mut rules = Vec::new();
     for rule in complete(base) {
         if rule.permission == Permission::Deny {
-            // Whatever the other set says, the call does not run.
+            // The call is denied for every rule of the other set.
             rules.push(rule);
         } else {
             rules.extend(others.iter().flat_map(|other| pair(&rule, other)));
@@ -38,7 +40,7 @@ fn approval(base: &ApprovalRules, requested: &ApprovalRules) -> ApprovalRules {
     }
 }
 
-/// The rules with those that hold where none fits written out: `GET` and `HEAD` run, everything else is denied.
+/// Returns the rules with the implicit defaults appended: `GET` and `HEAD` are allowed, everything else is denied.
 fn complete(rules: &ExecuteRules) -> Vec<ExecuteRule> {
     let reads =
         ExecuteRule { methods: vec!["GET".into(), "HEAD".into()], tools: vec![], permission: Permission::Allow };
@@ -46,7 +48,7 @@ fn complete(rules: &ExecuteRules) -> Vec<ExecuteRule> {
     rules.rules.iter().cloned().chain([reads, rest]).collect()
 }
 
-/// The rules for calls about which both `one` and `other` decide; none where there are no such calls.
+/// Returns the rules for calls that both `one` and `other` match; empty if there are no such calls.
 fn pair(one: &ExecuteRule, other: &ExecuteRule) -> Vec<ExecuteRule> {
     let Some(methods) = common_methods(&one.methods, &other.methods) else { return Vec::new() };
     let permission = one.permission.max(other.permission);
@@ -59,14 +61,14 @@ fn pair(one: &ExecuteRule, other: &ExecuteRule) -> Vec<ExecuteRule> {
     if !said.is_empty() {
         rules.push(rule(said.into_iter().collect(), permission));
     }
-    // What is left out where it would be allowed falls to later pairs, which are no looser than that.
+    // An omitted allow rule falls through to later pairs, which are at least as strict.
     if !unsaid.is_empty() && permission != Permission::Allow {
         rules.push(rule(unsaid.into_iter().collect(), Permission::Deny));
     }
     rules
 }
 
-/// The methods in both lists, where an empty list is all of them.
+/// Returns the methods in both lists; an empty list means all methods.
 fn common_methods(one: &[String], other: &[String]) -> Option<Vec<String>> {
     match (one, other) {
         ([], all) | (all, []) => Some(all.to_vec()),
@@ -77,12 +79,12 @@ fn common_methods(one: &[String], other: &[String]) -> Option<Vec<String>> {
     }
 }
 
-/// What two lists of globs both fit.
+/// Intersection of two lists of globs.
 #[derive(Default)]
 struct Common {
-    /// Globs for it.
+    /// Globs that match exactly a part of the intersection.
     said: BTreeSet<String>,
-    /// Globs that fit the rest of it, and more.
+    /// Globs that match the rest of the intersection, and more.
     unsaid: BTreeSet<String>,
 }
 
@@ -100,13 +102,13 @@ fn common_tools(one: &[String], other: &[String]) -> Common {
     common
 }
 
-/// What two globs both fit.
+/// Intersection of two globs.
 enum Meet<'a> {
-    /// What this one of them fits.
+    /// Expressed by this one of the two globs.
     Glob(&'a str),
-    /// Nothing.
+    /// Empty.
     Nothing,
-    /// Something that neither of them says.
+    /// Not empty, and expressed by neither of the globs.
     Unsaid,
 }
 
@@ -123,11 +125,12 @@ fn meet<'a>(one: &'a str, other: &'a str) -> Meet<'a> {
     }
 }
 
-/// The characters that mean more than themselves in a glob, but for the star.
+/// Special characters of globs, except the star.
 const SPECIAL: [char; 6] = ['?', '[', ']', '{', '}', '\\'];
 
-/// Is it sure that `wide` fits everything that `narrow` fits? Where the star of a glob of letters and stars took a piece of the
-/// other's text, it takes whatever that piece stands for. Special characters have no such simple reading.
+/// Whether `wide` certainly matches everything that `narrow` matches. In globs of literals and stars, a star of
+/// `wide` that matches a piece of the text of `narrow` also matches every expansion of that piece. Special characters
+/// have no such simple semantics.
 fn covers(wide: &str, narrow: &str) -> bool {
     !wide.contains(SPECIAL) && !narrow.contains(SPECIAL) && fits(wide, narrow)
 }

@@ -1,40 +1,41 @@
-//! Two policies → the one that holds both: rule by rule, the stricter of the two.
+//! Tightening: combines two policies rule by rule, with the stricter of the two rules.
 //!
 //! | rule | from loose to strict |
 //! |---|---|
 //! | `mode` | `off`, `shadow`, `guard` |
 //! | `limits.*` | the larger number, the smaller; for `tokens`, 0 (no limit) is the largest |
-//! | `offer.whole`, `offer.k`, `offer.min`, `offer.prerequisites`, `offer.search_tools.per_turn`, `offer.search_tools.results` | the larger number, the smaller (less is offered) |
+//! | `offer.whole`, `offer.k`, `offer.min`, `offer.prerequisites`, `offer.search_tools.per_turn`,
+//! `offer.search_tools.results` | the larger number, the smaller (fewer tools are offered) |
 //! | `offer.gap` | the lower share, the higher |
-//! | `offer.never` | the tools that one of them names are not offered |
+//! | `offer.never` | the union of both lists: these tools are not offered |
 //! | `offer.client_tools` | `keep`, `narrow` |
 //! | `offer.search_tools.from` | the lower number, the higher; 0 (never) is the highest |
 //! | `offer.always`, `offer.sticky`, `offer.representations` | neither is stricter: the base's |
-//! | `plan` | `always`, `auto`, `off` (models are asked less) |
-//! | `procedures` | `always`, `auto`, `off` (models are asked less) |
-//! | `recall.lessons` | the larger number, the smaller (less is added) |
-//! | `recall.learn` | `true`, `false` (less is kept) |
+//! | `plan` | `always`, `auto`, `off` (fewer model requests) |
+//! | `procedures` | `always`, `auto`, `off` (fewer model requests) |
+//! | `recall.lessons` | the larger number, the smaller (fewer lessons are added) |
+//! | `recall.learn` | `true`, `false` (fewer data are stored) |
 //! | `recall.tell_none`, `recall.group` | neither is stricter: the base's |
 //! | `scan.report` | `first`, `all` |
 //! | `scan.faults.*` | `off`, `advise`, `repair`, `feedback` |
 //! | `scan.unknown_parameters` | `allow`, `drop`, `refuse` |
-//! | `scan.similarity`, `scan.semantic_similarity` | the lower number, the higher (less is guessed) |
-//! | `scan.relevance.coverage`, `scan.relevance.closeness` | the lower number, the higher (less is guessed) |
-//! | `scan.relevance.share` | the higher number, the lower (less is guessed) |
+//! | `scan.similarity`, `scan.semantic_similarity` | the lower number, the higher (fewer guesses) |
+//! | `scan.relevance.coverage`, `scan.relevance.closeness` | the lower number, the higher (fewer guesses) |
+//! | `scan.relevance.share` | the higher number, the lower (fewer guesses) |
 //! | `scan.repeat_window`, `scan.circle.period` | the lower number, the higher |
 //! | `scan.circle.calls` | the higher number, the lower |
 //! | `repair.rescue.*` | the stronger evidence; `unsure`: `text` over `auto` over `confirm` over `call`; `expressions`: `refuse` |
-//! | `repair.*` | `true`, `false` (less is changed without the model) |
+//! | `repair.*` | `true`, `false` (fewer changes without the model) |
 //! | `on_exhausted` | `pass`, `strip`, `error` |
 //! | `execute.rules` | for each call: `allow`, `approve`, `deny` ([`execute`]) |
 //! | `execute.approval.mode` | `notice`, `wait` (an approval ends with its turn) |
 //! | `execute.approval.*` | the larger number, the smaller |
-//! | `explain.client_tools` | `off`, `advise`, `on` (more is done about failures) |
-//! | `explain.failures` | what a failure is, is a fact about an API and no matter of strictness: the base's |
+//! | `explain.client_tools` | `off`, `advise`, `on` (stricter handling of failures) |
+//! | `explain.failures` | a fact about an API, not a matter of strictness: the base's |
 //! | `record.bodies` | `true`, `false` |
 //! | `usage` | neither is stricter: the base's |
 //!
-//! What is no rule (`priority`, `match`, `selectable`) is the base's; the name is `base+requested`.
+//! Properties that are not rules (`priority`, `match`, `selectable`) are the base's; the name is `base+requested`.
 
 mod execute;
 
@@ -45,7 +46,7 @@ use callwright_types::rules::{
     ScanRules, SearchRules,
 };
 
-/// The base policy, made as strict as the requested one wherever that is stricter.
+/// Returns the base policy, tightened wherever the requested one is stricter.
 pub(super) fn tighten(base: &Policy, requested: &Policy) -> Policy {
     Policy {
         name: format!("{}+{}", base.name, requested.name),
@@ -99,7 +100,7 @@ fn offer(base: &OfferRules, requested: &OfferRules) -> OfferRules {
     OfferRules {
         whole: base.whole.min(requested.whole),
         k,
-        // Each policy has no larger minimum than its own `k`, and this `k` is one of the two.
+        // The minimum of each policy is at most its own `k`, but `k` may come from the other policy.
         min: base.min.min(requested.min).min(k),
         gap: base.gap.max(requested.gap),
         prerequisites: base.prerequisites.min(requested.prerequisites),
@@ -116,12 +117,12 @@ fn offer(base: &OfferRules, requested: &OfferRules) -> OfferRules {
     }
 }
 
-/// The larger number, where 0 is never.
+/// Returns the larger number, where 0 means never.
 fn later(one: u32, other: u32) -> u32 {
     if one == 0 || other == 0 { 0 } else { one.max(other) }
 }
 
-/// The smaller limit, where 0 is none.
+/// Returns the smaller limit, where 0 means no limit.
 fn fewer_tokens(one: u64, other: u64) -> u64 {
     match (one, other) {
         (0, limit) | (limit, 0) => limit,

@@ -1,4 +1,4 @@
-//! The order of every rule as a table, and the property behind it: never looser than the base.
+//! Strictness order of every rule as a table, and the property that the result is never looser than the base.
 
 use globset::Glob;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use callwright_types::rules::{
     OnExhausted, Permission, PlanMode, ProceduresMode, ToolGlobs, UnknownParameters, UsageReport,
 };
 
-/// Applies `loose` and `strict` to a policy each, and expects the stricter whichever of them was asked for.
+/// Applies `loose` and `strict` to one policy each, and expects the stricter one in both orders.
 fn assert_stricter(rule: &str, loose: fn(&mut Policy), strict: fn(&mut Policy)) {
     let (mut one, mut other) = (Policy::default(), Policy::default());
     loose(&mut one);
@@ -162,7 +162,7 @@ fn execution(rules: Vec<ExecuteRule>) -> ExecuteRules {
     ExecuteRules { rules, ..ExecuteRules::default() }
 }
 
-/// What the rules decide, by their definition.
+/// Evaluates the rules by their definition.
 fn decided(rules: &ExecuteRules, method: &str, tool: &str) -> Permission {
     let glob_fits = |glob: &String| Glob::new(glob).unwrap().compile_matcher().is_match(tool);
     let fits = |rule: &&ExecuteRule| {

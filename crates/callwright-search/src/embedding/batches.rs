@@ -1,15 +1,15 @@
-//! Texts in the portions that a model is given, and its answers put back in order.
+//! Batching of texts for a model, and reassembly of its results in order.
 
 use super::{Settings, Vector};
 
-/// Texts for one run of a model, and where their vectors belong.
+/// Texts for one run of a model, and the positions of their vectors.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) texts: Vec<String>,
     pub(super) positions: Vec<usize>,
 }
 
-/// How large portions are.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Portion {
     pub(super) texts: usize,
@@ -21,7 +21,8 @@ impl Portion {
         Self { texts: settings.batch_texts.max(1), chars: settings.max_text_chars }
     }
 
-    /// Parts texts into batches of similar length, because a batch is padded to its longest text. Texts that say nothing are in none.
+    /// Splits texts into batches of similar length, because a batch is padded to its longest text. Blank texts are in
+    /// none.
     pub(super) fn batches(self, texts: Vec<String>) -> Vec<Batch> {
         let mut spoken: Vec<(usize, String)> = texts
             .into_iter()
@@ -40,7 +41,7 @@ impl Portion {
     }
 }
 
-/// The vectors of all texts, as they come in.
+/// Collects the vectors of all texts.
 #[derive(Debug)]
 pub(super) struct Answers {
     vectors: Vec<Option<Vector>>,
@@ -48,12 +49,15 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// For `texts` texts; every vector must have `dimensions` components.
+    /// Creates a collector for `texts` texts; every vector must have `dimensions` components.
     pub(super) fn new(texts: usize, dimensions: usize) -> Self {
         Self { vectors: vec![None; texts], dimensions }
     }
 
-    /// Puts a batch's vectors where they belong, or says why they are none.
+    /// Stores the vectors of a batch at their positions.
+    ///
+    /// # Errors
+    /// The reason why the rows are not valid vectors.
     pub(super) fn put(&mut self, positions: &[usize], rows: Vec<Vec<f32>>) -> Result<(), String> {
         if rows.len() != positions.len() {
             return Err(format!("{} texts were answered with {} vectors", positions.len(), rows.len()));
@@ -70,18 +74,17 @@ impl Answers {
         Ok(())
     }
 
-    /// All vectors, in the order of the texts; that of a text which says nothing is of length zero.
+    /// Returns all vectors in the order of the texts; that of a blank text is zero.
     pub(super) fn finish(self) -> Vec<Vector> {
         let dimensions = self.dimensions;
         self.vectors.into_iter().map(|vector| vector.unwrap_or_else(|| Vector::zero(dimensions))).collect()
     }
 }
 
-/// What is said of vectors that are none.
-pub(super) const NOT_FINITE: &str =
-    "a vector has components that are no finite numbers; the model or its file is damaged";
+/// Message for invalid vectors.
+pub(super) const NOT_FINITE: &str = "a vector has non-finite components; the model or its file is damaged";
 
-/// The first `chars` characters.
+/// Returns the first `chars` characters.
 pub(super) fn cut(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
@@ -94,7 +97,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    /// One component: the text's length.
+    /// Returns two components per text: 1 and the text's length.
     fn lengths(texts: &[String]) -> Vec<Vec<f32>> {
         texts.iter().map(|text| vec![1.0, text.len() as f32]).collect()
     }

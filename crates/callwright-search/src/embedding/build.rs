@@ -1,4 +1,4 @@
-//! From settings to an embedder.
+//! Construction of an embedder from settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,60 +10,62 @@ use super::table::TableEmbedder;
 use super::{Embedder, Kind, LocalSettings, Settings};
 use callwright_store::Vectors;
 
-/// Why there is no embedder. Each message names the key or file, and what mends it.
+/// Reason why there is no embedder. Each message names the key or file, and the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// ONNX Runtime is absent: nothing is wrong with what is configured, the machine lacks a library.
+    /// ONNX Runtime is missing: the configuration is valid, but the machine lacks the library.
     #[error(transparent)]
     Runtime(#[from] RuntimeAbsent),
-    /// A setting is missing or makes no sense.
+    /// A setting is missing or invalid.
     #[error("`{key}`: {reason}")]
     Setting {
-        /// The key's full path.
+        /// Full path of the key.
         key: &'static str,
-        /// What is wrong and how to mend it.
+        /// Description of the problem and its fix.
         reason: String,
     },
     /// A file of a model cannot be read.
     #[error("{}: {reason}", file.display())]
     File {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong and how to mend it.
+        /// Description of the problem and its fix.
         reason: String,
     },
-    /// The files of a model can be read, and make no model of texts.
+    /// The files of a model are readable but do not form a text model.
     #[error("{}: {reason}", folder.display())]
     Model {
-        /// The model's folder.
+        /// Path of the model's folder.
         folder: PathBuf,
-        /// What is wrong and how to mend it.
+        /// Description of the problem and its fix.
         reason: String,
     },
-    /// A hub does not give a file, whatever the reason: it may give it another day, or to somebody else.
+    /// The hub does not provide a file. The cause may be temporary or depend on the machine.
     #[error("{url}: {reason}")]
     Download {
-        /// The file's address.
+        /// Address of the file.
         url: String,
-        /// What is wrong and what does without.
+        /// Description of the problem and an alternative.
         reason: String,
     },
-    /// Loading was broken off.
-    #[error("loading the model of meaning broke off: {0}")]
+    /// Loading was aborted.
+    #[error("loading the embedding model failed: {0}")]
     BrokenOff(String),
 }
 
 impl BuildError {
-    /// Is nothing wrong with the settings, so that the same ones may do on another machine or another day?
+    /// Whether the cause is the machine or a temporary condition, and not the settings.
     pub fn is_of_the_machine(&self) -> bool {
         matches!(self, Self::Runtime(_) | Self::Download { .. })
     }
 }
 
-/// The embedder that the settings ask for; `None` for [`Kind::None`]. What it makes is kept in the store. Needs a Tokio runtime. Relative paths start at `base_dir`.
+/// Builds the embedder that the settings require; `None` for [`Kind::None`]. Its vectors are cached in the store.
+/// Requires a Tokio runtime. Relative paths start at `base_dir`.
 ///
 /// # Errors
-/// [`BuildError`]. Where it [is of the machine](BuildError::is_of_the_machine), whoever asks may go on without.
+/// [`BuildError`]. If it [is of the machine](BuildError::is_of_the_machine), the caller may continue without an
+/// embedder.
 pub async fn build(
     settings: &Settings,
     base_dir: &Path,
@@ -72,7 +74,7 @@ pub async fn build(
 ) -> Result<Option<Arc<dyn Embedder>>, BuildError> {
     let model: Arc<dyn Embedder> = match settings.kind {
         Kind::None => return Ok(None),
-        // It is made faster than it is looked up.
+        // Computing the vector is faster than a cache look-up.
         Kind::Static => return built_in(settings).map(Some),
         Kind::Fastembed => local(settings.clone(), base_dir.to_owned(), downloads).await?,
         Kind::Endpoint => Arc::new(EndpointEmbedder::build(settings, base_dir)?),
@@ -83,15 +85,15 @@ pub async fn build(
     Ok(Some(Arc::new(CachedEmbedder::new(model, store, settings.max_text_chars))))
 }
 
-/// The model that comes with the program.
+/// Returns the built-in model.
 ///
 /// # Errors
-/// [`BuildError::BrokenOff`] where the program was built with a damaged one.
+/// [`BuildError::BrokenOff`] if the program was built with a damaged table.
 pub fn built_in(settings: &Settings) -> Result<Arc<dyn Embedder>, BuildError> {
     let table = TableEmbedder::new(settings.max_text_chars);
-    Ok(Arc::new(
-        table.ok_or_else(|| BuildError::BrokenOff("the program's own table is damaged; build it again".to_owned()))?,
-    ))
+    Ok(Arc::new(table.ok_or_else(|| {
+        BuildError::BrokenOff("the built-in vector table is damaged; rebuild the program".to_owned())
+    })?))
 }
 
 async fn local(
@@ -114,8 +116,8 @@ async fn local(
     Ok(Arc::new(opened?))
 }
 
-/// The embedder of the model in `folder`, with the default settings but for ONNX Runtime's library file (empty: the usual places): what
-/// verbs of the command line use. It takes some seconds.
+/// Opens the model in `folder` with default settings except for the library file of ONNX Runtime (empty: the usual
+/// places). Used by the command line. It takes some seconds.
 ///
 /// # Errors
 /// [`BuildError`].
@@ -128,15 +130,15 @@ pub fn open_folder(folder: &Path, onnx_runtime: &str) -> Result<Arc<dyn Embedder
     Ok(Arc::new(LocalEmbedder::open(folder, onnx_runtime.as_deref(), &settings)?))
 }
 
-/// Looks for ONNX Runtime as the local model does, without loading a model.
+/// Searches for ONNX Runtime like the local model does, without loading a model.
 ///
 /// # Errors
-/// [`RuntimeAbsent`], which says what was tried.
+/// [`RuntimeAbsent`], which lists the paths tried.
 pub fn find_onnx_runtime(settings: &LocalSettings, base_dir: &Path) -> Result<(), RuntimeAbsent> {
     load_runtime(runtime_path(&settings.onnx_runtime, base_dir).as_deref())
 }
 
-/// A bare file name is left to the system's loader, which looks where it looks for every library.
+/// Returns the path of the library. A bare file name is resolved by the system's loader.
 fn runtime_path(written: &str, base_dir: &Path) -> Option<PathBuf> {
     let path = Path::new(written);
     match path.components().count() {

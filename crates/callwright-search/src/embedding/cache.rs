@@ -1,4 +1,4 @@
-//! Vectors that are known already are looked up instead of made.
+//! Cache of vectors in the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,20 +10,21 @@ use super::batches::cut;
 use super::{EmbedError, Embedder, Vector};
 use callwright_store::{TextHash, Vectors};
 
-/// Texts that the model is asked for at a time. Their vectors are written before it is asked again: what was made, and perhaps paid for,
-/// stays where a later portion fails or the process stops.
+/// Number of texts per request to the model. Their vectors are written before the next request. Results, which may have
+/// been paid for, are thus preserved if a later request fails or the process stops.
 const PORTION: usize = 256;
 
-/// An embedder whose vectors are kept in the store. A store that fails is asked again for every text, and nothing else changes.
+/// An embedder that caches vectors in the store. If the store fails, every text is embedded again without other
+/// effects.
 #[derive(Debug)]
 pub(super) struct CachedEmbedder {
     model: Arc<dyn Embedder>,
     store: Arc<dyn Vectors>,
-    /// Characters of a text that the model is given: a vector is that of so much of its text.
+    /// Maximum number of characters of a text that the model reads. The cache key covers only these.
     chars: usize,
 }
 
-/// The places, in the order of the texts, that want one vector.
+/// Positions of the texts that share a vector.
 type Places = Vec<usize>;
 
 impl CachedEmbedder {
@@ -53,7 +54,7 @@ impl CachedEmbedder {
         }
     }
 
-    /// What the store knows; nothing where it fails or holds something else.
+    /// Returns the cached vectors; `None` for each text if the store fails or its entry is invalid.
     async fn known(&self, hashes: &[TextHash]) -> Vec<Option<Vector>> {
         let Ok(known) = self.store.known(self.model.id(), hashes).await else { return vec![None; hashes.len()] };
         let dimensions = self.model.dimensions();
@@ -66,13 +67,13 @@ impl CachedEmbedder {
         if made.len() == asked {
             return Ok(made);
         }
-        let reason = format!("it gave {} vectors for {asked} texts; use another model", made.len());
+        let reason = format!("it returned {} vectors for {asked} texts; use another model", made.len());
         Err(EmbedError { model: self.model.id().to_owned(), reason })
     }
 
     async fn keep(&self, hashes: &[TextHash], vectors: &[Vector]) {
         let rows: Vec<(TextHash, Vec<u8>)> = hashes.iter().copied().zip(vectors.iter().map(to_bytes)).collect();
-        // The store tells of its troubles itself; what is not written is made again.
+        // The store reports its own failures; vectors that are not written are computed again.
         let _ = self.store.remember(self.model.id(), &rows).await;
     }
 }
@@ -94,13 +95,14 @@ impl Embedder for CachedEmbedder {
         Box::pin(self.vectors(texts))
     }
 
-    /// It would hardly be found, and never be of use again.
+    /// Bypasses the cache, because such texts rarely recur.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
         self.model.embed_query(text)
     }
 }
 
-/// The texts without a vector, each once and the shortest first: texts of one portion are padded to its longest. And where each belongs.
+/// Returns the texts without a vector, deduplicated and shortest first, because the texts of a batch are padded to the
+/// longest. Also returns the positions of each.
 fn missing(
     texts: Vec<String>,
     hashes: &[TextHash],
@@ -139,13 +141,13 @@ mod tests {
     use super::*;
     use callwright_store::StoreError;
 
-    /// A text's hash, and its vector's bytes.
+    /// A text's hash and the bytes of its vector.
     type Row = (TextHash, Vec<u8>);
 
-    /// Characters of a text that the model reads.
+    /// Maximum number of characters of a text that the model reads.
     const CHARS: usize = 400;
 
-    /// Answers with the length of texts, and remembers what it was asked. It fails where a text says so.
+    /// Returns the lengths of texts as vectors, and records the requests. Fails if a text requires it.
     #[derive(Debug, Default)]
     struct Model(Mutex<Vec<Vec<String>>>);
 
@@ -167,7 +169,7 @@ mod tests {
         }
     }
 
-    /// A store in memory, which may fail.
+    /// An in-memory store that can fail.
     #[derive(Debug)]
     struct Shelf {
         rows: Mutex<Vec<Row>>,
@@ -210,7 +212,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    /// Embeds `asked` over a store with these rows; what the model was asked, and the lengths that came back.
+    /// Embeds `asked` with a store of these rows. Returns the texts that the model received, and the resulting lengths.
     async fn ask(store: &Arc<Shelf>, asked: &[&str]) -> (Vec<String>, Vec<f32>) {
         let model = Arc::new(Model::default());
         let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(store) as _, CHARS);
@@ -244,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_made_is_kept_before_more_is_asked_for() {
         let store = Shelf::with(Vec::new(), false);
-        // The longest text comes last.
+        // The longest text is last.
         let texts: Vec<String> =
             (0..2 * PORTION).map(|number| number.to_string()).chain(["it will fail".to_owned()]).collect();
         let model = Arc::new(Model::default());

@@ -1,4 +1,4 @@
-//! What every model of meaning can do.
+//! The interface of embedding models.
 
 use std::fmt;
 
@@ -6,50 +6,53 @@ use futures_util::future::BoxFuture;
 
 use super::Vector;
 
-/// A model that turns texts into vectors.
+/// A model that converts texts to vectors.
 pub trait Embedder: fmt::Debug + Send + Sync {
-    /// Which model it is, in which version and, of a remote one, where: vectors of two embedders may be compared exactly where this is the
-    /// same. How much of a long text is read is no part of it: that changes what is said, not the space that it is said in.
+    /// Returns the model's id: name, version and, for a remote model, address. Vectors of two embedders are comparable
+    /// exactly if the ids are equal. The maximum text length is not part of the id: it affects the content of a vector,
+    /// but not its space.
     fn id(&self) -> &str;
 
-    /// Components of each vector.
+    /// Number of components of each vector.
     fn dimensions(&self) -> usize;
 
-    /// Does it give vectors at once, without a model that takes its time or a network? A request that may do without vectors waits for no others.
+    /// Whether vectors are available at once, without a slow model or a network. A request that can do without vectors
+    /// does not wait for others.
     fn is_immediate(&self) -> bool {
         false
     }
 
-    /// One vector for each text, in their order. An empty text has a vector too: it is close to nothing.
+    /// Returns one vector per text, in order. An empty text has a vector too, with no similarity to any text.
     ///
-    /// Work that takes longer than an async thread may be held up is done elsewhere; dropping the future abandons it.
+    /// Work that would block an async thread for too long is done elsewhere. Dropping the future abandons it.
     ///
     /// # Errors
-    /// [`EmbedError`], which says for the operator why there are no vectors. Whoever asks goes on without.
+    /// [`EmbedError`] with the reason for the operator. The caller continues without vectors.
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>>;
 
-    /// The vector of a text that a request waits for and that hardly comes again, such as what a user asks or a failure says. It is the one
-    /// that [`Self::embed`] gives; but it is kept nowhere, and an embedder that may take long gives up early instead.
+    /// Returns the vector of a text that a request waits for and that rarely recurs, such as a user's request or an
+    /// error message. The vector equals that of [`Self::embed`], but it is not cached, and a slow embedder gives up
+    /// early.
     ///
     /// # Errors
-    /// [`EmbedError`], also where the embedder failed a moment ago and is not asked again yet.
+    /// [`EmbedError`], also if the embedder failed recently and is paused.
     fn embed_query(&self, text: String) -> BoxFuture<'_, Result<Vector, EmbedError>> {
         Box::pin(async move {
             let vector = self.embed(vec![text]).await?.pop();
             vector.ok_or_else(|| EmbedError {
                 model: self.id().to_owned(),
-                reason: "it gave no vector for a text; use another model".to_owned(),
+                reason: "it returned no vector for a text; use another model".to_owned(),
             })
         })
     }
 }
 
-/// Why texts have no vectors.
+/// Reason why texts have no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{model}: {reason}")]
 pub struct EmbedError {
     /// The embedder's id.
     pub model: String,
-    /// What went wrong, and what mends it.
+    /// Description of the problem and its fix.
     pub reason: String,
 }

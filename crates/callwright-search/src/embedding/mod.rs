@@ -1,7 +1,7 @@
-//! Texts → vectors whose closeness is closeness in meaning.
+//! Text embeddings: vectors whose similarity is similarity in meaning.
 //!
-//! Owns the models of meaning: [`Embedder`] is what the other rooms see of one. Must not know what the texts are, nor what is done with
-//! the vectors.
+//! Owns the embedding models; other modules use them as [`Embedder`]. Must not depend on the origin of the texts or the
+//! use of the vectors.
 
 mod batches;
 mod build;

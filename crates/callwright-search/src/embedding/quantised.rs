@@ -1,4 +1,4 @@
-//! Many vectors in a quarter of the memory, and the nearest among them.
+//! Quantised vectors in a quarter of the memory, and nearest-neighbour search among them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,58 +6,58 @@ use std::ops::Range;
 
 use super::Vector;
 
-/// Vectors of one embedder with components of eight bits, one scale for each vector. Cosines are off by less than 0.02.
+/// Vectors of one embedder with 8-bit components and one scale per vector. The error of cosines is less than 0.02.
 #[derive(Debug, Clone)]
 pub struct QuantisedVectors {
     dimensions: usize,
-    /// One vector after the other.
+    /// Components, one vector after the other.
     numbers: Vec<i8>,
-    /// What a number 1 means, for each vector.
+    /// Scale of each vector.
     scales: Vec<f32>,
 }
 
 impl QuantisedVectors {
-    /// None yet, of `dimensions` components each.
+    /// Creates an empty collection for vectors of `dimensions` components.
     pub fn new(dimensions: usize) -> Self {
         Self::with_capacity(dimensions, 0)
     }
 
-    /// None yet, of `dimensions` components each, with room for `count`.
+    /// Creates an empty collection for vectors of `dimensions` components, with capacity for `count`.
     pub fn with_capacity(dimensions: usize, count: usize) -> Self {
         let dimensions = dimensions.max(1);
         let numbers = Vec::with_capacity(count.saturating_mul(dimensions));
         Self { dimensions, numbers, scales: Vec::with_capacity(count) }
     }
 
-    /// Adds a vector behind the others; its index is their number. Missing components are zero, further ones are left out: callers hold
-    /// vectors of one embedder.
+    /// Appends a vector; its index is the previous length. Missing components are zero and excess ones are dropped:
+    /// callers use vectors of one embedder.
     pub fn push(&mut self, vector: &Vector) {
         let (numbers, scale) = quantise(vector.components(), self.dimensions);
         self.numbers.extend_from_slice(&numbers);
         self.scales.push(scale);
     }
 
-    /// How many there are.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
-    /// Are there none?
+    /// Whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
-    /// Cosines with each, in their order.
+    /// Returns the cosine with each vector, in order.
     pub fn cosines(&self, query: &Vector) -> Vec<f32> {
         self.cosines_within(&QuantisedQuery::of(query), 0..self.len())
     }
 
-    /// Cosines with those at some indices, in their order.
+    /// Returns the cosines with the vectors at these indices, in order.
     pub fn cosines_within(&self, query: &QuantisedQuery, indices: Range<usize>) -> Vec<f32> {
         let numbers = indices.start * self.dimensions..indices.end * self.dimensions;
         let rows = self.numbers.get(numbers).unwrap_or_default().chunks_exact(self.dimensions);
         let mut cosines = self.scales.get(indices).unwrap_or_default().to_vec();
-        // A loop and no adapters: they would be functions of their own, made for every processor.
+        // A loop instead of adapters, which would be separate functions without the processor-specific code generation.
         pulp::Arch::new().dispatch(|| {
             for (cosine, row) in cosines.iter_mut().zip(rows) {
                 *cosine *= query.dot(row);
@@ -66,7 +66,7 @@ impl QuantisedVectors {
         cosines
     }
 
-    /// Index and cosine of the `count` nearest, the nearest first; of equally near ones the earlier.
+    /// Returns index and cosine of the `count` nearest vectors, nearest first; ties are in index order.
     pub fn nearest(&self, query: &Vector, count: usize) -> Vec<(usize, f32)> {
         let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::with_capacity(count.min(self.len()) + 1);
         for (index, cosine) in self.cosines(query).into_iter().enumerate() {
@@ -82,22 +82,22 @@ impl QuantisedVectors {
     }
 }
 
-/// A vector that many are compared with.
+/// A query vector for comparison with many vectors.
 #[derive(Debug, Clone)]
 pub struct QuantisedQuery {
-    /// Within eight bits, in the width in which they are multiplied.
+    /// 8-bit values, stored in the width in which they are multiplied.
     numbers: Vec<i16>,
     scale: f32,
 }
 
 impl QuantisedQuery {
-    /// Of a vector of the same embedder.
+    /// Quantises a vector of the same embedder.
     pub fn of(vector: &Vector) -> Self {
         let (numbers, scale) = quantise(vector.components(), vector.components().len());
         Self { numbers: numbers.into_iter().map(i16::from).collect(), scale }
     }
 
-    /// The product with a row, but for the row's scale.
+    /// Returns the dot product with a row, without the row's scale.
     #[inline(always)]
     fn dot(&self, row: &[i8]) -> f32 {
         let ((left, left_rest), (right, right_rest)) = (row.as_chunks::<LANES>(), self.numbers.as_chunks::<LANES>());
@@ -109,7 +109,7 @@ impl QuantisedQuery {
     }
 }
 
-/// Numbers that are multiplied side by side: the compiler makes vector instructions of chunks of a known length.
+/// Number of components multiplied in parallel: the compiler vectorises chunks of a fixed length.
 const LANES: usize = 32;
 
 #[inline(always)]
@@ -121,7 +121,7 @@ fn products(left: &[i8], right: &[i16]) -> i32 {
     sum
 }
 
-/// Greater is nearer, then earlier.
+/// A candidate; greater means nearer, then earlier.
 #[derive(Debug, PartialEq)]
 struct Candidate {
     cosine: f32,
@@ -142,12 +142,12 @@ impl Ord for Candidate {
     }
 }
 
-/// The components in steps of the largest one's 127th part.
+/// Quantises components in steps of 1/127 of the largest one.
 fn quantise(components: &[f32], dimensions: usize) -> (Vec<i8>, f32) {
     let largest = components.iter().fold(0.0_f32, |largest, component| largest.max(component.abs()));
     let scale = largest / f32::from(i8::MAX);
     let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
-    // A float becomes the nearest number of the target's range.
+    // The cast saturates at the range of the target type.
     let numbers = components.iter().map(|component| (component * steps).round() as i8);
     (numbers.chain(std::iter::repeat(0)).take(dimensions).collect(), scale)
 }

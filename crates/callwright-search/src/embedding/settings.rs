@@ -1,4 +1,4 @@
-//! Which model of meaning there is, and how it is used.
+//! Settings of embedding models.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,28 @@ use callwright_types::Secret;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where vectors come from.
+    /// Source of the vectors.
     pub kind: Kind,
-    /// Texts that a model is given at a time, at least one.
+    /// Maximum number of texts per run of a model, at least one.
     pub batch_texts: usize,
-    /// Characters of a text that a model is given; the rest is cut off. Models read no further than some hundred words anyway.
+    /// Maximum number of characters of a text that a model reads; the rest is cut off. Models read only a few hundred
+    /// words anyway.
     pub max_text_chars: usize,
-    /// Are vectors kept in the store?
+    /// Whether vectors are cached in the store.
     pub cache: bool,
-    /// The local model.
+    /// Settings of the local model.
     pub fastembed: LocalSettings,
-    /// The model behind an endpoint.
+    /// Settings of the model behind an endpoint.
     pub endpoint: EndpointSettings,
 }
 
-/// Where vectors come from.
+/// Source of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Nowhere: everything that could use them goes on with words alone.
+    /// No vectors: all features use words only.
     None,
-    /// The table that comes with the program.
+    /// The built-in table.
     Static,
     /// A local ONNX model.
     Fastembed,
@@ -40,36 +41,37 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalSettings {
-    /// The folder with `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json` and `tokenizer_config.json`. Empty: `model`.
+    /// Folder with `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json` and
+    /// `tokenizer_config.json`. If empty, `model` is used.
     pub folder: String,
-    /// The model of a hub, `OWNER/NAME` or `OWNER/NAME/PATH/TO/MODEL.onnx`.
+    /// Model of a hub, `OWNER/NAME` or `OWNER/NAME/PATH/TO/MODEL.onnx`.
     pub model: String,
-    /// How the vectors of a text's tokens become the text's, for models whose output is one vector a token. Of a `model` that fastembed
-    /// knows, its own way is taken.
+    /// Pooling of token vectors to a text's vector, for models that output one vector per token. For a `model` known to
+    /// fastembed, the model's own pooling is used.
     pub pooling: Pooling,
-    /// The folder that models of a hub are kept in.
+    /// Folder in which models of a hub are stored.
     pub cache: String,
-    /// The hub.
+    /// Base URL of the hub.
     pub hub_url: String,
-    /// A token of the hub, for models that ask for one.
+    /// Token of the hub, for models that require one.
     pub hub_token: Secret,
-    /// Seconds of silence after which a download is given up.
+    /// Seconds without data after which a download is aborted.
     pub hub_timeout_seconds: u64,
-    /// Bytes of the largest model that is fetched, all files together.
+    /// Maximum size in bytes of a fetched model, all files together.
     pub max_model_bytes: u64,
-    /// The library file of ONNX Runtime. Empty: what the environment says, then the usual places.
+    /// Library file of ONNX Runtime. If empty, the environment variable is used, then the usual places.
     pub onnx_runtime: String,
-    /// Threads that one inference uses; 0: one for each core.
+    /// Number of threads per inference; 0 for one per core.
     pub threads: usize,
 }
 
-/// How the vectors of a text's tokens become the text's.
+/// Pooling of token vectors to a text's vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pooling {
-    /// Their mean: MiniLM, mpnet, E5.
+    /// Mean of the token vectors: MiniLM, mpnet, E5.
     Mean,
-    /// The first one, which stands for the whole text: BGE, GTE, Arctic.
+    /// The first token's vector, which represents the whole text: BGE, GTE, Arctic.
     Cls,
 }
 
@@ -77,29 +79,31 @@ pub enum Pooling {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EndpointSettings {
-    /// Where the API begins, `/v1` included where it has one.
+    /// Base URL of the API, including `/v1` if it has one.
     pub base_url: String,
-    /// The key; empty: none is sent.
+    /// API key; if empty, none is sent.
     pub api_key: Secret,
-    /// The header that carries it: `authorization` sends `Bearer KEY`; any other, such as Azure's `api-key`, the bare key.
+    /// Header that carries the key: `authorization` sends `Bearer KEY`; any other, such as Azure's `api-key`, sends the
+    /// bare key.
     pub api_key_header: String,
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
-    /// Components of its vectors.
+    /// Number of components of the model's vectors.
     pub dimensions: usize,
-    /// A file of PEM certificates that are trusted besides the system's; empty for none.
+    /// File of PEM certificates that are trusted in addition to the system's; empty for none.
     pub ca_file: String,
-    /// Seconds to make a connection, TLS included.
+    /// Timeout in seconds for connecting, including TLS.
     pub connect_timeout_seconds: u64,
-    /// Seconds for a request with its answer, where no turn waits for it.
+    /// Timeout in seconds for a request and its response, if no turn waits for it.
     pub timeout_seconds: u64,
-    /// Seconds for a request that a turn waits for, retries included; then it goes on without.
+    /// Timeout in seconds for a request that a turn waits for, including retries; then the turn continues without it.
     pub query_timeout_seconds: u64,
-    /// Seconds after a failure in which no turn asks again; 0: the next one does.
+    /// Seconds after a failure in which turns send no request; 0 disables the pause.
     pub pause_seconds: u64,
-    /// How often a connection that could not be made is tried again. Nothing else is: a request that was sent may have been paid for.
+    /// Maximum number of retries after a failed connection. Other failures are not retried: a request that was sent may
+    /// have been charged.
     pub connect_retries: u32,
-    /// Bytes of the largest answer; a longer one is an error.
+    /// Maximum size of a response in bytes; a larger one is an error.
     pub max_answer_bytes: usize,
 }
 

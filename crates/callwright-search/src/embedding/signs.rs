@@ -1,48 +1,48 @@
-//! One bit for each component of many vectors: enough to tell far from near.
+//! Sign vectors with one bit per component, for a rough comparison of many vectors.
 
 use std::f32::consts::PI;
 
 use super::Vector;
 
-/// Bits of a word.
+/// Number of bits in a word.
 const BITS: usize = u64::BITS as usize;
 
-/// The signs of vectors' components. The share of signs in which two vectors differ is about their angle's share of 180° (Charikar, "Similarity
-/// estimation techniques from rounding algorithms", STOC 2002), so a table of all possible shares says how close two vectors are, roughly, at the cost
-/// of some instructions.
+/// Signs of vectors' components. The share of differing signs of two vectors approximates their angle as a share of
+/// 180° (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002). A table over all shares
+/// therefore gives an approximate similarity in a few instructions.
 #[derive(Debug, Clone)]
 pub struct SignVectors {
     dimensions: usize,
     words: Vec<u64>,
 }
 
-/// The signs of a vector that many are compared with.
+/// Signs of a query vector.
 #[derive(Debug, Clone)]
 pub struct SignQuery(Vec<u64>);
 
 impl SignVectors {
-    /// None yet, of `dimensions` components each, with room for `count`.
+    /// Creates an empty collection for vectors of `dimensions` components, with capacity for `count`.
     pub fn with_capacity(dimensions: usize, count: usize) -> Self {
         let dimensions = dimensions.max(1);
         Self { dimensions, words: Vec::with_capacity(count.saturating_mul(words(dimensions))) }
     }
 
-    /// Adds a vector behind the others.
+    /// Appends a vector.
     pub fn push(&mut self, vector: &Vector) {
         self.words.extend(signs(vector, self.dimensions));
     }
 
-    /// How many signs each has; two vectors can differ in none to all of them.
+    /// Returns the number of signs per vector, which is the maximum number of differences.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// In how many signs each differs from the query, in their order. Processors have an instruction that counts bits, which the compiler takes in what is
-    /// dispatched by what they can do.
+    /// Returns the number of signs in which each vector differs from the query, in order. The dispatch lets the
+    /// compiler use the processor's population count instruction.
     pub fn differences(&self, query: &SignQuery) -> Vec<u32> {
         let rows = self.words.chunks_exact(words(self.dimensions));
         let mut differences = vec![0; rows.len()];
-        // A loop and no adapters: they would be functions of their own, made for every processor.
+        // A loop instead of adapters, which would be separate functions without the processor-specific code generation.
         pulp::Arch::new().dispatch(|| {
             for (difference, row) in differences.iter_mut().zip(rows) {
                 for (left, right) in row.iter().zip(&query.0) {
@@ -53,20 +53,20 @@ impl SignVectors {
         differences
     }
 
-    /// The cosine that a number of differing signs, of all that there are, speaks for.
+    /// Returns the cosine that corresponds to a number of differing signs.
     pub fn cosine(differences: usize, dimensions: usize) -> f32 {
         (PI * differences as f32 / dimensions.max(1) as f32).cos()
     }
 }
 
 impl SignQuery {
-    /// Of a vector of the same embedder.
+    /// Returns the signs of a vector of the same embedder.
     pub fn of(vector: &Vector) -> Self {
         Self(signs(vector, vector.components().len()).collect())
     }
 }
 
-/// Words for each vector; the last one is filled up with zeros.
+/// Returns the number of words per vector; the last word is padded with zeros.
 fn words(dimensions: usize) -> usize {
     dimensions.div_ceil(BITS)
 }

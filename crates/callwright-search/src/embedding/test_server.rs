@@ -1,4 +1,4 @@
-//! A small HTTP server for the tests of this room: every request is answered by a function, and the connection closed.
+//! A small HTTP server for the tests of this module: a function answers every request, then the connection is closed.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Path and query.
+    /// Returns path and query.
     pub(super) fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap()
     }
@@ -25,7 +25,7 @@ impl Received {
 pub(super) type Reply = (&'static str, String, Vec<u8>);
 type Script = dyn Fn(&Received) -> Reply + Send + Sync;
 
-/// A server on a port of its own; it ends when it is dropped.
+/// A server on its own port; it stops when it is dropped.
 pub(super) struct TestServer {
     address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,

@@ -1,11 +1,11 @@
-//! A vector, and how close two of them are.
+//! Vectors and their similarity.
 
-/// The direction of a text in the space of meanings: of length one, or of length zero where the text says nothing.
+/// Direction of a text in the embedding space: of length one, or zero for a text without known words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector(Box<[f32]>);
 
 impl Vector {
-    /// Scales components to length one. `None` where one of them is no finite number.
+    /// Normalises components to length one. `None` if one is not finite.
     pub fn new(mut components: Vec<f32>) -> Option<Self> {
         let norm = components.iter().map(|component| component * component).sum::<f32>().sqrt();
         if !norm.is_finite() {
@@ -17,17 +17,17 @@ impl Vector {
         Some(Self(components.into_boxed_slice()))
     }
 
-    /// The vector of a text that says nothing.
+    /// Returns the vector of a text without known words.
     pub fn zero(dimensions: usize) -> Self {
         Self(vec![0.0; dimensions].into_boxed_slice())
     }
 
-    /// The components.
+    /// Returns the components.
     pub fn components(&self) -> &[f32] {
         &self.0
     }
 
-    /// The cosine of the angle between two vectors of one embedder, -1 to 1; 0 where either says nothing.
+    /// Returns the cosine similarity of two vectors of one embedder, -1 to 1; 0 if either is zero.
     pub fn cosine(&self, other: &Self) -> f32 {
         self.0.iter().zip(&other.0).map(|(left, right)| left * right).sum()
     }

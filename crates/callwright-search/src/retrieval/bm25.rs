@@ -1,4 +1,4 @@
-//! Okapi BM25 over an inverted index in memory.
+//! Okapi BM25 over an in-memory inverted index.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::postings::{Posting, Postings};
 use super::term::{Term, distinct_terms};
 use super::tokens::tokens;
 
-/// Texts under their ids, ready to be ranked against queries.
+/// An index of texts by id, for ranking against queries.
 #[derive(Debug, Clone)]
 pub struct Bm25<Id> {
     ids: Vec<Id>,
@@ -17,20 +17,20 @@ pub struct Bm25<Id> {
     weights: Weights,
 }
 
-/// One text that a search found.
+/// A text found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit<'a, Id> {
-    /// The text's id.
+    /// Id of the text.
     pub id: &'a Id,
-    /// Position of the text in the order in which the index was built.
+    /// Index of the text in the order of building.
     pub position: usize,
     /// BM25 score; comparable only within one search.
     pub score: f32,
-    /// What was recognised, in units of "a term that a single text of the index has": the sum of the matched terms' inverse document
-    /// frequencies over the largest one. Unlike the score it can be held against a threshold.
+    /// Matched evidence: the sum of the matched terms' inverse document frequencies, divided by the largest possible
+    /// one, which is that of a term in a single text. Unlike the score, it can be compared with a threshold.
     pub evidence: f32,
-    /// Share of the query that was recognised, 0 to 1: the matched terms' inverse document frequencies over those of all its terms. Terms
-    /// that no text has count as the rarest ones.
+    /// Share of the query that matched, 0 to 1: the matched terms' inverse document frequencies over those of all query
+    /// terms. Terms that no text contains count as the rarest ones.
     pub coverage: f32,
 }
 
@@ -40,18 +40,18 @@ struct Tally {
     rarity: f32,
 }
 
-/// What a query gives to one text: see [`Hit`].
+/// Score of one text for a query; see [`Hit`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
     /// BM25 score.
     pub score: f32,
-    /// What was recognised.
+    /// Matched evidence.
     pub evidence: f32,
-    /// Share of the query that was recognised.
+    /// Share of the query that matched.
     pub coverage: f32,
 }
 
-/// What a query gives to texts of an index.
+/// Scores of an index's texts for a query.
 #[derive(Debug, Clone)]
 pub struct Scores {
     first: usize,
@@ -61,20 +61,20 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// What the text at a position was given; `None` where it has none of the query's terms.
+    /// Returns the score of the text at a position; `None` if it has none of the query's terms.
     pub fn of(&self, position: usize) -> Option<Score> {
         let tally = self.tallies.get(position.checked_sub(self.first)?).filter(|tally| tally.score > 0.0)?;
         let (evidence, coverage) = (tally.rarity / self.rarest, tally.rarity / self.asked);
         Some(Score { score: tally.score, evidence, coverage })
     }
 
-    /// The positions of the `k` best texts, best first; equal scores keep their order.
+    /// Returns the positions of the `k` best texts, best first; ties keep their order.
     pub fn best(&self, k: usize) -> Vec<usize> {
         let order = |left: &(usize, f32), right: &(usize, f32)| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0));
         let scored = self.tallies.iter().enumerate().filter(|(_, tally)| tally.score > 0.0);
         let mut found: Vec<(usize, f32)> = scored.map(|(at, tally)| (self.first + at, tally.score)).collect();
         if k < found.len() {
-            // Only the best are put in order.
+            // Sorts only the best ones.
             found.select_nth_unstable_by(k, order);
             found.truncate(k);
         }
@@ -84,7 +84,7 @@ impl Scores {
 }
 
 impl<Id> Bm25<Id> {
-    /// Indexes texts with the customary weights.
+    /// Indexes texts with the default weights.
     pub fn build(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>) -> Self {
         Self::with_weights(texts, Weights::default())
     }
@@ -102,22 +102,24 @@ impl<Id> Bm25<Id> {
         index
     }
 
-    /// How many texts the index holds.
+    /// Returns the number of texts.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Does it hold none?
+    /// Whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The `k` best texts for a query, best first; equal scores keep the order of building. Texts without any of its terms are left out.
+    /// Returns the `k` best texts for a query, best first; ties keep the order of building. Texts without any of its
+    /// terms are omitted.
     pub fn search(&self, query: &str, k: usize) -> Vec<Hit<'_, Id>> {
         self.search_within(query, 0..self.len(), k)
     }
 
-    /// As [`Bm25::search`], among the texts at some positions only. How rare a term is still depends on the whole index.
+    /// Searches like [`Bm25::search`], among the texts at these positions only. The document frequency of a term still
+    /// covers the whole index.
     pub fn search_within(&self, query: &str, positions: Range<usize>, k: usize) -> Vec<Hit<'_, Id>> {
         let scores = self.scores(query, positions);
         let best = scores.best(k);
@@ -129,8 +131,8 @@ impl<Id> Bm25<Id> {
             .collect()
     }
 
-    /// What a query gives each of the texts at some positions. It costs memory in proportion to those, and time in proportion to how often
-    /// the query's terms stand in them.
+    /// Returns the scores of the texts at these positions. Memory is proportional to their number, and time to the
+    /// number of occurrences of the query's terms in them.
     pub fn scores(&self, query: &str, positions: Range<usize>) -> Scores {
         let end = positions.end.min(self.len());
         let positions = positions.start.min(end)..end;
@@ -150,7 +152,7 @@ impl<Id> Bm25<Id> {
         found.extend(terms.iter().map(|term| (Term::of(term), Posting { position, count: 1.0 })));
     }
 
-    /// Adds what one term gives to the texts that have it; returns how rare the term is.
+    /// Adds the score of one term to the texts that contain it; returns its inverse document frequency.
     fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
         let postings = self.postings.of_term(term);
         let rarity = self.rarity(postings.len().max(1));

@@ -1,34 +1,34 @@
-//! What a search finds, and why.
+//! Search results and their explanation.
 
-/// One tool that a search found.
+/// A tool found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// The tool's position: among all tools of the index, in the order of its segments.
+    /// Position of the tool among all tools of the index, in the order of its segments.
     pub position: usize,
-    /// Comparable only within one search, among tools that are equally named.
+    /// Score; comparable only within one search, among tools with the same [`Why::named`].
     pub score: f32,
-    /// Where the score comes from.
+    /// Components of the score.
     pub why: Why,
 }
 
-/// Where a score comes from.
+/// Components of a score.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Why {
-    /// The request mentions the tool by its name. Such tools come first, whatever their scores are.
+    /// Whether the request mentions the tool by name. Such tools rank first, regardless of their score.
     pub named: bool,
-    /// BM25 of the tool's words.
+    /// BM25 score of the tool's words.
     pub words: f32,
-    /// [`soft_sum`](super::soft_sum) of the tool's vectors; `None` where it was ranked by words alone.
+    /// [`soft_sum`](super::soft_sum) of the tool's vectors; `None` if it was ranked by words only.
     pub meaning: Option<f32>,
-    /// Which of the tool's texts is closest in meaning.
+    /// The tool's text that is closest in meaning.
     pub closest: Option<Closest>,
 }
 
 /// The text of a tool that is closest to a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Closest {
-    /// The index of a pattern; `None` is the tool's own description.
+    /// Index of a pattern; `None` for the tool's own description.
     pub pattern: Option<usize>,
-    /// How close, -1 to 1.
+    /// Cosine similarity, -1 to 1.
     pub cosine: f32,
 }

@@ -1,4 +1,4 @@
-//! English words of grammar and of asking, which stand in requests whatever is wanted.
+//! English function words, which occur in requests regardless of their subject.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::term::{Term, distinct_terms};
 use super::tokens::{STOP_WORDS, stem};
 
-/// Words of requests beside the stop words of texts: pronouns, auxiliaries, question words, politeness.
+/// Function words of requests in addition to the stop words: pronouns, auxiliaries, question words, politeness.
 const OF_REQUESTS: [&str; 70] = [
     "about", "also", "am", "any", "because", "been", "being", "can", "cant", "could", "did", "didnt", "do", "does",
     "doesnt", "dont", "from", "get", "had", "has", "hasnt", "have", "he", "help", "her", "his", "how", "i", "id", "im",
@@ -15,17 +15,17 @@ const OF_REQUESTS: [&str; 70] = [
     "where", "which", "who", "whose", "why", "wont", "would", "wouldnt", "yes", "you", "your",
 ];
 
-/// As [`tokens`](super::tokens()) gives them.
+/// Terms of the function words, in the form of [`tokens`](super::tokens()).
 static FUNCTION_WORDS: LazyLock<HashSet<Term>> =
     LazyLock::new(|| STOP_WORDS.iter().chain(&OF_REQUESTS).map(|word| Term::of(&stem(word))).collect());
 
-/// Is a term such a word?
+/// Whether a term is a function word.
 pub(super) fn is_function_word(term: Term) -> bool {
     FUNCTION_WORDS.contains(&term)
 }
 
-/// The terms of a text that say what it is about, without repetitions, in the order of their first appearance: words of grammar and of
-/// asking are left out.
+/// Returns the content terms of a text, without duplicates, in the order of their first occurrence. Function words are
+/// omitted.
 pub fn content_terms(text: &str) -> Vec<Term> {
     let mut terms = distinct_terms(text);
     terms.retain(|term| !is_function_word(*term));

@@ -1,11 +1,13 @@
-//! What words say and what meaning says, as one score.
+//! Fusion of lexical and semantic scores.
 
-/// How much each of the two ways of finding a tool counts. Learned values come with the representations that they were learned with.
+/// Weights of the lexical and the semantic score. Learned values are stored with the representations with which they
+/// were learned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
-    /// How much the closest text of a tool outweighs its others: at 0 all count alike, at a large value the closest alone counts.
+    /// Weight of the closest text of a tool relative to its others: 0 counts all equally, a large value counts the
+    /// closest only.
     pub sharpness: f32,
-    /// What a point of BM25 is worth, in the unit of [`soft_sum`].
+    /// Weight of a BM25 point in units of [`soft_sum`].
     pub words: f32,
 }
 
@@ -16,25 +18,27 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// The score of a tool of which meaning says `meaning` ([`soft_sum`] of its texts) and words say `words` (BM25 of its document).
+    /// Returns the score of a tool from its semantic score `meaning` ([`soft_sum`] of its texts) and its lexical score
+    /// `words` (BM25 of its document).
     pub fn score(&self, meaning: f32, words: f32) -> f32 {
         meaning + self.words * words
     }
 
-    /// [`soft_sum`] with this fusion's sharpness.
+    /// Returns [`soft_sum`] with this fusion's sharpness.
     pub fn meaning(&self, texts: impl Iterator<Item = (f32, f32)>) -> f32 {
         soft_sum(self.sharpness, texts)
     }
 }
 
-/// How close a query is to the texts of a tool, given as pairs of cosine and weight: ln Σ weight · exp(sharpness · cosine) − ½ ln Σ weight.
+/// Returns the similarity of a query to the texts of a tool, given as pairs of cosine and weight: ln Σ weight ·
+/// exp(sharpness · cosine) − ½ ln Σ weight.
 ///
-/// It is the softened maximum of the cosines, times the sharpness, and every further text that is close as well raises it. The second part takes
-/// back half of what the number of texts alone gives: without it a tool with many patterns wins by their number, and taking back all of it loses
-/// that more is known of what is asked for more often. A tool without texts has 0, as has one with a single text that has nothing in
-/// common with the query.
+/// It is the softened maximum of the cosines times the sharpness; each further similar text increases it. The second
+/// term subtracts half of the effect of the number of texts. Without it, a tool with many patterns would win by their
+/// number. Subtracting all of it would ignore that tools in frequent demand have more patterns. A tool without texts
+/// has 0, as has one with a single text of cosine 0.
 pub fn soft_sum(sharpness: f32, texts: impl Iterator<Item = (f32, f32)>) -> f32 {
-    // In units of the largest term so far, which keeps the sum within the range of numbers whatever the sharpness is.
+    // Relative to the largest term so far, which avoids overflow at any sharpness.
     let (mut largest, mut sum, mut weights) = (f32::NEG_INFINITY, 0.0_f32, 0.0_f32);
     for (cosine, weight) in texts {
         weights += weight;
@@ -48,7 +52,7 @@ pub fn soft_sum(sharpness: f32, texts: impl Iterator<Item = (f32, f32)>) -> f32 
         }
     }
     match sum / weights.sqrt() {
-        // Most tools have one text: no logarithm for them.
+        // Fast path without a logarithm: most tools have one text.
         1.0 => largest,
         share if share > 0.0 => largest + share.ln(),
         _ => 0.0,

@@ -1,31 +1,32 @@
-//! All terms of an index of several segments.
+//! Lexicon of all terms of an index with several segments.
 
 use super::postings::Postings;
 use super::term::Term;
 
-/// Which segments have a term. Made anew with every index, so it holds no more than places in them.
+/// Segments that contain a term. Rebuilt with every index, so it stores only positions in them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lexicon {
-    /// Each once, in order.
+    /// Terms, sorted and unique.
     terms: Vec<Term>,
-    /// Where each term's places end.
+    /// End of each term's places.
     ends: Vec<u32>,
     places: Vec<Place>,
 }
 
-/// Where a term's list is.
+/// Location of a term's posting list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// In which segment.
+    /// Number of the segment.
     pub(super) segment: u32,
-    /// Where it begins among the segment's lists. Known here, a list is found without a look at the segment's own table, which is in no cache.
+    /// Start among the segment's posting lists. Stored here, so that the look-up avoids a cache miss in the segment's
+    /// own table.
     pub(super) begin: u32,
-    /// Where it ends.
+    /// End among the segment's posting lists.
     pub(super) end: u32,
 }
 
 impl Lexicon {
-    /// Of the postings of all segments, in their order.
+    /// Builds the lexicon from the postings of all segments, in order.
     pub(super) fn of<'a>(segments: impl Iterator<Item = &'a Postings>) -> Self {
         let mut entries: Vec<(Term, Place)> = Vec::new();
         for (segment, postings) in (0_u32..).zip(segments) {
@@ -47,7 +48,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Where a term is, in the order of the segments.
+    /// Returns the places of a term, in the order of the segments.
     pub(super) fn places(&self, term: Term) -> &[Place] {
         let Ok(at) = self.terms.binary_search(&term) else { return &[] };
         let end = |at: usize| self.ends.get(at).map_or(0, |end| *end as usize);

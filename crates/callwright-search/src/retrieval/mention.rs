@@ -1,18 +1,18 @@
-//! Names of tools in the text of a request.
+//! Detection of tool names in a request's text.
 
 use super::term::Term;
 
-/// What in a text may be the name of a tool, as it is spelt there.
+/// Parts of a text that may be names of tools, as spelt there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mentions(Vec<Term>);
 
-/// Characters of the longest name that is looked for between quotation marks.
+/// Maximum number of characters of a quoted name.
 const LONGEST_QUOTED: usize = 128;
 
 impl Mentions {
-    /// Words that are spelt as no plain word is (`get_weather`, `getWeather`, `user.login`, `S3`), what stands between quotation marks or
-    /// backticks, and what is written as a call (`search(`). Plain words are no mention: who asks for the weather does not name the
-    /// tool `weather`.
+    /// Finds words that look like identifiers (`get_weather`, `getWeather`, `user.login`, `S3`), text in quotation
+    /// marks or backticks, and words in call notation (`search(`). Plain words are no mention: a request for the
+    /// weather does not name the tool `weather`.
     pub(super) fn of(text: &str) -> Self {
         Self(names(text).into_iter().map(Term::of).collect())
     }
@@ -48,7 +48,7 @@ fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
 }
 
-/// Is it spelt as no plain word is: with an underscore, a dot, a digit, or a capital behind a small letter?
+/// Whether it looks like an identifier: with an underscore, a dot, a digit, or a capital after a small letter.
 fn is_identifier(name: &str) -> bool {
     let is_marked = |character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit();
     let mut letters = name.chars().zip(name.chars().skip(1));

@@ -1,6 +1,6 @@
-//! Ranked search: over texts by BM25, over tools by words, meaning and name.
+//! Ranked search: of texts by BM25, of tools by words, meaning and name.
 //!
-//! Owns tokenising and ranking. Must not know what the texts are, nor where tools come from.
+//! Owns tokenisation and ranking. Must not depend on the meaning of the texts or the origin of the tools.
 
 mod bm25;
 mod formula;

@@ -1,14 +1,14 @@
-//! What a tool's schema says in words.
+//! Text of a tool's schema.
 
 use serde_json::Value;
 
-/// Objects within objects that are read; deeper ones say more about the API than about what it is for.
+/// Maximum nesting of objects that is read; deeper ones describe the API rather than its purpose.
 const MAX_DEPTH: usize = 6;
 
-/// Bytes of words that are taken, at most.
+/// Maximum number of bytes of text.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// Names and descriptions of the parameters in a JSON Schema, as one text.
+/// Returns names and descriptions of the parameters in a JSON Schema as one text.
 pub fn parameters_text(schema: &Value) -> String {
     let mut text = String::new();
     gather(schema, MAX_DEPTH, &mut text);

@@ -1,29 +1,29 @@
-//! Which texts have a term, and how often.
+//! Posting lists: the texts that contain a term, and its frequency in them.
 
 use super::term::Term;
 
-/// The inverted lists of an index, in as little memory as they take: all terms in order, and the lists of all of them one after the other.
+/// Inverted index in compact form: sorted terms, and their posting lists in one array.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Postings {
     terms: Vec<Term>,
-    /// Where each term's list ends.
+    /// End of each term's list.
     ends: Vec<u32>,
     lists: Vec<Posting>,
 }
 
-/// That a text has a term.
+/// An occurrence of a term in a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Posting {
-    /// The text's position in the order of building.
+    /// Position of the text in the order of building.
     pub(super) position: u32,
-    /// How often it has the term; where fields weigh differently, the sum of their weights.
+    /// Term frequency; with weighted fields, the sum of the weights.
     pub(super) count: f32,
 }
 
 impl Postings {
-    /// Of terms in texts, in any order; those that are told several times are added up.
+    /// Builds the lists from terms in texts, in any order; duplicates are added up.
     pub(super) fn of(mut found: Vec<(Term, Posting)>) -> Self {
-        // Stable, so that sums are made in one order, and equal inputs give equal numbers.
+        // A stable sort, so that sums have a fixed order and equal inputs give equal results.
         found.sort_by_key(|(term, posting)| (*term, posting.position));
         let mut postings = Self::default();
         for (term, posting) in found {
@@ -45,19 +45,19 @@ impl Postings {
         postings
     }
 
-    /// The texts with a term, in order.
+    /// Returns the postings of a term, in order of position.
     pub(super) fn of_term(&self, term: Term) -> &[Posting] {
         let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
         let end = self.ends.get(slot).map_or(0, |end| *end as usize);
         self.lists.get(self.begin(slot)..end).unwrap_or_default()
     }
 
-    /// A part of all lists, one after the other.
+    /// Returns a range of the array of all lists.
     pub(super) fn within(&self, begin: u32, end: u32) -> &[Posting] {
         self.lists.get(begin as usize..end as usize).unwrap_or_default()
     }
 
-    /// All terms in order, and where the list of each begins and ends.
+    /// Returns all terms in order, with start and end of their lists.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (Term, u32, u32)> {
         let begins = std::iter::once(&0).chain(&self.ends);
         self.terms.iter().zip(begins.zip(&self.ends)).map(|(term, (begin, end))| (*term, *begin, *end))

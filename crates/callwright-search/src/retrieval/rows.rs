@@ -1,4 +1,4 @@
-//! The vectors of tools, and how close a query is to them.
+//! Vectors of tools, and their similarity to a query.
 
 use std::ops::Range;
 
@@ -7,32 +7,32 @@ use super::tool_text::{ToolText, sane};
 use super::tool_vectors::ToolVectors;
 use crate::embedding::{QuantisedQuery, QuantisedVectors, SignQuery, SignVectors, Vector};
 
-/// The vectors of all tools, one tool's after the other's: each time that of the tool itself, then those of its patterns.
+/// Vectors of all tools in order: for each tool its own vector, then those of its patterns.
 #[derive(Debug, Clone)]
 pub(super) struct Rows {
     numbers: QuantisedVectors,
     signs: SignVectors,
     weights: Vec<f32>,
-    /// Where each tool's vectors end.
+    /// End of each tool's vectors.
     ends: Vec<u32>,
 }
 
-/// A query's vector as rows are compared with it.
+/// A query's vector in the forms that rows are compared with.
 #[derive(Debug, Clone)]
 pub(super) struct RowQuery {
     dimensions: usize,
     numbers: QuantisedQuery,
     signs: SignQuery,
-    /// exp(sharpness · (cosine − 1)) for each number of differing signs; relative to the closest that is possible, so that no sharpness leaves the
-    /// range of numbers.
+    /// exp(sharpness · (cosine − 1)) for each number of differing signs. It is relative to the maximum, so that no
+    /// sharpness causes an overflow.
     powers: Vec<f32>,
-    /// sharpness · cosine for each.
+    /// sharpness · cosine for each number of differing signs.
     exponents: Vec<f32>,
     sharpness: f32,
 }
 
 impl RowQuery {
-    /// `None` where the vector is that of a text which says nothing: then every tool would be equally close.
+    /// Prepares a query; `None` for the zero vector, to which all tools would be equally similar.
     pub(super) fn of(vector: &Vector, fusion: &Fusion) -> Option<Self> {
         let (dimensions, sharpness) = (vector.components().len(), fusion.sharpness);
         let says_something = vector.components().iter().any(|component| *component != 0.0);
@@ -75,36 +75,36 @@ impl Rows {
         self.weights.push(sane(weight));
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub(super) fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// Components of each.
+    /// Returns the number of components per vector.
     pub(super) fn dimensions(&self) -> usize {
         self.signs.dimensions()
     }
 
-    /// Can the query be compared with these? Not where it is of another embedder.
+    /// Whether the query is comparable, which requires the same embedder.
     pub(super) fn take(&self, query: &RowQuery) -> bool {
         query.dimensions == self.dimensions()
     }
 
-    /// Cosine and weight of each text of a tool: its own, then its patterns'.
+    /// Returns cosine and weight of each text of a tool: its own, then its patterns'.
     pub(super) fn closeness(&self, query: &RowQuery, position: usize) -> impl Iterator<Item = (f32, f32)> {
         let range = self.range(position);
         let weights = self.weights.get(range.clone()).unwrap_or_default();
         self.numbers.cosines_within(&query.numbers, range).into_iter().zip(weights.iter().copied())
     }
 
-    /// What meaning says for each tool, roughly, by signs alone: told in the order of the tools.
+    /// Passes the approximate semantic score of each tool to `tell`, in the order of the tools. Uses signs only.
     pub(super) fn rough_meanings(&self, query: &RowQuery, mut tell: impl FnMut(f32)) {
         let differences = self.signs.differences(&query.signs);
         let differences = |row: usize| differences.get(row).map_or(usize::MAX, |differences| *differences as usize);
         let mut begin = 0;
         for end in self.ends.iter().map(|end| *end as usize) {
             tell(match self.weights.get(begin..end) {
-                // Most tools have one text: no logarithm for them.
+                // Fast path without a logarithm: most tools have one text.
                 Some([1.0]) => query.exponents.get(differences(begin)).copied().unwrap_or_default(),
                 weights => {
                     let (mut sum, mut total) = (0.0_f32, 0.0_f32);
@@ -119,7 +119,7 @@ impl Rows {
         }
     }
 
-    /// The rows of a tool.
+    /// Returns the rows of a tool.
     fn range(&self, position: usize) -> Range<usize> {
         let end = |position: usize| self.ends.get(position).map_or(self.weights.len(), |end| *end as usize);
         position.checked_sub(1).map_or(0, end)..end(position)

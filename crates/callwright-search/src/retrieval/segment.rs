@@ -1,4 +1,4 @@
-//! Tools that are indexed together: a toolset's, or those of one request.
+//! Index segments: tools that are indexed together, such as those of a toolset or of one request.
 
 use super::fusion::soft_sum;
 use super::mention::Mentions;
@@ -8,21 +8,21 @@ use super::term::Term;
 use super::tool_text::{FieldWeights, ToolDocument, ToolText};
 use super::tool_vectors::ToolVectors;
 
-/// The index of some tools, without what depends on others: an index of many toolsets is put together from such parts, and only that of a
-/// toolset that changed is made anew.
+/// The index of some tools, without data that depends on other tools. An index of many toolsets consists of such
+/// segments, and a change rebuilds only the segment of one toolset.
 #[derive(Debug, Clone, Default)]
 pub struct ToolSegment {
     lengths: Vec<f32>,
     postings: Postings,
-    /// The tools' names, in order, and whose they are.
+    /// Names of the tools, sorted, with their positions.
     names: Vec<(Term, u32)>,
     rows: Option<Rows>,
-    /// What each tool's patterns say before anything is asked: [`prior`].
+    /// Score of each tool by its patterns' weights only: [`prior`].
     priors: Vec<f32>,
 }
 
 impl ToolSegment {
-    /// Indexes tools; with `vectors`, one for each of them, by meaning too.
+    /// Indexes tools; if `vectors` are given, one for each tool, by meaning too.
     pub fn build(tools: &[ToolText], vectors: Option<&[ToolVectors]>, weights: &FieldWeights) -> Self {
         let mut segment = Self::default();
         let mut found = Vec::new();
@@ -42,27 +42,27 @@ impl ToolSegment {
         segment
     }
 
-    /// How many tools it has.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Has it none?
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
 
-    /// Words of each tool, each with its weight.
+    /// Returns the weighted number of words of each tool.
     pub(super) fn lengths(&self) -> &[f32] {
         &self.lengths
     }
 
-    /// Which tools have which terms.
+    /// Returns the postings of the tools' terms.
     pub(super) fn postings(&self) -> &Postings {
         &self.postings
     }
 
-    /// Tools whose names a query mentions.
+    /// Returns the tools whose names a query mentions.
     pub(super) fn mentioned(&self, mentions: &Mentions) -> impl Iterator<Item = usize> {
         mentions.iter().flat_map(|name| {
             let begin = self.names.partition_point(|(term, _)| *term < name);
@@ -71,19 +71,19 @@ impl ToolSegment {
         })
     }
 
-    /// What is known of a tool without vectors, by its patterns' weights alone.
+    /// Returns the score of a tool without vectors, by its patterns' weights only.
     pub(super) fn prior(&self, position: usize) -> f32 {
         self.priors.get(position).copied().unwrap_or_default()
     }
 
-    /// The tools' vectors, where they have any.
+    /// Returns the tools' vectors, if there are any.
     pub(super) fn rows(&self) -> Option<&Rows> {
         self.rows.as_ref()
     }
 }
 
-/// [`soft_sum`] at a sharpness of 0, at which all texts are as close as any: what a ranking that was learned for words alone
-/// says of a tool before it looks at the words.
+/// Returns [`soft_sum`] at sharpness 0, where all texts are equally similar. It is the part of the score that a ranking
+/// learned for words only assigns before the lexical score.
 fn prior(tool: &ToolText) -> f32 {
     let weights = std::iter::once(1.0).chain(tool.patterns.iter().map(|pattern| pattern.weight));
     soft_sum(0.0, weights.map(|weight| (0.0, weight)))

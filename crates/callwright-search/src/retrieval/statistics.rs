@@ -1,4 +1,4 @@
-//! How common words are among tools, and what a query's words say for one of them.
+//! Term statistics of tools, and the score of a query's terms for a tool.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,19 @@ use super::function_words::is_function_word;
 use super::term::{Term, distinct_terms};
 use super::tool_text::ToolDocument;
 
-/// BM25's parameters for tools. Their documents are short where nothing is learned and long where much is, so repetition stops counting later
-/// than in running text; measured on requests for 77 to 4,076 tools (BENCHMARKS.md).
+/// BM25 parameters for tools. Documents of tools are short without and long with learned patterns, so repetitions
+/// saturate later than in running text. Measured on requests for 77 to 4,076 tools (BENCHMARKS.md).
 const WEIGHTS: Weights = Weights { k1: 2.0, b: 0.75 };
 
-/// How much of its rarity a word of grammar keeps in a request. Few tools are described in such words, which makes them look rare; the rest of what
-/// they say (`how`, `why`, `not`) tells alike tools apart.
+/// Share of its inverse document frequency that a function word keeps in a request. Few tools are described with such
+/// words, which makes them seem rare. The remaining share (`how`, `why`, `not`) distinguishes similar tools.
 const FUNCTION_WORD_SHARE: f32 = 0.3;
 
-/// What BM25 has to know of all tools to score one.
+/// The statistics of all tools that BM25 requires to score one.
 ///
-/// An index makes its own. Whoever changes one tool after the other and wants to know what each change does (the learner) makes one of the tools
-/// as they are at first, keeps it, and scores documents by it: `score` of one document needs no other document.
+/// An index computes its own. A caller that changes tools one by one and measures each change (the learner) computes
+/// the statistics of the initial tools, keeps them, and scores documents with them: `score` of one document requires no
+/// other document.
 #[derive(Debug, Clone, Default)]
 pub struct CollectionStatistics {
     documents: usize,
@@ -26,19 +27,19 @@ pub struct CollectionStatistics {
     with_term: HashMap<Term, u32>,
 }
 
-/// A query's terms, and how rare each of them is.
+/// A query's terms with their inverse document frequencies.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryTerms(Vec<(Term, f32)>);
 
 impl CollectionStatistics {
-    /// Of these documents.
+    /// Computes the statistics of these documents.
     pub fn of<'a>(documents: impl IntoIterator<Item = &'a ToolDocument>) -> Self {
         let mut statistics = Self::default();
         documents.into_iter().for_each(|document| statistics.add(document));
         statistics
     }
 
-    /// Counts a further document.
+    /// Adds a document.
     pub fn add(&mut self, document: &ToolDocument) {
         self.documents += 1;
         self.total_length += f64::from(document.length());
@@ -47,13 +48,14 @@ impl CollectionStatistics {
         }
     }
 
-    /// The terms of a query. Those that no document has are as rare as those of a single one; they match where a document gets them later.
+    /// Returns the terms of a query. Terms that no document contains are as rare as those of a single one; they match
+    /// if a document gains them later.
     pub fn query(&self, text: &str) -> QueryTerms {
         let with = |term: Term| self.with_term.get(&term).map_or(0, |with| *with as usize);
         QueryTerms::of(text, self.documents, with)
     }
 
-    /// BM25 of a document for a query, which an index of the same documents gives too.
+    /// Returns the BM25 score of a document for a query, which equals that of an index of the same documents.
     pub fn score(&self, query: &QueryTerms, document: &ToolDocument) -> f32 {
         let restraint = restraint(document.length(), self.total_length, self.documents);
         let counts = query.0.iter().map(|(term, rarity)| (document.count(*term), rarity));
@@ -62,12 +64,12 @@ impl CollectionStatistics {
 }
 
 impl QueryTerms {
-    /// Each term, and how rare it is.
+    /// Returns each term with its inverse document frequency.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Term, f32)> {
         self.0.iter().copied()
     }
 
-    /// The terms of a request to a number of tools, of which `with` have a term.
+    /// Returns the terms of a request to `tools` tools; `with` returns the number of tools that contain a term.
     pub(super) fn of(text: &str, tools: usize, with: impl Fn(Term) -> usize) -> Self {
         let rarity = |term: Term| {
             let share = if is_function_word(term) { FUNCTION_WORD_SHARE } else { 1.0 };
@@ -77,12 +79,12 @@ impl QueryTerms {
     }
 }
 
-/// How much `count` occurrences say in a document of a [`restraint`].
+/// Returns the saturated weight of `count` occurrences in a document with this [`restraint`].
 pub(super) fn saturated(count: f32, restraint: f32) -> f32 {
     WEIGHTS.saturated(count, restraint)
 }
 
-/// How much a document of a length holds back what it repeats, among documents of these lengths in all.
+/// Returns the length normalisation of a document, relative to the mean length of `documents` documents.
 pub(super) fn restraint(length: f32, total_length: f64, documents: usize) -> f32 {
     let mean_length = ((total_length / documents.max(1) as f64) as f32).max(1.0);
     WEIGHTS.restraint(length / mean_length)

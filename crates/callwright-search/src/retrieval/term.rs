@@ -1,17 +1,17 @@
-//! Terms as numbers: an index of a hundred thousand texts need not hold their words.
+//! Terms as numbers, so that an index of a hundred thousand texts need not store their words.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
 use super::tokens::tokens;
 
-/// A term, by a hash of its text that is the same in every index. That two of a million terms have the same one happens once in many millions
-/// of such collections, and costs the order of some results.
+/// A term, as a hash of its text that is the same in every index. A collision among a million terms occurs once in many
+/// millions of collections, and affects the order of some results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(u64);
 
 impl Term {
-    /// The number of one term, written as [`tokens`] gives it.
+    /// Returns the hash of a term in the form of [`tokens`].
     pub fn of(term: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         hasher.write(term.as_bytes());
@@ -19,7 +19,8 @@ impl Term {
     }
 }
 
-/// The terms of a text without repetitions, in the order of their first appearance: sums of floating-point numbers depend on their order.
+/// Returns the terms of a text without duplicates, in the order of their first occurrence, because floating-point sums
+/// depend on the order.
 pub(super) fn distinct_terms(text: &str) -> Vec<Term> {
     let mut seen = HashSet::new();
     tokens(text).iter().map(|token| Term::of(token)).filter(|term| seen.insert(*term)).collect()

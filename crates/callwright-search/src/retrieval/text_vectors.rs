@@ -1,8 +1,8 @@
-//! Vectors of the short texts that a judgement compares: names of tools and parameters, and the user's request.
+//! Vectors of the short texts that an evaluation compares: names of tools and parameters, and the user's request.
 //!
-//! A judgement never waits for a vector. An embedder that is immediate, as the built-in table is, makes it on the spot. Any other one makes it
-//! beside the turns, so that the next judgement that compares the same text finds it. The cache is bounded in bytes and shared by all tool
-//! lists: most of them share their names.
+//! An evaluation never waits for a vector. An immediate embedder, such as the built-in table, computes it at once. Any
+//! other one computes it in the background, for the next evaluation that compares the same text. The cache is limited
+//! in bytes and shared by all tool lists, because most of them share their names.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,19 +18,19 @@ use crate::embedding::{EmbedError, Embedder, Vector};
 use callwright_common::cache::{ByteCache, Usage};
 use callwright_types::Similarity;
 
-/// Bytes of texts and vectors that are cached: about 15,000 names with vectors of the built-in table.
+/// Maximum memory for cached texts and vectors in bytes: about 15,000 names with vectors of the built-in table.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Texts that wait for an embedder. Further ones get no vector for now.
+/// Maximum number of texts that wait for an embedder. Further ones receive no vector for now.
 const MAX_WAITING: usize = 2_048;
 
-/// Names that are sent to an embedder in one batch.
+/// Number of names sent to an embedder in one batch.
 const BATCH: usize = 256;
 
-/// Time without requests after the embedder failed.
+/// Pause without requests after the embedder failed.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Characters of a name that are compared; no real name is longer.
+/// Maximum number of characters of a name that are compared; no real name is longer.
 const MAX_NAME_CHARS: usize = 128;
 
 /// Vectors of short texts, cached. Clones share the cache.
@@ -53,9 +53,9 @@ struct Shared {
 struct Queue {
     /// Names of tools and parameters, which recur.
     names: HashSet<String>,
-    /// Texts of a conversation, which hardly recur: the embedder keeps their vectors nowhere.
+    /// Texts of a conversation, which rarely recur: the embedder does not cache their vectors.
     queries: HashSet<String>,
-    /// Whether a task works on the queue.
+    /// Whether a task processes the queue.
     is_running: bool,
     paused_until: Option<Instant>,
 }
@@ -68,7 +68,7 @@ enum Origin {
 }
 
 impl TextVectors {
-    /// Vectors of an embedder, without waiting for any.
+    /// Creates vectors of an embedder that never wait.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         let known = ByteCache::new(CACHE_BYTES, |text: &String, vector: &Arc<Vector>| {
             text.len() + size_of::<Vector>() + size_of_val(vector.components())
@@ -77,27 +77,29 @@ impl TextVectors {
         Self { shared: Arc::new(Shared { embedder, known, queue }), waits_on: None }
     }
 
-    /// Vectors of an embedder, for work on files: callers are no tasks of `runtime` and wait for each vector.
+    /// Creates vectors of an embedder for offline processing: callers are not tasks of `runtime` and wait for each
+    /// vector.
     pub fn waiting(embedder: Arc<dyn Embedder>, runtime: Handle) -> Self {
         Self { waits_on: Some(runtime), ..Self::new(embedder) }
     }
 
-    /// How much is cached.
+    /// Returns the size of the cache.
     pub fn usage(&self) -> Usage {
         self.shared.known.usage()
     }
 
-    /// The embedder.
+    /// Returns the embedder.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.shared.embedder
     }
 
-    /// The vector of a text of the conversation; `None` where it is not there yet, or the text has no known word.
+    /// Returns the vector of a text of the conversation; `None` if it is not available yet, or the text has no known
+    /// word.
     pub fn query(&self, text: &str) -> Option<Arc<Vector>> {
         self.vector(text.to_owned(), Origin::Conversation).filter(says_something)
     }
 
-    /// The vectors of tools; `None` where the embedder would have to be waited for, or failed.
+    /// Returns the vectors of tools; `None` if they would require a wait, or the embedder failed.
     pub fn tools(&self, texts: &[ToolText]) -> Option<Vec<ToolVectors>> {
         let made = embed_tools(&*self.shared.embedder, texts);
         match &self.waits_on {
@@ -129,7 +131,7 @@ impl TextVectors {
         Some(vector)
     }
 
-    /// Has a vector made beside the caller.
+    /// Requests a vector in the background.
     fn request(&self, text: String, origin: Origin) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,9 +151,9 @@ impl TextVectors {
 }
 
 impl Similarity for TextVectors {
-    /// The cosine of the vectors of the two names' words.
+    /// Returns the cosine similarity of the two names' words.
     fn similarity(&self, name: &str, candidate: &str) -> Option<f64> {
-        // Both are looked up before either is found missing, so that both are requested at once.
+        // Looks up both before checking either, so that both are requested at once.
         let name = self.vector(in_words(name), Origin::Conversation);
         let candidate = self.vector(in_words(candidate), Origin::ToolList);
         let (name, candidate) = (name.filter(says_something)?, candidate.filter(says_something)?);
@@ -160,7 +162,7 @@ impl Similarity for TextVectors {
 
     fn similarities(&self, name: &str, candidates: &[&str]) -> Vec<Option<f64>> {
         let made = self.vector(in_words(name), Origin::Conversation);
-        // A made-up name without a known word resembles nothing, however many candidates there are.
+        // An invented name without a known word is similar to nothing, however many candidates there are.
         let is_final = made.is_some() || self.shared.embedder.is_immediate();
         let name = made.filter(says_something);
         if name.is_none() && is_final {
@@ -179,7 +181,7 @@ fn cosine(name: &Vector, candidate: &Vector) -> f64 {
 }
 
 impl Shared {
-    /// Makes the vectors that wait, until none does.
+    /// Computes the queued vectors until the queue is empty.
     async fn work(self: Arc<Self>) {
         while let Some((names, query)) = self.next() {
             let made = match query {
@@ -193,7 +195,8 @@ impl Shared {
         }
     }
 
-    /// A batch of names, or one query. With nothing left the worker ends, which is settled under the same lock as a new request.
+    /// Returns a batch of names, or one query. If the queue is empty, the worker ends, which is decided under the same
+    /// lock as a new request.
     fn next(&self) -> Option<(Vec<String>, Option<String>)> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let query = queue.queries.iter().next().cloned();
@@ -210,13 +213,13 @@ impl Shared {
     }
 
     fn pause(&self, error: &EmbedError) {
-        tracing::debug!(%error, seconds = PAUSE.as_secs(), "names are compared by their spelling alone for now");
+        tracing::debug!(%error, seconds = PAUSE.as_secs(), "names are compared by spelling only until the pause ends");
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         *queue = Queue { paused_until: Some(Instant::now() + PAUSE), ..Queue::default() };
     }
 }
 
-/// The words of a name, as a text.
+/// Returns the words of a name as a text.
 fn in_words(name: &str) -> String {
     let clipped = name.char_indices().nth(MAX_NAME_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name));
     words(clipped).join(" ")
@@ -235,7 +238,7 @@ mod tests {
     use super::*;
     use crate::embedding::{Settings, built_in};
 
-    /// The built-in table behind a counter; immediate or not.
+    /// The built-in table with a request counter; immediate or not.
     #[derive(Debug)]
     struct Counted {
         table: Arc<dyn Embedder>,
@@ -309,7 +312,7 @@ mod tests {
         assert_eq!(embedder.requests(), 3);
     }
 
-    /// Waits until the queue is worked off.
+    /// Waits until the queue is empty.
     async fn settle(vectors: &TextVectors) {
         while vectors.shared.queue.lock().unwrap().is_running {
             tokio::task::yield_now().await;

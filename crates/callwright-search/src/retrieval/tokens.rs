@@ -1,21 +1,23 @@
-//! Text → the terms that are searched for.
+//! Tokenisation of text into search terms.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Longest term that is kept, in characters; what is longer is encoded data or a key, which nobody searches for.
+/// Maximum length of a term in characters; longer ones are encoded data or keys, which are not searched for.
 const MAX_TERM_CHARS: usize = 64;
 
-/// The terms of a text, in order.
+/// Returns the terms of a text, in order.
 ///
-/// - Text is compatibility-normalised (Unicode NFKC) and folded to lower case; words lose an English plural ([`stem`]).
-/// - An identifier gives its parts, split at `_`, `-`, `.` and at changes of case (`startDate`, `HTTPServer`), and behind them the whole
-///   without separators: so `start_date`, `startDate` and `start-date` are found by one another.
-/// - Letters and digits stay together (`P2002`, `oauth2`) and numbers stay whole (`20000`, `3.14`): they are often error codes.
+/// - Text is compatibility-normalised (Unicode NFKC) and folded to lower case; an English plural is removed from words
+///   ([`stem`]).
+/// - An identifier yields its parts, split at `_`, `-`, `.` and at changes of case (`startDate`, `HTTPServer`),
+///   followed by the whole without separators. Hence `start_date`, `startDate` and `start-date` match each other.
+/// - Letters and digits stay together (`P2002`, `oauth2`), and numbers stay whole (`20000`, `3.14`): they are often
+///   error codes.
 /// - Ideographs and kana, which are written without spaces, are one term each.
 pub fn tokens(text: &str) -> Vec<String> {
-    // Most texts are plain, and normalising them would change nothing.
+    // Most texts are ASCII, which normalisation does not change.
     let normal = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) };
     let mut terms = Vec::new();
     let mut word = String::new();
@@ -41,13 +43,14 @@ pub fn tokens(text: &str) -> Vec<String> {
     terms
 }
 
-/// The words of a name, in lower case: `getWeather`, `get_weather` and `Get weather` all have the same.
+/// Returns the words of a name in lower case; they are the same for `getWeather`, `get_weather` and `Get weather`.
 pub fn words(name: &str) -> Vec<String> {
     let normal: String = name.nfkc().collect();
     normal.split(|character: char| !character.is_alphanumeric()).flat_map(parts).collect()
 }
 
-/// Takes the English plural off a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42, 1991).
+/// Removes the English plural from a lower-case word: the "S stemmer" (Harman, "How effective is suffixing?", JASIS 42,
+/// 1991).
 pub fn stem(word: &str) -> String {
     let ends = |suffix: &str| word.ends_with(suffix);
     if word.len() < 4 || !word.is_ascii() {
@@ -61,13 +64,13 @@ pub fn stem(word: &str) -> String {
     word[..word.len() - usize::from(drops_s)].to_owned()
 }
 
-/// English words that say nothing about a text's subject (the default set of Apache Lucene's English analysis).
+/// English words without information about a text's subject (the default set of Apache Lucene's English analysis).
 pub(super) const STOP_WORDS: [&str; 33] = [
     "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
     "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
 
-/// Is a lower-case word too common to be searched for?
+/// Whether a lower-case word is too common for a search.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word)
 }
@@ -82,7 +85,7 @@ fn push_word(word: &mut String, terms: &mut Vec<String>) {
         return;
     }
     if taken.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        // Most words are one part.
+        // Fast path: most words have one part.
         terms.push(stem(&taken));
         return;
     }
@@ -93,12 +96,12 @@ fn push_word(word: &mut String, terms: &mut Vec<String>) {
     terms.push(stem(&parts.concat()));
 }
 
-/// Digits with dots between them: an integer, a decimal, a version.
+/// Whether the word consists of digits and dots: an integer, a decimal, a version.
 fn is_number(word: &str) -> bool {
     word.chars().all(|character| character.is_ascii_digit() || character == '.')
 }
 
-/// The lower-case parts of an identifier.
+/// Returns the lower-case parts of an identifier.
 fn parts(word: &str) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
     let mut parts = vec![String::new()];
@@ -116,7 +119,8 @@ fn parts(word: &str) -> Vec<String> {
     parts
 }
 
-/// Does a part begin at `here`: a capital behind a small letter, or the last of several capitals before a small letter?
+/// Whether a part begins at `here`: a capital after a small letter, or the last of several capitals before a small
+/// letter.
 fn begins_part(before: char, here: char, after: Option<char>) -> bool {
     here.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase))
 }
@@ -125,12 +129,12 @@ fn is_joiner(character: char) -> bool {
     matches!(character, '_' | '-' | '.')
 }
 
-/// Combining marks and apostrophes belong to the word that they stand in and mean nothing to a search.
+/// Whether it is a combining mark or an apostrophe, which is part of a word and irrelevant to search.
 fn is_mark(character: char) -> bool {
     matches!(character, '\'' | '\u{2019}' | '\u{00AD}' | '\u{0300}'..='\u{036F}')
 }
 
-/// Scripts written without spaces between words.
+/// Whether the character belongs to a script without spaces between words.
 fn is_unspaced(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }

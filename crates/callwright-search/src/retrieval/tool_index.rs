@@ -1,4 +1,4 @@
-//! The index of all tools: which of them does a request want?
+//! The index of all tools, which ranks them for a request.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,38 +15,38 @@ use super::statistics::{QueryTerms, restraint, saturated};
 use super::term::Term;
 use crate::embedding::Vector;
 
-/// Bytes of vectors up to which a query is compared with each. That takes less than half a millisecond.
+/// Maximum size of vectors in bytes up to which a query is compared with each. That takes less than half a millisecond.
 const EXACT_BYTES: usize = 2 * 1024 * 1024;
 
-/// Tools of a larger index that are compared exactly: those that look best by the signs of their vectors, and their words. What that loses is
-/// in BENCHMARKS.md.
+/// Number of tools of a larger index that are compared exactly: the best ones by the signs of their vectors and their
+/// words. BENCHMARKS.md documents the loss.
 const FINALISTS: usize = 200;
 
-/// Tools, ready to be searched by words, by meaning and by name. It never changes; a new one shares the segments that did not change, and
-/// takes milliseconds.
+/// An immutable index of tools by words, meaning and name. A new index shares the unchanged segments and takes
+/// milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct ToolIndex {
     parts: Vec<Part>,
     lexicon: Lexicon,
     fusion: Fusion,
-    /// How much each tool's document holds back what it repeats.
+    /// BM25 length normalisation of each tool's document.
     restraints: Vec<f32>,
     vector_bytes: usize,
 }
 
-/// A segment, and the position of its first tool.
+/// A segment and the position of its first tool.
 #[derive(Debug, Clone)]
 struct Part {
     first: usize,
     segment: Arc<ToolSegment>,
 }
 
-/// What is searched for.
+/// A query.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolQuery<'a> {
-    /// The request.
+    /// Text of the request.
     pub text: &'a str,
-    /// Its vector, of the embedder that made those of the tools; without it, words alone are searched.
+    /// Vector of the request, from the embedder of the tools' vectors; without it, only words are compared.
     pub vector: Option<&'a Vector>,
 }
 
@@ -59,7 +59,7 @@ struct Scored {
 }
 
 impl ToolIndex {
-    /// An index of the tools of all segments, in their order.
+    /// Creates an index of the tools of all segments, in order.
     pub fn new(segments: impl IntoIterator<Item = Arc<ToolSegment>>, fusion: Fusion) -> Self {
         let mut index = Self { fusion, ..Self::default() };
         let mut lengths = Vec::new();
@@ -75,8 +75,8 @@ impl ToolIndex {
         index
     }
 
-    /// A ranking that was learned for words alone, which has no sharpness, knows how often tools are wanted. Any other one has nothing but the
-    /// words where there is no vector, and they need no unit.
+    /// Returns the score without vectors. A ranking learned for words only, whose sharpness is 0, adds the prior of a
+    /// tool. Any other one uses the unscaled lexical score.
     fn score_by_words(&self, part: &Part, position: usize, words: f32) -> f32 {
         if self.fusion.sharpness > 0.0 {
             return words;
@@ -84,37 +84,38 @@ impl ToolIndex {
         self.fusion.score(part.segment.prior(position - part.first), words)
     }
 
-    /// How many tools it has.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.restraints.len()
     }
 
-    /// Has it none?
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.restraints.is_empty()
     }
 
-    /// The `k` best tools for a request, best first; of equally good ones the earlier. Tools that have nothing in common with it are left out.
+    /// Returns the `k` best tools for a request, best first; ties are in index order. Tools that have nothing in common
+    /// with it are omitted.
     ///
-    /// In a large index the vectors of some hundred tools alone are compared exactly, so that now and then a tool is missing that a comparison with all would
-    /// put among the last of the `k`.
+    /// In a large index, only the vectors of some hundred tools are compared exactly. Occasionally a tool is missing
+    /// that an exact comparison would rank among the last of the `k`.
     pub fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
         let finalists = FINALISTS.max(k);
         self.search_among(query, k, if self.vector_bytes > EXACT_BYTES { finalists } else { self.len() })
     }
 
-    /// As [`ToolIndex::search`], with each vector compared exactly, whatever their number is.
+    /// Searches like [`ToolIndex::search`], with an exact comparison of all vectors.
     pub fn search_exactly(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
         self.search_among(query, k, self.len())
     }
 
-    /// Can all tools be compared with the query? Where some have no vectors yet, words alone compare all alike: a score of words and meaning
-    /// would put every tool that has vectors before those that have none.
+    /// Whether all tools can be compared with the query. If some have no vectors yet, all are compared by words only. A
+    /// combined score would rank every tool with vectors before those without.
     fn has_rows_for(&self, vector: &RowQuery) -> bool {
         self.vector_bytes > 0 && self.parts.iter().all(|part| part.segment.is_empty() || part.rows(vector).is_some())
     }
 
-    /// BM25 of each tool.
+    /// Returns the BM25 score of each tool.
     fn words(&self, text: &str) -> Vec<f32> {
         let mut words = vec![0.0; self.len()];
         for (term, rarity) in QueryTerms::of(text, self.len(), |term| self.tools_with(term)).iter() {
@@ -152,13 +153,13 @@ impl ToolIndex {
     }
 }
 
-/// One query on its way through an index.
+/// A query in progress.
 struct Search<'a> {
     index: &'a ToolIndex,
     vector: Option<RowQuery>,
-    /// BM25 of each tool.
+    /// BM25 score of each tool.
     words: Vec<f32>,
-    /// The tools that the query mentions by name, in order.
+    /// Tools that the query mentions by name, sorted.
     named: Vec<usize>,
 }
 
@@ -173,8 +174,8 @@ impl<'a> Search<'a> {
         Self { index, vector, words: index.words(query.text), named }
     }
 
-    /// The tools that have something in common with the query, scored exactly; where there are more than `finalists` tools, those of them
-    /// that look best.
+    /// Returns the tools that have something in common with the query, with exact scores. If there are more than
+    /// `finalists` tools, only the best ones by the approximate score.
     fn scored(&self, finalists: usize) -> Vec<Scored> {
         let mut scored = Vec::new();
         if let Some(vector) = self.vector.as_ref().filter(|_| finalists < self.index.len()) {
@@ -190,7 +191,7 @@ impl<'a> Search<'a> {
         scored
     }
 
-    /// The tools that look best by the signs of their vectors and their words, and those that are named, in order.
+    /// Returns the best tools by the signs of their vectors and their words, and those that are named, sorted.
     fn finalists(&self, vector: &RowQuery, count: usize) -> Vec<usize> {
         let mut rough: Vec<(f32, u32)> = Vec::with_capacity(self.index.len());
         for part in &self.index.parts {
@@ -216,7 +217,7 @@ impl<'a> Search<'a> {
         finalists
     }
 
-    /// `None` where nothing speaks for the tool.
+    /// Returns the exact score of a tool; `None` if it has nothing in common with the query.
     fn exact(&self, part: &Part, position: usize) -> Option<Scored> {
         let (words, named) = (self.words_of(position), self.is_named(position));
         let Some(vector) = &self.vector else {
@@ -260,12 +261,12 @@ impl<'a> Search<'a> {
 }
 
 impl Part {
-    /// The positions of its tools.
+    /// Returns the positions of its tools.
     fn positions(&self) -> Range<usize> {
         self.first..self.first + self.segment.len()
     }
 
-    /// The vectors of its tools, where they can be compared with the query's.
+    /// Returns the vectors of its tools, if they are comparable with the query's.
     fn rows(&self, vector: &RowQuery) -> Option<&Rows> {
         self.segment.rows().filter(|rows| rows.take(vector))
     }
@@ -276,7 +277,7 @@ fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<Closest> {
     Some(Closest { pattern: at.checked_sub(1), cosine })
 }
 
-/// Leaves the `count` best, in any order.
+/// Keeps the `count` best, in any order.
 fn keep_best(scored: &mut Vec<Scored>, count: usize) {
     if count < scored.len() {
         scored.select_nth_unstable_by(count, order);
@@ -284,7 +285,7 @@ fn keep_best(scored: &mut Vec<Scored>, count: usize) {
     }
 }
 
-/// Better first.
+/// Orders better results first.
 fn order(left: &Scored, right: &Scored) -> Ordering {
     let better = right.named.cmp(&left.named).then(right.score.total_cmp(&left.score));
     better.then(left.position.cmp(&right.position))

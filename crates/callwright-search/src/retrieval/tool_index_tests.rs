@@ -1,4 +1,4 @@
-//! What a search over tools must hold.
+//! Properties of a search over tools.
 
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ fn weights_that_make_no_sense_do_no_harm() {
     }
 }
 
-/// Vectors of tools about some topics, and of a request about one of them.
+/// Returns a vector near one of some topics.
 fn topical(random: &mut fastrand::Rng, topics: &[Vec<f32>]) -> Vector {
     let topic = &topics[random.usize(0..topics.len())];
     vector(&topic.iter().map(|component| component + 0.8 * (random.f32() - 0.5)).collect::<Vec<_>>())

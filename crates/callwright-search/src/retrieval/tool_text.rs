@@ -1,4 +1,4 @@
-//! What is known of a tool in words.
+//! Texts of a tool.
 
 use std::collections::HashMap;
 
@@ -6,42 +6,42 @@ use super::term::Term;
 use super::tokens::tokens;
 use callwright_types::representation::Pattern;
 
-/// A tool's texts, by which it is found.
+/// The texts by which a tool is found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolText {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// What it does, as its document or the client says.
+    /// Description of the tool in its document or by the client.
     pub description: String,
     /// Names and descriptions of its parameters, as one text.
     pub parameters: String,
-    /// What its document files it under, as one text.
+    /// Tags of its document, as one text.
     pub tags: String,
-    /// What requests for it are like, as far as that is learned.
+    /// Learned patterns of requests for it.
     pub patterns: Vec<Pattern>,
 }
 
 impl ToolText {
-    /// The text whose vector stands for the tool itself: its name in words, and its description.
+    /// Returns the text whose vector represents the tool itself: its name in words, and its description.
     pub fn embedded(&self) -> String {
         let name: Vec<String> = super::tokens::words(&self.name);
         [name.join(" ").as_str(), self.description.trim()].join(". ").trim_matches(['.', ' ']).to_owned()
     }
 }
 
-/// How much a word counts in each field of a tool ("Simple BM25 Extension to Multiple Weighted Fields", Robertson, Zaragoza and Taylor, 2004:
-/// a word's occurrences and a text's length are both sums over the fields, each times its weight).
+/// Weight of a word in each field of a tool ("Simple BM25 Extension to Multiple Weighted Fields", Robertson, Zaragoza
+/// and Taylor, 2004). A word's frequency and a text's length are both weighted sums over the fields.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FieldWeights {
-    /// In the name.
+    /// Weight of the name.
     pub name: f32,
-    /// In the description.
+    /// Weight of the description.
     pub description: f32,
-    /// In names and descriptions of parameters.
+    /// Weight of names and descriptions of parameters.
     pub parameters: f32,
-    /// In tags.
+    /// Weight of tags.
     pub tags: f32,
-    /// In patterns; a pattern's own weight says what its closeness in meaning is worth, and nothing of its words.
+    /// Weight of patterns. A pattern's own weight applies to its similarity in meaning, not to its words.
     pub patterns: f32,
 }
 
@@ -51,16 +51,16 @@ impl Default for FieldWeights {
     }
 }
 
-/// A tool's words with their weights: what BM25 scores.
+/// A tool's words with their weights, which BM25 scores.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolDocument {
-    /// In the order of the terms.
+    /// Weighted frequencies, sorted by term.
     terms: Vec<(Term, f32)>,
     length: f32,
 }
 
 impl ToolDocument {
-    /// The words of all fields.
+    /// Collects the words of all fields.
     pub fn of(text: &ToolText, weights: &FieldWeights) -> Self {
         let mut counts: HashMap<Term, f32> = HashMap::new();
         let mut length = 0.0;
@@ -82,24 +82,24 @@ impl ToolDocument {
         Self { terms, length }
     }
 
-    /// Its terms, and how much each counts.
+    /// Returns its terms and their weighted frequencies.
     pub(super) fn terms(&self) -> &[(Term, f32)] {
         &self.terms
     }
 
-    /// How much a term counts; 0 where the tool does not have it.
+    /// Returns the weighted frequency of a term; 0 if the tool does not have it.
     pub(super) fn count(&self, term: Term) -> f32 {
         let found = self.terms.binary_search_by_key(&term, |(term, _)| *term);
         found.ok().and_then(|at| self.terms.get(at)).map_or(0.0, |(_, count)| *count)
     }
 
-    /// Its length in words, each with its weight.
+    /// Returns its weighted length in words.
     pub(super) fn length(&self) -> f32 {
         self.length
     }
 }
 
-/// A pattern's weight as ranking takes it: what is no number counts as any other pattern, what is below 0 as nothing.
+/// Returns a valid weight of a pattern: 1 if it is not finite, 0 if it is negative.
 pub(super) fn sane(weight: f32) -> f32 {
     if weight.is_finite() { weight.max(0.0) } else { 1.0 }
 }

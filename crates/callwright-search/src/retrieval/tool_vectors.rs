@@ -1,4 +1,4 @@
-//! The vectors of a tool's texts.
+//! Vectors of a tool's texts.
 
 use super::tool_text::ToolText;
 use crate::embedding::{EmbedError, Embedder, Vector};
@@ -7,19 +7,20 @@ use callwright_types::representation::Pattern;
 /// The vectors by which a tool is found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolVectors {
-    /// Of [`ToolText::embedded`].
+    /// Vector of [`ToolText::embedded`].
     pub description: Vector,
-    /// Of each pattern, in the order of the tool's patterns.
+    /// Vector of each pattern, in order.
     pub patterns: Vec<Vector>,
 }
 
-/// The texts whose vectors make a pattern's: its description and each of its cases, alone.
+/// Returns the texts whose vectors form that of a pattern: its description and each of its cases.
 pub fn pattern_texts(pattern: &Pattern) -> impl Iterator<Item = &str> {
     let texts = std::iter::once(&pattern.description).chain(&pattern.cases);
     texts.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// A pattern's vector of those of its [`pattern_texts`]: their mean, of length one. Without any, or where they cancel out, it is close to nothing.
+/// Returns a pattern's vector from those of its [`pattern_texts`]: their normalised mean. It is zero if there are none
+/// or they cancel out.
 pub fn pattern_vector<'a>(vectors: impl IntoIterator<Item = &'a Vector>, dimensions: usize) -> Vector {
     let mut sum = vec![0.0; dimensions];
     for vector in vectors {
@@ -28,10 +29,10 @@ pub fn pattern_vector<'a>(vectors: impl IntoIterator<Item = &'a Vector>, dimensi
     Vector::new(sum).unwrap_or_else(|| Vector::zero(dimensions))
 }
 
-/// The vectors of tools, in their order. All texts go to the embedder at once.
+/// Returns the vectors of tools, in order. All texts are sent to the embedder in one call.
 ///
 /// # Errors
-/// [`EmbedError`]: the tools can be found by words still.
+/// [`EmbedError`]: the tools can still be found by words.
 pub async fn embed_tools(embedder: &dyn Embedder, tools: &[ToolText]) -> Result<Vec<ToolVectors>, EmbedError> {
     let mut texts = Vec::new();
     for tool in tools {

@@ -1,4 +1,4 @@
-//! The queue of approvals as the process sees it.
+//! Approval queue of the [`Store`] handle.
 
 use futures_util::future::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! Noticing what other processes changed.
+//! Detection of changes made by other processes.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,17 +10,18 @@ use super::{Inner, State, Store};
 use crate::sql::Database;
 use crate::{Revisions, StoreError};
 
-/// A replica says this often in its time that it lives, so that one that is slow once is not taken for gone.
+/// Heartbeats of a replica per `replica_seconds`, so that one slow heartbeat does not count as an outage.
 const SIGNS_OF_LIFE: u64 = 3;
 
 impl Store {
-    /// The latest revision of each topic, and each further one, whichever process made it. PostgreSQL tells of changes; they are also looked
-    /// for every `[store] poll_milliseconds`, which is what holds while nobody tells, and for SQLite.
+    /// Subscribes to the latest revision of each topic, and to every later one from any process. PostgreSQL sends
+    /// notifications. The store also polls every `[store] poll_milliseconds`, for SQLite and while notifications are
+    /// unavailable.
     pub fn changes(&self) -> watch::Receiver<Revisions> {
         self.inner.changes.subscribe()
     }
 
-    /// The latest revision of each topic, as it is in the store now.
+    /// Returns the current revision of each topic in the store.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -28,7 +29,7 @@ impl Store {
         self.database()?.latest().await
     }
 
-    /// Something was changed by this process.
+    /// Wakes the check for changes after a change by this process.
     pub(crate) fn changed_here<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_ok() {
             self.inner.wake.notify_one();
@@ -37,7 +38,7 @@ impl Store {
     }
 }
 
-/// Looks for changes until the store is closed or gone, and says that this replica lives. Looking never keeps it alive.
+/// Polls for changes and sends heartbeats until the store is closed or dropped. Does not keep the store alive.
 pub(super) async fn keep_up(inner: Weak<Inner>) {
     let mut next_sign = Instant::now();
     let mut listens = false;
@@ -59,13 +60,13 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
             }
         }
         drop(now);
-        // Whoever waits here does not have the store: it may go meanwhile.
+        // The pause holds no reference, so that the store can be dropped meanwhile.
         let _ = tokio::time::timeout(poll, wake.notified()).await;
     }
 }
 
 async fn look(database: &Database, inner: &Inner) {
-    // A store that does not answer is asked again after the pause.
+    // An unavailable store is polled again after the pause.
     let Ok(latest) = database.latest().await else { return };
     inner.changes.send_if_modified(|known| std::mem::replace(known, latest) != latest);
 }

@@ -1,4 +1,4 @@
-//! One process learns what another changed.
+//! Notification of one process about the changes of another.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::postgres_server::{self, Postgres};
 use crate::samples::in_memory;
 use crate::{Feedback, FeedbackRow, FeedbackVerdict, Revisions, Settings, Store};
 
-/// After this time a change is taken to be lost. What the proxy promises is asserted where nothing else uses the machine.
+/// Timeout after which a change counts as lost. The promised latency is asserted only on an otherwise idle machine.
 const GUARD: Duration = Duration::from_secs(60);
 
-/// So rare that it cannot be what told of a change.
+/// Poll interval so long that polling cannot be the cause of a notification.
 const NEVER: u64 = 3_600_000;
 
 fn row(trace: &str) -> FeedbackRow {
@@ -25,7 +25,7 @@ fn row(trace: &str) -> FeedbackRow {
 async fn reaches(store: &Store, feedback: i64) {
     let mut changes = store.changes();
     let waited = tokio::time::timeout(GUARD, changes.wait_for(|latest| latest.feedback >= feedback)).await;
-    waited.expect("nobody told of the change").unwrap();
+    waited.expect("no notification of the change").unwrap();
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn replicas_are_told_by_the_server() {
     let Some(url) = postgres_server::database() else { return };
     let settings = Settings { poll_milliseconds: NEVER, ..at_postgres(url) };
     let (one, other) = (Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await);
-    // Its first look is over when it has heard of a first change; from then on it can only be told.
+    // After the first notification the initial poll has completed; later changes can only arrive as notifications.
     for number in 1..4 {
         one.give(&row(&number.to_string())).await.unwrap();
         reaches(&other, number).await;

@@ -1,4 +1,4 @@
-//! Virtual keys and what they use, as the process sees them.
+//! Virtual keys and their usage, for the [`Store`] handle.
 
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;
@@ -26,7 +26,7 @@ impl KeyUsage for Store {
         Box::pin(async move {
             let (owner, settings) = (&self.inner.owner, &self.inner.settings);
             let exchanged = self.database()?.exchange_usage(report, owner, settings.replica_seconds).await;
-            // Reading says nothing about a disk that is full.
+            // A read does not show whether the disk is full.
             if report.used.is_empty() { exchanged } else { self.noted(exchanged) }
         })
     }

@@ -1,4 +1,4 @@
-//! What is learned, as the process sees it.
+//! Learned memory of the [`Store`] handle.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use crate::{
 };
 
 impl Store {
-    /// The lessons.
+    /// Returns the store of lessons.
     pub fn lessons(&self) -> &Lessons {
         self
     }
 
-    /// The procedures.
+    /// Returns the store of procedures.
     pub fn procedures(&self) -> &Procedures {
         self
     }
 
-    /// The representations.
+    /// Returns the store of representations.
     pub fn representations(&self) -> &Representations {
         self
     }
 
-    /// The samples of what tools are wanted for.
+    /// Returns the store of tool samples.
     pub fn tool_samples(&self) -> &ToolSamples {
         self
     }

@@ -1,33 +1,33 @@
-//! PostgreSQL's errors → the store's.
+//! Maps PostgreSQL errors to store errors.
 
 use sqlx::Error;
 
 use crate::StoreError;
 
-/// Classes of SQLSTATE (<https://www.postgresql.org/docs/current/errcodes-appendix.html>) that depend on what was asked, not on the
-/// database's state: data exceptions, violated constraints, exceeded limits of a statement.
+/// SQLSTATE classes (<https://www.postgresql.org/docs/current/errcodes-appendix.html>) caused by the request, not by
+/// the state of the database: data exception, integrity constraint violation, program limit exceeded.
 const REFUSALS: [&str; 3] = ["22", "23", "54"];
 
-/// Classes that say that the server or the connection is going away: connection exceptions, operator intervention.
+/// SQLSTATE classes for a lost server or connection: connection exception, operator intervention.
 const DEPARTURES: [&str; 2] = ["08", "57"];
 
-/// What an error means.
+/// Classified error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) error: StoreError,
-    /// Is there no server to be reached? Asking again at once is of no use then.
+    /// Whether the server is unreachable. An immediate retry is pointless then.
     pub(super) is_away: bool,
 }
 
 impl Fault {
-    /// The server did not answer in time.
+    /// Returns the fault of a server that did not answer in time.
     pub(super) fn silence() -> Self {
         let error = StoreError::Unavailable("PostgreSQL did not answer in time".to_owned());
         Self { error, is_away: true }
     }
 }
 
-/// Is it worth asking again, and is the server away?
+/// Classifies an error: whether a retry may succeed, and whether the server is unreachable.
 pub(super) fn fault(error: &Error) -> Fault {
     let message = error.to_string();
     let code = error.as_database_error().and_then(|error| error.code());

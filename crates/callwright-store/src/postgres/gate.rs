@@ -1,4 +1,4 @@
-//! The gate before a server that does not answer.
+//! Circuit breaker for an unavailable server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use sqlx::PgPool;
 
 use crate::StoreError;
 
-/// Open, or shut with the reason. Who finds the server away shuts it; a task opens it again when the server is back.
+/// Circuit breaker: closed, or open with the reason. A caller that finds the server unreachable opens the circuit; a
+/// background task closes it when the server answers.
 #[derive(Debug)]
 pub(super) struct Gate {
     reason: ArcSwapOption<String>,
@@ -16,17 +17,17 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// An open gate; a shut one is looked behind every `probe`.
+    /// Creates a breaker with a closed circuit. An open circuit is probed every `probe`.
     pub(super) fn new(probe: Duration) -> Self {
         Self { reason: ArcSwapOption::empty(), probe }
     }
 
-    /// Time between two looks.
+    /// Returns the probe interval.
     pub(super) const fn probe(&self) -> Duration {
         self.probe
     }
 
-    /// May the server be asked?
+    /// Whether requests may be sent; the error holds the reason otherwise.
     pub(super) fn pass(&self) -> Result<(), StoreError> {
         match &*self.reason.load() {
             None => Ok(()),
@@ -34,7 +35,7 @@ impl Gate {
         }
     }
 
-    /// Nobody passes until the server answers. Needs a Tokio runtime.
+    /// Opens the circuit until the server answers. Requires a Tokio runtime.
     pub(super) fn shut(self: &Arc<Self>, pool: &PgPool, reason: &str) {
         let was_open = self.reason.swap(Some(Arc::new(reason.to_owned()))).is_none();
         if was_open {
@@ -43,7 +44,7 @@ impl Gate {
     }
 }
 
-/// Opens the gate as soon as the server answers; ends with the pool.
+/// Probes the server and closes the circuit when it answers; ends with the pool.
 async fn open_again(gate: Arc<Gate>, pool: PgPool) {
     while !pool.is_closed() {
         tokio::time::sleep(gate.probe).await;

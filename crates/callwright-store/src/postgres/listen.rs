@@ -1,18 +1,18 @@
-//! Changes that other replicas tell of.
+//! Notifications of changes by other replicas.
 
 use sqlx::postgres::PgListener;
 
 use super::Postgres;
 
-/// Where replicas tell each other that something changed; what it is, stands in the table of revisions.
+/// Channel of change notifications; the changed topics are in the table of revisions.
 pub(crate) const CHANNEL: &str = "callwright_changes";
 
 impl Postgres {
-    /// Calls `on_change` whenever another replica, or this one, changed something, and after each gap in which it may have missed that.
-    /// Ends when the database is closed.
+    /// Calls `on_change` after a change by any replica, and after each gap in the subscription that may have lost a
+    /// notification. Ends when the database is closed.
     pub(crate) async fn listen(self, on_change: impl Fn()) {
         while !self.pool.is_closed() {
-            // An error is one more gap: until the server is back, looking every now and then has to do.
+            // An error is another gap: polling finds changes until the server is available again.
             let _ = self.listen_once(&on_change).await;
             tokio::time::sleep(self.gate.probe()).await;
         }

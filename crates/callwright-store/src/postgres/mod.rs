@@ -1,4 +1,5 @@
-//! What is PostgreSQL's own: connections, locks between replicas, error codes, and going on when the server is away.
+//! PostgreSQL driver. Owns connections, locks between replicas, error codes, and the behaviour during an outage of the
+//! server. Must not contain SQL of single topics.
 
 mod fault;
 mod gate;
@@ -21,18 +22,18 @@ use gate::Gate;
 pub(super) use listen::CHANNEL;
 pub(super) use run::Transaction;
 
-/// A PostgreSQL database that other replicas may use too.
+/// PostgreSQL database, possibly shared with other replicas.
 #[derive(Debug, Clone)]
 pub(super) struct Postgres {
     pool: PgPool,
-    /// Shut while the server does not answer: a turn must not wait again and again for what is known to be away.
+    /// Circuit breaker: a turn must not wait repeatedly for a server that is known to be unavailable.
     gate: Arc<Gate>,
-    /// How long a statement may take.
+    /// Statement timeout.
     patience: Duration,
 }
 
 impl Postgres {
-    /// Waits for what runs and closes the connections.
+    /// Waits for running statements and closes the connections.
     pub(super) async fn close(&self) {
         self.pool.close().await;
     }

@@ -1,4 +1,4 @@
-//! Opening: connections, migrations, and a look at how durable the server's commits are.
+//! Opening of the database: connections, migrations, and a check of commit durability.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::gate::Gate;
 use super::{Postgres, Settings};
 use crate::{Location, PostgresUrl, migrations};
 
-/// The migrations, compiled in.
+/// Embedded migrations.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/postgres");
 
-/// As which client the server lists the connections, where the URL names none.
+/// Default application name of the connections, if the URL has none.
 const APPLICATION: &str = "callwright";
 
-/// Parameters of the URL. Others would be left out without a word.
+/// Supported URL parameters. The driver would ignore others silently.
 const PARAMETERS: [&str; 14] = [
     "sslmode",
     "sslrootcert",
@@ -37,16 +37,16 @@ const PARAMETERS: [&str; 14] = [
 ];
 
 impl Postgres {
-    /// Connects and brings the database up to date. Of several replicas that start at once, one does; the others wait for it.
+    /// Connects and runs the migrations. If several replicas start at once, one runs them and the others wait.
     ///
     /// # Errors
-    /// A message that names the place and what mends it, without the password.
+    /// A message that names the location and the remedy, without the password.
     pub(crate) async fn open(url: &PostgresUrl, settings: &Settings) -> Result<Self, String> {
         let options = options(url)?;
         let advice = |message: String| {
             let location = Location::Postgres(url.clone());
             format!(
-                "cannot use {location}: {message}; see that the server runs, that the user may create tables in the database, and `[store] url`"
+                "cannot use {location}: {message}; check that the server runs, that the user may create tables in the database, and `[store] url`"
             )
         };
         let pool = pool(settings).connect_with(options).await.map_err(|error| advice(error.to_string()))?;
@@ -67,10 +67,10 @@ impl Postgres {
 }
 
 impl Postgres {
-    /// Takes the latest migration back and says which version the database has then.
+    /// Reverts the latest migration and returns the resulting version of the database.
     ///
     /// # Errors
-    /// A message that names the place and what mends it, without the password.
+    /// A message that names the location and the remedy, without the password.
     pub(crate) async fn roll_back(url: &PostgresUrl, settings: &Settings) -> Result<i64, String> {
         let advice = |message: String| format!("cannot use {}: {message}", Location::Postgres(url.clone()));
         let pool = pool(settings).connect_with(options(url)?).await.map_err(|error| advice(error.to_string()))?;
@@ -82,13 +82,13 @@ impl Postgres {
     }
 }
 
-/// Holds a lock meanwhile that other replicas wait for.
+/// Runs the migrations under a lock that other replicas wait for.
 async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
     MIGRATIONS.run_direct(None, &mut *connection, false).await
 }
 
-/// What the URL says, and whatever it leaves out as the variables PGHOST, PGPASSWORD and so on say.
+/// Returns the options of the URL; missing ones come from the environment variables PGHOST, PGPASSWORD and so on.
 fn options(url: &PostgresUrl) -> Result<PgConnectOptions, String> {
     if let Some(unknown) = url.parameters().find(|name| !is_parameter(name)) {
         return Err(format!("`[store] url` has a parameter `{unknown}`, which is none of {}", PARAMETERS.join(", ")));
@@ -114,18 +114,19 @@ fn pool(settings: &Settings) -> PgPoolOptions {
         .acquire_timeout(Duration::from_millis(settings.connect_milliseconds.max(1)))
         .idle_timeout((!idle.is_zero()).then_some(idle))
         .max_lifetime(None)
-        // After a restart of the server every connection is dead: better found before a statement than by it.
+        // After a restart of the server every connection is dead: a test before use finds that without a failed
+        // statement.
         .test_before_acquire(true)
 }
 
-/// Intents must be on disk when they are committed: a server that does not see to it may let an unsafe call be sent twice.
+/// Warns about a server that may lose confirmed commits: an unsafe call whose intent is lost may be sent twice.
 async fn warn_of_lost_commits(pool: &PgPool) {
     for setting in ["fsync", "synchronous_commit"] {
         let value = sqlx::query_scalar::<_, String>("SELECT current_setting($1)").bind(setting).fetch_one(pool).await;
         if value.is_ok_and(|value| value == "off") {
             tracing::warn!(
                 setting,
-                "this PostgreSQL may lose what it has confirmed: set it to `on`, or calls may be sent twice after a crash"
+                "PostgreSQL may lose confirmed commits: set this parameter to `on`, or calls may be sent twice after a crash"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Statements in PostgreSQL.
+//! Execution of statements in PostgreSQL.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use super::fault::{Fault, fault};
 use crate::StoreError;
 use crate::sql::{Lock, Statement, Value};
 
-/// Waits for whoever holds the lock of this name; it is held until the transaction ends.
+/// Acquires the advisory lock with this name until the transaction ends.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 
 impl Postgres {
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
         &self,
         statement: Statement,
@@ -27,7 +27,7 @@ impl Postgres {
         Ok(rows)
     }
 
-    /// Writes; says how many rows it changed.
+    /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
         let mut lease = self.lease().await?;
         let changed = lease.execute(statement).await?;
@@ -61,8 +61,7 @@ impl Postgres {
     }
 }
 
-/// A connection that is in use. One whose use did not end well is closed: what is under way on it is known to nobody, and the
-/// server undoes it.
+/// Connection in use. It is closed if its use fails: its state is unknown then, and the server rolls back.
 struct Lease {
     database: Postgres,
     connection: Option<PoolConnection<Driver>>,
@@ -88,7 +87,7 @@ impl Lease {
         self.settled(outcome).map(|done| done.rows_affected())
     }
 
-    /// The connection goes back to the others.
+    /// Returns the connection to the pool.
     fn release(mut self) {
         self.connection.take();
     }
@@ -116,11 +115,11 @@ impl Drop for Lease {
     }
 }
 
-/// A transaction that has begun; undone unless it is committed.
+/// Open transaction; rolled back unless committed.
 pub(crate) struct Transaction(Lease);
 
 impl Transaction {
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
         &mut self,
         statement: Statement,
@@ -128,12 +127,12 @@ impl Transaction {
         self.0.fetch_all(statement).await
     }
 
-    /// Writes; says how many rows it changed.
+    /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         self.0.execute(statement).await
     }
 
-    /// Everything that was written is on disk when this returns, as far as the server's `synchronous_commit` says so.
+    /// Commits. All writes are on disk when this returns, if the server's `synchronous_commit` is on.
     pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
         self.0.execute(Statement::new("COMMIT")).await?;
         self.0.release();
@@ -143,7 +142,7 @@ impl Transaction {
 
 type Parts = (AssertSqlSafe<Cow<'static, str>>, PgArguments, bool);
 
-/// The text is this room's own: what comes from outside stands in the arguments alone.
+/// Splits a statement for the driver. The text is this crate's own; external data is only in the arguments.
 fn parts(statement: Statement) -> Result<Parts, StoreError> {
     let Statement { text, values, is_usual } = statement;
     let mut arguments = PgArguments::default();
@@ -160,8 +159,8 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
     Ok((AssertSqlSafe(text), arguments, is_usual))
 }
 
-/// PostgreSQL's texts cannot hold the character U+0000, which a client may well send as part of a name. JSON texts spell it out, and
-/// so are as they were.
+/// Replaces U+0000, which PostgreSQL text cannot contain and a client may send in a name. JSON text escapes the
+/// character and is unchanged.
 fn without_null(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Connections to PostgreSQL (`[store.postgres]`); of no effect for other stores.
+/// Connections to PostgreSQL (`[store.postgres]`); ignored by other stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Most connections of this process.
+    /// Maximum number of connections of this process.
     pub connections: u32,
-    /// Milliseconds that a free connection, or the server's first answer, is waited for.
+    /// Timeout in milliseconds for a free connection and for connecting.
     pub connect_milliseconds: u64,
-    /// Milliseconds that a statement may take.
+    /// Timeout of a statement in milliseconds.
     pub statement_milliseconds: u64,
-    /// Seconds after which a connection that nobody uses is closed; 0 keeps it.
+    /// Seconds after which an idle connection is closed; 0 keeps it.
     pub idle_seconds: u64,
-    /// Milliseconds between two looks whether a server that did not answer is back. Meanwhile nothing waits for it.
+    /// Interval in milliseconds at which an unavailable server is probed. Meanwhile requests fail without waiting.
     pub probe_milliseconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What PostgreSQL alone can do wrong.
+//! Tests of PostgreSQL's own failure modes.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ async fn a_password_is_in_no_message() {
     }
 }
 
-/// Clients may well send it as part of a name, and PostgreSQL's texts cannot hold it.
+/// Clients may send U+0000 in a name, and PostgreSQL text cannot contain it.
 #[tokio::test]
 async fn a_name_with_the_character_null_is_stored() {
     let Some(url) = postgres_server::database() else { return };

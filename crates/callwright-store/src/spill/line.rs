@@ -1,4 +1,4 @@
-//! A row as a line of JSON.
+//! Encoding of a row as a line of JSON.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::TraceRow;
 
-/// A line as it is read. The document stays the text that it was: it may be nested deeper than can be parsed.
+/// Line for reading. The document remains text, because its nesting may exceed the parser's limit.
 #[derive(Deserialize)]
 struct Line<'a> {
     row: TraceRow,
@@ -15,18 +15,18 @@ struct Line<'a> {
     document: &'a RawValue,
 }
 
-/// A line as it is written, without its document.
+/// Line for writing, without its document.
 #[derive(Serialize)]
 struct Head<'a> {
     row: &'a TraceRow,
 }
 
-/// The lines of rows.
+/// Encodes rows as lines.
 pub(super) fn lines(rows: &[TraceRow]) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for row in rows {
         serde_json::to_writer(&mut lines, &Head { row })?;
-        // Into the object, before its closing brace: the document is JSON on one line already.
+        // Inserts the document before the closing brace of the object: it already is JSON on one line.
         lines.pop();
         lines.extend_from_slice(b",\"document\":");
         lines.extend_from_slice(row.document.as_bytes());
@@ -35,7 +35,7 @@ pub(super) fn lines(rows: &[TraceRow]) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// The row of a line; `None` where it is none.
+/// Decodes a line; returns `None` if it is invalid.
 pub(super) fn row(line: &[u8]) -> Option<TraceRow> {
     let Line { mut row, document } = serde_json::from_slice(line).ok()?;
     row.document = document.get().into();

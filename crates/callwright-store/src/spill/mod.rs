@@ -1,8 +1,8 @@
-//! Traces on disk while the store is down: JSON Lines in segments, written back in their order when it is up again.
+//! Disk buffer for traces during a store outage: JSON Lines in segments, written to the store in order afterwards.
 //!
-//! A segment is one file, locked by the process that writes or reads it. What a process leaves behind, however it ended, the next one
-//! that is given the folder takes up. A segment is removed when all of it is in the store; after a crash in between it is written again,
-//! which changes nothing.
+//! Owns the files of the spill folder. Must not write to the store. A segment is one file, locked by the process that
+//! writes or reads it. The next process that uses the folder adopts the segments of ended processes. A segment is
+//! removed when all its rows are in the store. After a crash its rows are written again, which changes nothing.
 
 mod line;
 mod segment;
@@ -17,11 +17,11 @@ use segment::{Reading, Sealed, Writing};
 
 use super::TraceRow;
 
-/// Bytes after which a segment is full. A segment is removed as a whole, and its lines are read one after the other, so that this bounds
-/// neither memory nor time: it is what the disk has twice at the most.
+/// Size in bytes at which a segment is full. It bounds neither memory nor time, because lines are read one by one. It
+/// bounds the data that is on disk and in the store at once, because segments are removed as a whole.
 const SEGMENT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The folder's permissions, and a segment's: they may hold what users wrote.
+/// Permissions of the folder: the traces may contain user data.
 const FOLDER_MODE: u32 = 0o700;
 
 /// Traces on disk.
@@ -29,47 +29,47 @@ const FOLDER_MODE: u32 = 0o700;
 pub(super) struct Spill {
     folder: PathBuf,
     most_bytes: u64,
-    /// Oldest first.
+    /// Sealed segments, oldest first.
     sealed: VecDeque<Sealed>,
     writing: Option<Writing>,
     reading: Option<Reading>,
 }
 
-/// What is read back.
+/// Rows read from disk.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// In the order in which they were written.
+    /// Rows in the order of writing.
     pub(super) rows: Vec<TraceRow>,
-    /// Lines that could not be read: a disk that was full, a process that was killed while it wrote.
+    /// Number of unreadable lines, from a full disk or a process killed during a write.
     pub(super) lost: usize,
 }
 
 impl Spill {
-    /// Takes up what is in the folder and belongs to no living process. A folder that is not there is made when it is needed.
+    /// Adopts the segments of ended processes. A missing folder is created on the first write.
     pub(super) fn open(folder: PathBuf, most_bytes: u64) -> Self {
         let sealed = segment::left_in(&folder);
         Self { folder, most_bytes, sealed, writing: None, reading: None }
     }
 
-    /// Is there nothing that the store does not have?
+    /// Whether all rows are in the store.
     pub(super) fn is_empty(&self) -> bool {
         self.sealed.is_empty() && self.writing.is_none() && self.reading.is_none()
     }
 
-    /// Bytes on disk.
+    /// Returns the used size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let sealed: u64 = self.sealed.iter().map(Sealed::bytes).sum();
         sealed + self.writing.as_ref().map_or(0, Writing::bytes) + self.reading.as_ref().map_or(0, Reading::bytes)
     }
 
-    /// Writes rows behind those that are there. They are on disk when this returns.
+    /// Appends rows. They are on disk when this returns.
     ///
     /// # Errors
-    /// When the folder cannot be written, or there is no room left in what it may take; nothing of the rows counts as written then.
+    /// If the folder cannot be written, or the size limit is reached; none of the rows count as written then.
     pub(super) fn push(&mut self, rows: &[TraceRow]) -> io::Result<()> {
         let lines = line::lines(rows)?;
         if self.bytes() + lines.len() as u64 > self.most_bytes {
-            return Err(io::Error::new(io::ErrorKind::StorageFull, "`[store] spill_bytes` are taken"));
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the limit `[store] spill_bytes` is reached"));
         }
         let mut writing = match self.writing.take() {
             Some(writing) => writing,
@@ -79,7 +79,7 @@ impl Spill {
             }
         };
         let written = writing.append(&lines);
-        // After an error nobody knows where the file ends.
+        // After an error the end of the file is undefined.
         if written.is_err() || writing.bytes() >= SEGMENT_BYTES {
             self.sealed.push_back(writing.seal());
         } else {
@@ -88,10 +88,11 @@ impl Spill {
         written
     }
 
-    /// The oldest rows, at most `most`; nothing where there are none. They come again until [`Spill::settle`].
+    /// Returns at most `most` of the oldest rows; an empty chunk at the end. The same rows are returned until
+    /// [`Spill::settle`].
     ///
     /// # Errors
-    /// When a segment cannot be read; it is left on disk, for people to look at, and not tried again by this process.
+    /// If a segment cannot be read. It remains on disk for inspection, and this process does not retry it.
     pub(super) fn oldest(&mut self, most: usize) -> io::Result<Chunk> {
         loop {
             let mut reading = match self.reading.take() {
@@ -112,7 +113,7 @@ impl Spill {
         }
     }
 
-    /// What [`Spill::oldest`] gave last is in the store.
+    /// Confirms that the last chunk from [`Spill::oldest`] is in the store.
     pub(super) fn settle(&mut self) {
         if let Some(reading) = &mut self.reading {
             reading.settle();

@@ -9,13 +9,13 @@ use jiff::Timestamp;
 
 use super::{Chunk, line};
 
-/// A segment's permissions.
+/// Permissions of a segment.
 const FILE_MODE: u32 = 0o600;
 
-/// What a segment's name ends with.
+/// File name suffix of segments.
 const SUFFIX: &str = ".jsonl";
 
-/// A segment that is written to.
+/// Segment that is written.
 #[derive(Debug)]
 pub(super) struct Writing {
     path: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct Writing {
 }
 
 impl Writing {
-    /// A new segment. Names are in the order of time.
+    /// Creates a segment. File names sort by time.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let name = format!("{:020}-{:016x}{SUFFIX}", Timestamp::now().as_nanosecond(), fastrand::u64(..));
         let path = folder.join(name);
@@ -34,12 +34,13 @@ impl Writing {
         std::os::unix::fs::OpenOptionsExt::mode(&mut open, FILE_MODE);
         let file = open.open(&path)?;
         file.lock()?;
-        // The name, too, has to outlive a loss of power.
+        // The directory entry, too, must survive a power failure.
         File::open(folder)?.sync_all()?;
         Ok(Self { path, file, bytes: 0 })
     }
 
-    /// Adds lines; they are on disk when this returns. After an error the file is as it was, as far as that can be had.
+    /// Appends lines; they are on disk when this returns. After an error the file is truncated to its former size if
+    /// possible.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let written = self.file.write_all(lines).and_then(|()| self.file.sync_data());
         match written {
@@ -59,7 +60,7 @@ impl Writing {
     }
 }
 
-/// A segment that nothing is added to any more. Its lock is held.
+/// Complete segment. Its lock is held.
 #[derive(Debug)]
 pub(super) struct Sealed {
     path: PathBuf,
@@ -73,7 +74,7 @@ impl Sealed {
     }
 }
 
-/// The segments of a folder that no living process has, the oldest first.
+/// Locks and returns the segments of a folder that no running process holds, oldest first.
 pub(super) fn left_in(folder: &Path) -> VecDeque<Sealed> {
     let take = |path: PathBuf| {
         let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
@@ -84,7 +85,7 @@ pub(super) fn left_in(folder: &Path) -> VecDeque<Sealed> {
     paths_in(folder).into_iter().filter_map(take).collect()
 }
 
-/// How many segments of a folder living processes have.
+/// Returns the number of segments of a folder that running processes hold.
 pub(crate) fn held_in(folder: &Path) -> u64 {
     let is_held = |path: &PathBuf| {
         let file = OpenOptions::new().read(true).append(true).open(path);
@@ -93,7 +94,7 @@ pub(crate) fn held_in(folder: &Path) -> u64 {
     paths_in(folder).iter().filter(|path| is_held(path)).count() as u64
 }
 
-/// The segments of a folder, the oldest first.
+/// Returns the paths of the segments of a folder, oldest first.
 fn paths_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).collect();
@@ -101,15 +102,15 @@ fn paths_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A segment that is read back.
+/// Segment that is read.
 #[derive(Debug)]
 pub(super) struct Reading {
     path: PathBuf,
     lines: BufReader<File>,
     bytes: u64,
-    /// Where what is settled ends.
+    /// Offset after the confirmed lines.
     settled: u64,
-    /// Where what was read ends.
+    /// Offset after the lines read last.
     read: u64,
 }
 
@@ -124,7 +125,7 @@ impl Reading {
         self.bytes
     }
 
-    /// The next rows, the same again until they are settled; nothing at the end.
+    /// Returns the next rows, which repeat until they are confirmed; an empty chunk at the end.
     pub(super) fn chunk(&mut self, most: usize) -> io::Result<Chunk> {
         self.lines.seek(SeekFrom::Start(self.settled))?;
         self.read = self.settled;
@@ -139,7 +140,7 @@ impl Reading {
             match line::row(&line) {
                 Some(row) => chunk.rows.push(row),
                 None => {
-                    tracing::warn!(file = %self.path.display(), byte = self.read, "a trace on disk cannot be read");
+                    tracing::warn!(file = %self.path.display(), byte = self.read, "skipping an unreadable spilled trace");
                     chunk.lost += 1;
                 }
             }
@@ -147,15 +148,15 @@ impl Reading {
         Ok(chunk)
     }
 
-    /// What was read last need not be read again.
+    /// Confirms the rows read last.
     pub(super) fn settle(&mut self) {
         self.settled = self.read;
     }
 
-    /// All of it is in the store.
+    /// Removes the file, after all its rows are in the store.
     pub(super) fn remove(self) {
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(file = %self.path.display(), %error, "a file of traces that are stored cannot be removed");
+            tracing::warn!(file = %self.path.display(), %error, "cannot remove the file of stored traces");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files as a full disk and a killed process leave them.
+//! Spill files after a full disk or a killed process.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn some(ids: impl IntoIterator<Item = usize>) -> Vec<TraceRow> {
     rows(ids.into_iter().map(|id| trace_calling(&format!("{id:05}"), 1, &["f", "g"])))
 }
 
-/// Everything that is there, as the writer would take it.
+/// Returns everything in the spill, read as the writer does.
 fn drained(spill: &mut Spill) -> (Vec<TraceRow>, usize) {
     let (mut all, mut lost) = (Vec::new(), 0);
     loop {
@@ -112,7 +112,7 @@ fn lines_that_are_broken_are_counted_and_the_others_read() {
     drop(file);
     let (rows, lost) = drained(&mut open(&directory));
     assert_eq!((rows, lost), ([some(0..2), some(0..2)].concat(), 4));
-    // Whatever its length: the kill may have been anywhere.
+    // The process may be killed after any byte.
     for length in 0..whole.len() {
         fs::write(&path, &whole[..length]).unwrap();
         let (rows, lost) = drained(&mut open(&directory));

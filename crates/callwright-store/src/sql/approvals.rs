@@ -15,7 +15,8 @@ const INSERT: &str = "\
         operation, method, digest, keep, target, arguments, owner) \
     VALUES ($1, 'pending', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 
-/// An entry that still holds for the same call. One that is pending for a turn is that turn's; a denial of a turn was told by it.
+/// Existing entry that is valid for the same call. A pending entry with a waiting turn belongs to that turn only; that
+/// turn has also reported its denial.
 const TAKE_UP: &str = "\
     SELECT id, status, expires_at, decided_at, decided_by, comment FROM approvals \
     WHERE session = $1 AND digest = $2 AND tenant = $3 AND expires_at > $4 \
@@ -34,7 +35,8 @@ const WHOLE: &str = "\
     SELECT id, status, mode, created_at, expires_at, client, session, trace, toolset, tool, operation, method, target, decided_at, \
         decided_by, comment, arguments, digest, used_at FROM approvals WHERE id = $1";
 
-/// A decision that comes too late changes nothing. What is approved in a turn's last moment is still that turn's to use.
+/// Decides a pending entry; a late decision changes nothing. The validity counts from the decision, so that a waiting
+/// turn can use a last-moment approval.
 const DECIDE: &str = "\
     UPDATE approvals SET status = $2, decided_at = $3, decided_by = $4, comment = $5, expires_at = $3 + valid_ms, \
         target = CASE WHEN keep OR $2 = 'approved' THEN target END, \
@@ -55,17 +57,17 @@ const EXPIRE: &str = "\
         arguments = CASE WHEN keep THEN arguments END \
     WHERE id IN (SELECT id FROM approvals WHERE status = $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3) AND status = $1";
 
-/// What turns of a replica that lives no more waited for.
+/// Expires entries that turns of ended replicas waited for.
 const ABANDON: &str = "\
     UPDATE approvals SET status = 'expired', target = CASE WHEN keep THEN target END, \
         arguments = CASE WHEN keep THEN arguments END \
     WHERE status = 'pending' AND mode = 'wait' AND owner <> $1";
 
-/// Replicas that live renew their leases.
+/// Running replicas renew their leases.
 const OWNER_IS_GONE: &str =
     " AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.name = $2 || approvals.owner AND leases.expires_at > ";
 
-/// Counting what is pending and adding to it is one thing in every replica.
+/// Lock that makes counting and inserting atomic across replicas.
 const QUEUE: Lock<'_> = Lock::Named("callwright/approvals");
 
 impl Database {
@@ -162,7 +164,7 @@ impl Database {
         Ok(expired)
     }
 
-    /// Ends what turns waited for whose process is gone; says how many that were. Those of `owner` itself go on.
+    /// Expires entries whose waiting turn belongs to an ended process, except those of `owner`; returns their number.
     pub(crate) async fn abandon_waiting(&self, owner: &str) -> Result<u64, StoreError> {
         let mut abandon = Statement::beginning(ABANDON).bind(owner);
         if self.has_replicas() {
@@ -180,7 +182,7 @@ async fn insert(
     owner: &str,
 ) -> Result<ApprovalNote, StoreError> {
     let id = ids::approval_id(now);
-    // As it will be read back.
+    // Rounded to the precision of the column.
     let expires_at = time(now.checked_add(question.patience).unwrap_or(Timestamp::MAX).as_millisecond());
     let insert = Statement::new(INSERT)
         .bind(&id)
@@ -220,7 +222,7 @@ impl NoteRow {
     fn note(self) -> ApprovalNote {
         ApprovalNote {
             id: self.id,
-            // Nobody but this file writes one; what it does not know must not be taken for an approval.
+            // Only this module writes the status; an unknown one must not count as an approval.
             status: ApprovalStatus::of(&self.status).unwrap_or(ApprovalStatus::Expired),
             expires_at: time(self.expires_at),
             decided_at: self.decided_at.map(time),

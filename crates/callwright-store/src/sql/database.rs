@@ -1,4 +1,4 @@
-//! The seam: an open database of either kind, and a transaction in it.
+//! Open database of either kind, and its transactions.
 
 use futures_util::future::BoxFuture;
 use sqlx::FromRow;
@@ -10,12 +10,12 @@ use crate::postgres::{self, Postgres};
 use crate::sqlite::{self, Sqlite};
 use crate::{Location, Settings, StoreError};
 
-/// What a row is read as, from either database.
+/// Row type that both databases can decode.
 pub(crate) trait Record: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
 
 impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin> Record for T {}
 
-/// Expands one expression for each kind of database.
+/// Evaluates an expression for each kind of database.
 macro_rules! on {
     ($kind:ident, $database:expr, |$one:ident| $body:expr) => {
         match $database {
@@ -25,27 +25,28 @@ macro_rules! on {
     };
 }
 
-/// An open database.
+/// Open database.
 #[derive(Debug, Clone)]
 pub(crate) enum Database {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
 
-/// What a transaction is alone with. SQLite has one writer at a time, so that every transaction is alone there.
+/// Lock of a transaction. SQLite has one writer at a time, so that every transaction is exclusive there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lock<'a> {
-    /// Its rows alone.
+    /// Only the rows that the transaction writes.
     Rows,
-    /// Whatever goes by this name, in every replica.
+    /// Advisory lock with this name, in all replicas.
     Named(&'a str),
 }
 
 impl Database {
-    /// Opens the store, brings it up to date, and ends what turns waited for whose process is gone. `owner` tells this process from others.
+    /// Opens the store, runs the migrations, and expires entries that turns of ended processes waited for. `owner`
+    /// identifies this process.
     ///
     /// # Errors
-    /// A message that names the place and what mends it.
+    /// A message that names the location and the remedy.
     pub(crate) fn open<'a>(
         location: &'a Location,
         settings: &'a Settings,
@@ -54,10 +55,10 @@ impl Database {
         Box::pin(Self::opened(location, settings, owner))
     }
 
-    /// Opens the store and brings it up to date. What a process that serves waits for is left alone.
+    /// Opens the store and runs the migrations. Entries that a serving process waits for are kept.
     ///
     /// # Errors
-    /// A message that names the place and what mends it.
+    /// A message that names the location and the remedy.
     pub(crate) async fn open_beside(location: &Location, settings: &Settings) -> Result<Self, String> {
         Ok(match location {
             Location::Postgres(url) => Self::Postgres(Postgres::open(url, &settings.postgres).await?),
@@ -81,33 +82,33 @@ impl Database {
         self.abandon_waiting(owner).await.map(drop)
     }
 
-    /// May other replicas be at work in it? An SQLite file is served by one process at a time.
+    /// Whether other replicas may use the database. An SQLite file is served by one process at a time.
     pub(super) const fn has_replicas(&self) -> bool {
         matches!(self, Self::Postgres(_))
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: Record>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
         on!(Self, self, |database| database.fetch_all(statement).await)
     }
 
-    /// The first row, where there is one.
+    /// Returns the first row, if there is one.
     pub(crate) async fn fetch_optional<T: Record>(&self, statement: Statement) -> Result<Option<T>, StoreError> {
         on!(Self, self, |database| database.fetch_all(statement).await).map(|rows: Vec<T>| rows.into_iter().next())
     }
 
-    /// The one number that the statement gives.
+    /// Returns the number that the statement selects.
     pub(crate) async fn count(&self, statement: Statement) -> Result<u64, StoreError> {
         let row: Option<(i64,)> = self.fetch_optional(statement).await?;
         Ok(row.map_or(0, |(count,)| count.unsigned_abs()))
     }
 
-    /// Writes; says how many rows it changed. It is on disk when this returns.
+    /// Executes a write and returns the number of changed rows. It is on disk when this returns.
     pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
         on!(Self, self, |database| database.execute(statement).await)
     }
 
-    /// Begins to write several things at once. What is not committed is undone.
+    /// Begins a transaction. It is rolled back unless committed.
     pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<Transaction, StoreError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.begin().await.map(Transaction::Sqlite),
@@ -115,12 +116,12 @@ impl Database {
         }
     }
 
-    /// Waits for what runs and closes it.
+    /// Waits for running statements and closes the database.
     pub(crate) async fn close(&self) {
         on!(Self, self, |database| database.close().await);
     }
 
-    /// What the clock of the database says, in milliseconds: all replicas have that one.
+    /// Returns the SQL expression of the database's clock in milliseconds, which all replicas share.
     pub(super) const fn clock(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
@@ -128,7 +129,7 @@ impl Database {
         }
     }
 
-    /// A table `element` of the elements of a JSON array in a column, with one column `value`.
+    /// Returns the SQL of a table `element` with a column `value`: the elements of a JSON array in a column.
     pub(super) fn elements_of(&self, column: &str) -> String {
         match self {
             Self::Sqlite(_) => format!("json_each({column}) AS element"),
@@ -137,35 +138,35 @@ impl Database {
     }
 }
 
-/// A transaction that has begun.
+/// Open transaction.
 pub(crate) enum Transaction {
     Sqlite(sqlite::Transaction),
     Postgres(postgres::Transaction),
 }
 
 impl Transaction {
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: Record>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError> {
         on!(Self, self, |transaction| transaction.fetch_all(statement).await)
     }
 
-    /// The first row, where there is one.
+    /// Returns the first row, if there is one.
     pub(crate) async fn fetch_optional<T: Record>(&mut self, statement: Statement) -> Result<Option<T>, StoreError> {
         self.fetch_all(statement).await.map(|rows: Vec<T>| rows.into_iter().next())
     }
 
-    /// The one number that the statement gives.
+    /// Returns the number that the statement selects.
     pub(crate) async fn count(&mut self, statement: Statement) -> Result<u64, StoreError> {
         let row: Option<(i64,)> = self.fetch_optional(statement).await?;
         Ok(row.map_or(0, |(count,)| count.unsigned_abs()))
     }
 
-    /// Writes; says how many rows it changed.
+    /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         on!(Self, self, |transaction| transaction.execute(statement).await)
     }
 
-    /// Everything that was written is on disk when this returns.
+    /// Commits. All writes are on disk when this returns.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         on!(Self, self, |transaction| transaction.commit().await)
     }

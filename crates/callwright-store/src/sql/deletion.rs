@@ -1,4 +1,4 @@
-//! Deleting everything of a client, of a session, or of an age.
+//! Deletion of all data of a client, a session, or an age.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Scope};
 
-/// Turn state of a client, and what its key used.
+/// Turn state and key usage of a client.
 const OF_TENANT: [&str; 4] = [
     "DELETE FROM approvals WHERE tenant = $1",
     "DELETE FROM kept_parts WHERE tenant = $1",
@@ -16,7 +16,7 @@ const OF_TENANT: [&str; 4] = [
     "DELETE FROM key_usage WHERE subject = 'key:' || $1",
 ];
 
-/// Turn state of a session. As long as an outcome is unknown the call must not be sent again.
+/// Turn state of a session. Intents with an unknown outcome are kept, so that their calls are not sent again.
 const OF_SESSION: [&str; 2] =
     ["DELETE FROM approvals WHERE session = $1", "DELETE FROM intents WHERE session = $1 AND label IS NOT NULL"];
 
@@ -38,7 +38,7 @@ impl Database {
                 deleted.turn_state += self.execute(Statement::new(statement).bind(value)).await?;
             }
         }
-        // Evidence may be of turns whose traces are gone for long.
+        // Evidence may come from turns whose traces were deleted long ago.
         let scopes = deletion.tenants.iter().map(|tenant| Forgotten::Scope(Scope::of_key(tenant)));
         let sessions = deletion.sessions.iter().map(|session| Forgotten::Session(session.clone()));
         for what in scopes.chain(sessions).chain(deletion.before.map(Forgotten::Before)) {
@@ -47,7 +47,8 @@ impl Database {
         Ok(deleted)
     }
 
-    /// Deletes some traces and what rests on them; the evidence first, since it cannot be found without them. `false`: there are no more.
+    /// Deletes some traces and the evidence that comes from them. The evidence is deleted first, because it is found
+    /// through the traces. Returns `false` if there are no more traces.
     async fn delete_some(
         &self,
         condition: &'static str,

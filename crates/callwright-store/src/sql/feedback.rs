@@ -1,4 +1,4 @@
-//! Verdicts of applications.
+//! SQL of feedback.
 
 use super::revisions::Topic;
 use super::{Database, Lock, Statement};
@@ -19,7 +19,7 @@ impl Database {
     pub(crate) async fn give(&self, row: &FeedbackRow) -> Result<Given, StoreError> {
         let document = serde_json::to_string(row).map_err(|error| StoreError::Refused(error.to_string()))?;
         let mut transaction = self.begin(Lock::Rows).await?;
-        // Whoever has the revision is alone with the topic.
+        // Taking a revision locks the topic until the commit.
         let revision = transaction.revisions(Topic::Feedback, 1).await?;
         let before: Option<(i64, String)> =
             transaction.fetch_optional(Statement::new(ONE).bind(&row.trace).bind(&row.source)).await?;
@@ -57,7 +57,9 @@ impl Database {
 }
 
 fn read(document: &str) -> Option<FeedbackRow> {
-    serde_json::from_str(document).map_err(|error| tracing::warn!(%error, "a verdict in the store cannot be read")).ok()
+    serde_json::from_str(document)
+        .map_err(|error| tracing::warn!(%error, "skipping stored feedback that cannot be parsed"))
+        .ok()
 }
 
 fn says_the_same(before: &FeedbackRow, now: &FeedbackRow) -> bool {
@@ -105,7 +107,7 @@ mod tests {
             let traces = |since: &GivenSince| since.rows.iter().map(|(_, row)| row.trace.clone()).collect::<Vec<_>>();
             let first = store.given(0, 2).await.unwrap();
             assert_eq!(traces(&first), ["c", "a"]);
-            // A verdict that is changed comes again.
+            // A changed verdict is returned again.
             store.give(&row("c", "app", FeedbackVerdict::Wrong)).await.unwrap();
             let rest = store.given(first.upto, 10).await.unwrap();
             assert_eq!(traces(&rest), ["b", "c"]);

@@ -1,9 +1,9 @@
-//! Intents.
+//! SQL of intents.
 
 use super::{Database, Lock, Statement, Transaction, now};
 use crate::{Beginning, Begun, IntentKey, StoreError};
 
-/// What a call's row holds.
+/// Row of an intent.
 #[derive(sqlx::FromRow)]
 struct Row {
     turn: String,
@@ -65,14 +65,15 @@ impl Database {
         self.execute(Statement::new(TOLD).bind(turn)).await.map(drop)
     }
 
-    /// No replica can begin the same call between this and the commit: a row that is not there yet cannot be locked, so its name is.
+    /// Begins a transaction with a lock on the name of the call: a row that does not exist yet cannot be locked itself.
+    /// No replica can begin the same call until the commit.
     async fn alone_with(&self, key: &IntentKey) -> Result<Transaction, StoreError> {
         let IntentKey { session, operation, arguments_hash } = key;
         self.begin(Lock::Named(&format!("callwright/intent/{session}/{operation}/{arguments_hash}"))).await
     }
 }
 
-/// What turn `turn` finds. What is not settled belongs to it from here on.
+/// Returns the earlier state of the call for turn `turn`. An unsettled call belongs to that turn from now on.
 async fn look(transaction: &mut Transaction, key: &IntentKey, turn: &str) -> Result<Begun, StoreError> {
     let before = transaction.fetch_optional(of_call(SELECT, key)).await?;
     let begun = found(before, turn);
@@ -82,7 +83,7 @@ async fn look(transaction: &mut Transaction, key: &IntentKey, turn: &str) -> Res
     Ok(begun)
 }
 
-/// Is nothing open about an earlier call: there was none, or its outcome was told?
+/// Whether no earlier call is open: there was none, or its client got the outcome.
 fn is_settled(begun: &Begun) -> bool {
     matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
 }
@@ -96,7 +97,7 @@ fn found(before: Option<Row>, turn: &str) -> Begun {
     }
 }
 
-/// A statement whose first three placeholders tell the call.
+/// Returns a statement whose first three placeholders identify the call.
 fn of_call(text: &'static str, key: &IntentKey) -> Statement {
     Statement::new(text).bind(&key.session).bind(&key.operation).bind(&key.arguments_hash)
 }

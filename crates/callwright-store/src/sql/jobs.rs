@@ -1,4 +1,4 @@
-//! How far jobs are.
+//! SQL of background jobs.
 
 use std::time::Duration;
 
@@ -59,16 +59,16 @@ mod tests {
 
         async fn a_job_of_a_process_that_is_gone_is_taken_over_where_it_was_left(store: Database) {
             assert_eq!(store.job_cursor("learn").await, Ok(None));
-            assert_eq!(store.note_job("learn", "a", "0").await, Ok(false), "nobody has taken it");
+            assert_eq!(store.note_job("learn", "a", "0").await, Ok(false), "the job has no owner");
             assert_eq!(store.take_job("learn", "a", LONG).await, Ok(true));
             assert_eq!(store.note_job("learn", "a", "7").await, Ok(true));
             assert_eq!(store.note_job("learn", "b", "9").await, Ok(false));
-            // a is killed, and its time goes by.
+            // The process `a` is killed, and its lease expires.
             store.execute(Statement::new("UPDATE leases SET expires_at = 1")).await.unwrap();
             assert_eq!(store.take_job("learn", "b", LONG).await, Ok(true));
             assert_eq!(store.job_cursor("learn").await, Ok(Some("7".to_owned())));
             assert_eq!(store.note_job("learn", "b", "8").await, Ok(true));
-            // a was only slow: it notices.
+            // The process `a` was only slow and notices the takeover.
             assert_eq!(store.note_job("learn", "a", "100").await, Ok(false));
             assert_eq!(store.take_job("learn", "a", LONG).await, Ok(false));
             assert_eq!(store.job_cursor("learn").await, Ok(Some("8".to_owned())));

@@ -1,4 +1,4 @@
-//! Kept parts.
+//! SQL of kept parts.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -40,7 +40,7 @@ impl Database {
                 .push_bind(now())
                 .push(" AND calls IN ")
                 .push_tuple(calls);
-            // Trace ids begin with the time.
+            // Trace ids sort by time.
             query.push(" ORDER BY turn DESC");
             kept.extend(self.fetch_all::<KeptRow>(query).await?);
         }

@@ -1,4 +1,4 @@
-//! What virtual keys and groups used.
+//! SQL of the usage of virtual keys and groups.
 
 use jiff::civil::Date;
 
@@ -6,7 +6,7 @@ use super::revisions::Topic;
 use super::{Database, Lock, Statement, Transaction, Value, now};
 use crate::{Revision, StoreError, UsageReport, UsageRow, UsageSeen};
 
-/// Changes nothing where this telling was heard before.
+/// Changes nothing if this report was received before.
 const NUMBER: &str = "\
     INSERT INTO key_tellings (owner, number, told_at) VALUES ($1, $2, $3) \
     ON CONFLICT (owner) DO UPDATE SET number = excluded.number, told_at = excluded.told_at \
@@ -36,8 +36,8 @@ struct Row {
 }
 
 impl Database {
-    /// See [`crate::KeyUsage::exchange_usage`]. `owner` tells this process from others; one that was silent for `silence` seconds is
-    /// taken for gone.
+    /// See [`crate::KeyUsage::exchange_usage`]. `owner` identifies this process; a process without a report for
+    /// `silence` seconds counts as gone.
     pub(crate) async fn exchange_usage(
         &self,
         report: UsageReport<'_>,
@@ -72,7 +72,7 @@ impl Database {
         Ok(rows.into_iter().filter_map(Row::usage).collect())
     }
 
-    /// Says that a process that ends has no requests under way.
+    /// Removes the in-flight requests of a process that ends.
     pub(super) async fn nothing_under_way(&self, owner: &str) -> Result<(), StoreError> {
         self.execute(Statement::new(NOT_UNDER_WAY).bind(owner)).await.map(drop)
     }
@@ -123,7 +123,7 @@ async fn add(transaction: &mut Transaction, row: &UsageRow, revision: Revision) 
     transaction.execute(add).await.map(drop)
 }
 
-/// A column's number.
+/// Converts a count to a column value.
 fn number(count: u64) -> Value {
     i64::try_from(count).unwrap_or(i64::MAX).into()
 }

@@ -1,4 +1,4 @@
-//! Virtual keys.
+//! SQL of virtual keys.
 
 use super::revisions::Topic;
 use super::{Database, Lock, Statement, Transaction};
@@ -16,7 +16,7 @@ const NAMESAKES: &str = "SELECT COUNT(*) FROM virtual_keys WHERE name = $1 AND i
 
 const CHANGED: &str = "SELECT id, revision, document FROM virtual_keys WHERE revision > $1 ORDER BY revision LIMIT $2";
 
-/// One that is in use comes before those that were revoked.
+/// A key in use takes precedence over revoked keys of the same name.
 const FIND: &str = "\
     SELECT id, revision, document FROM virtual_keys WHERE id = $1 OR name = $1 \
     ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END, revoked, id DESC LIMIT 1";
@@ -25,7 +25,7 @@ impl Database {
     /// See [`crate::Keys::put_key`].
     pub(crate) async fn put_key(&self, key: &VirtualKey, seen: Option<Revision>) -> Result<KeyPut, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
-        // Whoever has the revision is alone with the keys.
+        // Taking a revision locks the topic until the commit.
         let revision = transaction.revisions(Topic::Keys, 1).await?;
         let standing: Option<(i64, i64)> = transaction.fetch_optional(Statement::new(STANDING).bind(&key.id)).await?;
         if standing.map(|(revision, _)| revision) != seen {
@@ -49,8 +49,8 @@ impl Database {
             changes.upto = revision;
             match read(&id, &document) {
                 Ok(key) => changes.keys.push(key),
-                // One that cannot be read must not keep the others from being known.
-                Err(error) => tracing::error!(%error, "a key is left out"),
+                // An unreadable key must not hide the others.
+                Err(error) => tracing::error!(%error, "skipping a stored key that cannot be parsed"),
             }
         }
         Ok(changes)
@@ -62,7 +62,7 @@ impl Database {
         row.map(|(id, revision, document)| Ok((read(&id, &document)?, revision))).transpose()
     }
 
-    /// Writes a key of another store, where there is none of its id or an older one.
+    /// Writes a key from another store, unless this store has the same or a newer version.
     pub(super) async fn import_key(&self, key: &VirtualKey) -> Result<Imported, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let revision = transaction.revisions(Topic::Keys, 1).await?;

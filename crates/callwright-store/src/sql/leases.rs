@@ -1,20 +1,22 @@
-//! Leases: who does something alone, and which replicas live. Their times are the database's, so that clocks that differ do no harm.
+//! Leases of jobs and replicas. Their times come from the database's clock, so that clock differences between replicas
+//! are harmless.
 
 use std::time::Duration;
 
 use super::{Database, Statement};
 use crate::{Settings, StoreError};
 
-/// What the name of a replica's own lease begins with: it lives as long as it renews it.
+/// Name prefix of a replica's own lease, which it renews as a heartbeat.
 pub(super) const REPLICA: &str = "replica/";
 
-/// What the name of a job's lease begins with.
+/// Name prefix of a job's lease.
 pub(super) const JOB: &str = "job/";
 
 const RELEASE: &str = "DELETE FROM leases WHERE name = $1 AND owner = $2";
 
 impl Database {
-    /// Takes a lease that is free or has run out, or renews one's own. `false`: somebody else has it.
+    /// Acquires a lease that is free or expired, or renews the owner's lease. Returns `false` if another owner holds
+    /// it.
     pub(crate) async fn lease(&self, name: &str, owner: &str, age: Duration) -> Result<bool, StoreError> {
         let clock = self.clock();
         let take = Statement::beginning(format!(
@@ -26,12 +28,12 @@ impl Database {
         Ok(self.execute(take.usual(true).bind(name).bind(owner).bind(age)).await? > 0)
     }
 
-    /// Gives a lease back; one that somebody else has is left to them.
+    /// Releases a lease; has no effect if another owner holds it.
     pub(crate) async fn release(&self, name: &str, owner: &str) -> Result<(), StoreError> {
         self.execute(Statement::new(RELEASE).bind(name).bind(owner)).await.map(drop)
     }
 
-    /// Says that this replica lives.
+    /// Sends the heartbeat of this replica.
     pub(crate) async fn live(&self, owner: &str, settings: &Settings) -> Result<(), StoreError> {
         if self.has_replicas() {
             let age = Duration::from_secs(settings.replica_seconds.max(1));
@@ -40,7 +42,8 @@ impl Database {
         Ok(())
     }
 
-    /// Says that this replica lives no more. One that cannot say so is known not to live when its lease has run out.
+    /// Releases the lease of this replica and its in-flight requests. A replica that fails to do so counts as gone when
+    /// its lease expires.
     pub(crate) async fn leave(&self, owner: &str) {
         if self.has_replicas() {
             let _ = self.release(&format!("{REPLICA}{owner}"), owner).await;
@@ -48,7 +51,7 @@ impl Database {
         }
     }
 
-    /// Removes the leases of replicas and jobs that ended without giving them back.
+    /// Removes expired leases of replicas and jobs.
     pub(crate) async fn forget_leases(&self, limit: u32) -> Result<u64, StoreError> {
         let clock = self.clock();
         let forget = Statement::beginning(format!(

@@ -1,4 +1,4 @@
-//! Lessons, procedures, representations and samples: tables of one shape.
+//! SQL of lessons, procedures, representations and tool samples, whose tables have the same columns.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure};
 
-/// What has a table of this shape.
+/// Documents with a table of their own.
 pub(crate) trait Tabled: Memorable {
     const TOPIC: Topic;
 }
@@ -31,11 +31,11 @@ impl Tabled for ToolSample {
     const TOPIC: Topic = Topic::Samples;
 }
 
-/// What stands of one that is removed: nothing that was learned.
+/// Assignments that turn a row into a tombstone without learned content.
 const BURY: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets = '[]', tools = '[]', traces = '[]', sessions = '[]', \
     document = NULL";
 
-/// Documents that are looked at at once while something is forgotten.
+/// Maximum number of documents that are processed together while evidence is forgotten.
 const FORGOTTEN_AT_ONCE: u32 = 500;
 
 impl Database {
@@ -88,8 +88,8 @@ impl Database {
             match document.filter(|_| !deleted).map(|document| read::<M>(&id, &document)) {
                 None => changes.removed.push(id),
                 Some(Ok(item)) => changes.changed.push(item),
-                // One that cannot be read must not keep the others from being read.
-                Some(Err(error)) => tracing::warn!(%error, "a piece of memory is left out"),
+                // An unreadable document must not hide the others.
+                Some(Err(error)) => tracing::warn!(%error, "skipping a stored document that cannot be parsed"),
             }
         }
         Ok(changes)
@@ -131,8 +131,8 @@ impl Database {
         for (id, document) in &rows {
             match read(id, document) {
                 Ok(item) => items.push(item),
-                // One that cannot be read must not keep the others from being seen.
-                Err(error) => tracing::warn!(%error, "a piece of memory is left out"),
+                // An unreadable document must not hide the others.
+                Err(error) => tracing::warn!(%error, "skipping a stored document that cannot be parsed"),
             }
         }
         Ok(MemoryPage { items, next })
@@ -154,11 +154,11 @@ impl Database {
     pub(crate) async fn forget<M: Tabled>(&self, what: &Forgotten) -> Result<Forgot, StoreError> {
         let mut forgot = Forgot::default();
         let mut transaction = self.begin(Lock::Rows).await?;
-        // From here on nobody else writes to the topic.
+        // Taking a revision locks the topic until the commit.
         transaction.revisions(M::TOPIC, 1).await?;
         for query in self.resting_on::<M>(what) {
             loop {
-                // What was dealt with does not come again.
+                // Processed documents do not match the query again.
                 let rows: Vec<(String, String)> = transaction.fetch_all(query.clone()).await?;
                 if rows.is_empty() {
                     break;
@@ -179,7 +179,7 @@ impl Database {
         Ok(forgot)
     }
 
-    /// Finds some of those that rest on what is to be forgotten.
+    /// Returns the queries for documents whose evidence is to be forgotten.
     fn resting_on<M: Tabled>(&self, what: &Forgotten) -> Vec<Statement> {
         let beginning =
             || Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
@@ -205,7 +205,7 @@ impl Database {
         vec![end(query)]
     }
 
-    /// The JSON array in this column has one of these texts.
+    /// Adds the condition that the JSON array in this column contains one of these texts.
     fn push_has<'a>(&self, query: &mut Statement, column: &str, wanted: impl IntoIterator<Item = &'a str>) {
         let elements = self.elements_of(column);
         query.push(format_args!(" AND EXISTS (SELECT 1 FROM {elements} WHERE element.value IN ")).push_tuple(wanted);
@@ -213,18 +213,18 @@ impl Database {
     }
 }
 
-/// What may be replaced.
+/// Condition for replacing a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guard {
-    /// Whatever stands there.
+    /// Replaces any row.
     Any,
-    /// What has not changed since this revision, and was not removed.
+    /// Replaces a row that was not changed after this revision and not removed.
     Seen(Revision),
-    /// What is older, or was removed.
+    /// Replaces a row that is older or was removed.
     Newer,
 }
 
-/// Inserts or replaces one, where its guard allows; says whether it wrote.
+/// Inserts or replaces a document if the guard allows it; returns whether it did.
 pub(super) async fn write<M: Tabled>(
     transaction: &mut Transaction,
     item: &M,
@@ -267,7 +267,7 @@ pub(super) async fn write<M: Tabled>(
     Ok(transaction.execute(write).await? > 0)
 }
 
-/// Leaves a tombstone of one, so that every process drops it; says whether there was one.
+/// Replaces a document by a tombstone, so that every process drops it; returns the number of changed rows.
 async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revision) -> Result<u64, StoreError> {
     let table = M::TOPIC.name();
     let text = format!("UPDATE {table} SET {BURY}, revision = $3, updated_at = $4 WHERE id = $1 AND NOT deleted");
@@ -275,20 +275,20 @@ async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revi
     transaction.execute(bury).await
 }
 
-/// What is left of one where something is forgotten; `None` where nothing is. What cannot be read is not kept either: nobody can
-/// tell what it rests on.
+/// Returns the rest of a document after evidence is forgotten; `None` if nothing remains. An unreadable document is not
+/// kept either, because its evidence is unknown.
 fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
     let mut item: M = read(id, document).ok()?;
     item.evidence_mut().retain(|evidence| match what {
         Forgotten::Scope(_) => false,
         Forgotten::Session(session) => evidence.session.as_ref() != Some(session),
         Forgotten::Traces(traces) => !evidence.trace.as_ref().is_some_and(|trace| traces.contains(trace)),
-        // As the column has it.
+        // In the precision of the column.
         Forgotten::Before(time) => evidence.at.as_millisecond() >= time.as_millisecond(),
     });
     match item.evidence().is_empty() {
         false => Some(item),
-        // Of a scope everything goes.
+        // All documents of a scope are removed.
         true if matches!(what, Forgotten::Scope(_)) => None,
         true => item.without_evidence(),
     }

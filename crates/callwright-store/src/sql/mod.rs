@@ -1,7 +1,8 @@
-//! The topics in SQL: one text per statement, for SQLite and PostgreSQL alike.
+//! SQL of the topics. Owns one text per statement for SQLite and PostgreSQL. Must not contain what differs between the
+//! two: that is in [`Database`] and [`Transaction`].
 //!
-//! Placeholders are `$1`, `$2`, ..., which both understand. Integers are 64 bits wide everywhere; times are milliseconds since
-//! 1970-01-01T00:00:00Z. What the two do not share is behind [`Database`] and [`Transaction`].
+//! Placeholders are `$1`, `$2`, ..., which both support. Integers have 64 bits; times are milliseconds since
+//! 1970-01-01T00:00:00Z.
 
 mod approvals;
 mod database;
@@ -31,15 +32,15 @@ pub(super) use statement::{Statement, Value};
 
 use jiff::Timestamp;
 
-/// Values of one `IN (...)`: far below the variables that either database allows a statement.
+/// Maximum number of values in one `IN (...)`: far below the limits of both databases for variables of a statement.
 const VALUES_PER_SELECT: usize = 500;
 
-/// Now, as the columns hold it.
+/// Returns the current time as a column value.
 fn now() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-/// A column's time.
+/// Converts a column value to a time.
 fn time(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::MAX)
 }

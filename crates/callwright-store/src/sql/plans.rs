@@ -1,4 +1,4 @@
-//! Plans that wait for clients.
+//! SQL of plans that wait for clients.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -37,7 +37,7 @@ impl Database {
         for keys in keys.chunks(VALUES_PER_SELECT) {
             let mut query = Statement::beginning(PLANS);
             query.push_bind(tenant).push(" AND expires_at > ").push_bind(now()).push(" AND key IN ").push_tuple(keys);
-            // Trace ids begin with the time.
+            // Trace ids sort by time.
             query.push(" ORDER BY turn DESC");
             plans.extend(self.fetch_all::<PlanRow>(query).await?);
         }

@@ -1,10 +1,10 @@
-//! How often each topic changed.
+//! SQL of the revisions of topics.
 
 use super::{Database, Statement, Transaction};
 use crate::postgres::CHANNEL;
 use crate::{Revision, Revisions, StoreError};
 
-/// What has revisions.
+/// Topic with its own sequence of revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     Traces,
@@ -18,12 +18,13 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// Do others want to know at once? There is a trace for every turn, and nothing waits for them; what keys use is looked at every so often.
+    /// Whether replicas are notified of changes immediately. Every turn writes a trace and no process waits for traces;
+    /// key usage is polled.
     const fn is_told(self) -> bool {
         !matches!(self, Self::Traces | Self::KeyUsage)
     }
 
-    /// Its name in the table of revisions, and of its own table.
+    /// Returns the name of the topic in the table of revisions, and of its own table.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Traces => "traces",
@@ -40,14 +41,14 @@ impl Topic {
 
 const TAKE: &str = "UPDATE revisions SET revision = revision + $2 WHERE topic = $1 RETURNING revision";
 
-/// Heard by all replicas when the transaction is committed.
+/// Sends a notification to all replicas on commit.
 const TELL: &str = "SELECT 1::BIGINT FROM (SELECT pg_notify($1, '')) AS told";
 
 const ALL: &str = "SELECT topic, revision FROM revisions";
 
 impl Transaction {
-    /// Takes the next `count` revisions of a topic and gives the first of them. Other writers of the topic wait from here on until the
-    /// transaction ends, so that revisions are seen in their order. `0` takes none and keeps nobody waiting.
+    /// Takes the next `count` revisions of a topic and returns the first. Other writers of the topic wait until the
+    /// transaction ends, so that revisions become visible in order. A count of `0` takes none and locks nothing.
     pub(super) async fn revisions(&mut self, topic: Topic, count: usize) -> Result<Revision, StoreError> {
         let count = Revision::try_from(count).unwrap_or(Revision::MAX);
         if count == 0 {
@@ -63,7 +64,7 @@ impl Transaction {
 }
 
 impl Database {
-    /// The latest revision of each topic.
+    /// Returns the latest revision of each topic.
     pub(crate) async fn latest(&self) -> Result<Revisions, StoreError> {
         let rows: Vec<(String, i64)> = self.fetch_all(Statement::new(ALL)).await?;
         let of = |topic: Topic| rows.iter().find(|(name, _)| name == topic.name()).map_or(0, |(_, revision)| *revision);

@@ -1,55 +1,55 @@
-//! A statement with its values, before it is known which database runs it.
+//! Statement with its values, independent of the database that executes it.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
-/// A statement and what stands for its placeholders.
+/// Statement and the values of its placeholders.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) text: Cow<'static, str>,
     pub(crate) values: Vec<Value>,
-    /// Is it run again and again with this very text? Others would only crowd the cache of prepared statements.
+    /// Whether this text is executed repeatedly and worth a place in the cache of prepared statements.
     pub(crate) is_usual: bool,
 }
 
 impl Statement {
-    /// A statement whose text is known beforehand.
+    /// Creates a statement with a constant text.
     pub(crate) fn new(text: &'static str) -> Self {
         Self { text: Cow::Borrowed(text), values: Vec::new(), is_usual: true }
     }
 
-    /// The beginning of one that is put together.
+    /// Creates the beginning of a composed statement.
     pub(crate) fn beginning(text: impl Into<Cow<'static, str>>) -> Self {
         Self { text: text.into(), values: Vec::new(), is_usual: false }
     }
 
-    /// Says that this very text is run often, or not.
+    /// Sets whether this text is executed repeatedly.
     pub(crate) fn usual(mut self, is_usual: bool) -> Self {
         self.is_usual = is_usual;
         self
     }
 
-    /// The value of the next placeholder.
+    /// Adds the value of the next placeholder.
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
         self
     }
 
-    /// Adds to the text. Never anything that came from outside.
+    /// Appends to the text. Must never get external data.
     pub(crate) fn push(&mut self, text: impl Display) -> &mut Self {
         // Writing to a `String` cannot fail.
         let _ = write!(self.text.to_mut(), "{text}");
         self
     }
 
-    /// Adds a placeholder with its value.
+    /// Appends a placeholder with its value.
     pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
         self.values.push(value.into());
         self.push(format_args!("${}", self.values.len()))
     }
 
-    /// Adds `($1, $2, ...)`.
+    /// Appends `($1, $2, ...)`.
     pub(crate) fn push_tuple<V: Into<Value>>(&mut self, values: impl IntoIterator<Item = V>) -> &mut Self {
         for (position, value) in values.into_iter().enumerate() {
             self.push(if position == 0 { "(" } else { ", " }).push_bind(value);
@@ -57,7 +57,7 @@ impl Statement {
         self.push(")")
     }
 
-    /// Adds `($1, ...), ($4, ...)`.
+    /// Appends `($1, ...), ($4, ...)`.
     pub(crate) fn push_rows<R: IntoIterator<Item = Value>>(&mut self, rows: impl IntoIterator<Item = R>) -> &mut Self {
         for (position, row) in rows.into_iter().enumerate() {
             self.push(if position == 0 { "" } else { ", " }).push_tuple(row);
@@ -66,7 +66,7 @@ impl Statement {
     }
 }
 
-/// A value of one of the kinds that columns have.
+/// Value of one of the column types.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Integer(Option<i64>),

@@ -30,7 +30,7 @@ on_every_database! {
         };
         let expected = json_of(&written);
         fill(&store, [written]).await;
-        // The bound on recursion when reading back is serde_json's, 128 levels: deeper bodies are refused, not a crash.
+        // serde_json limits recursion to 128 levels: deeper bodies are refused without a crash.
         let error = store.get("a").await.unwrap_err();
         assert!(matches!(error, StoreError::Refused(_)), "{error}");
         let mut shallow = expected.clone();
@@ -74,7 +74,7 @@ on_every_database! {
     }
 
     async fn pages_hold_every_trace_once_newest_first_also_while_new_ones_arrive(store: Store) {
-        // Several traces of one millisecond: the id decides among them.
+        // Several traces have the same millisecond: their ids decide the order.
         let traces = (0..25).map(|number| trace_calling(&format!("{number:02}"), 1_000 + number / 4, &["f"]));
         fill(&store, traces).await;
         for tool in [None, Some("f".to_owned())] {
@@ -149,7 +149,7 @@ on_every_database! {
         assert_eq!(begin(&store, "2", "t").await, Begun::Fresh);
         store.finish(&key("1"), "success", None).await.unwrap();
         assert_eq!(begin(&store, "1", "t").await, Begun::FinishedBefore { label: "success".to_owned() });
-        // It was begun again with that.
+        // The call was begun again with that.
         assert_eq!(begin(&store, "1", "t").await, UNKNOWN);
         let other = IntentKey { session: "t".to_owned(), ..key("1") };
         let beginning = Beginning { turn: "t", idempotency_key: None };
@@ -162,7 +162,7 @@ on_every_database! {
         begin(&store, "1", "first").await;
         store.finish(&key("1"), "success", Some("created")).await.unwrap();
         assert_eq!(begin(&store, "1", "second").await, untold);
-        // The turn that it was told to in vain does not matter any more.
+        // The answer to the earlier turn no longer matters.
         store.told("first").await.unwrap();
         assert_eq!(begin(&store, "1", "third").await, untold);
         store.told("third").await.unwrap();
@@ -203,7 +203,7 @@ async fn what_was_committed_is_there_after_a_crash() {
     let store = Store::open(&settings, directory.path()).await;
     begin(&store, "1", "t").await;
     store.append(&rows([trace("a", 1)])).await.unwrap();
-    // The files as a crash leaves them: nothing was closed.
+    // Files after a crash: no connection was closed.
     let crashed = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(directory.path()).unwrap() {
         let entry = entry.unwrap();
@@ -233,7 +233,7 @@ async fn the_file_is_its_owners_alone() {
 on_every_database! {
     async fn a_row_that_breaks_a_rule_is_refused_and_its_batch_with_it(store: Store) {
         let mut bad: Vec<TraceRow> = rows([trace("a", 1), trace("b", 2)]);
-        bad[1].duration_ms = f64::NAN; // JSON has no such number: it becomes null, and the column takes none.
+        bad[1].duration_ms = f64::NAN; // JSON has no NaN: it becomes null, which the column refuses.
         let error = store.append(&bad).await.unwrap_err();
         assert!(matches!(error, StoreError::Refused(_)), "{error}");
         assert!(store.health().ok, "a refusal says nothing about the store");

@@ -1,4 +1,4 @@
-//! Tokens, sealed.
+//! SQL of encrypted tokens.
 
 use super::{Database, Lock, Statement, now};
 use crate::StoreError;
@@ -8,7 +8,7 @@ const SHARE: &str = "INSERT INTO tokens (name, expires_at, sealed) VALUES ($1, $
 
 const TOKEN: &str = "SELECT sealed FROM tokens WHERE name = $1 AND expires_at > $2";
 
-/// There are a few for each toolset.
+/// Deletes all expired tokens at once: each toolset has only a few.
 const FORGET_ENDED: &str = "DELETE FROM tokens WHERE expires_at <= $1";
 
 impl Database {
@@ -18,7 +18,7 @@ impl Database {
         Ok(row.map(|(sealed,)| sealed))
     }
 
-    /// See [`crate::SharedTokens::share`]. What has ended goes.
+    /// See [`crate::SharedTokens::share`]. Also deletes expired tokens.
     pub(crate) async fn share_token(&self, name: &str, expires_at: i64, sealed: &[u8]) -> Result<(), StoreError> {
         let mut transaction = self.begin(Lock::Named("callwright/tokens")).await?;
         transaction.execute(Statement::new(FORGET_ENDED).bind(now())).await?;

@@ -1,4 +1,4 @@
-//! Traces.
+//! SQL of traces.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
 use callwright_types::Trace;
 
-/// Rows of one `INSERT`. One statement for many rows, as a round trip to SQLite's thread per trace would cost more than its
-/// insertion; not too many, as that thread would then keep a processor from turns for a whole time slice of the scheduler
-/// (3 ms), and their 99th percentile would show it.
+/// Maximum number of rows in one `INSERT`. One statement for many rows, because a round trip to SQLite's thread per
+/// trace costs more than the insertion. Not more, because that thread would keep a processor from turns for a whole
+/// time slice of the scheduler (3 ms), which raises their 99th percentile.
 const ROWS_PER_INSERT: usize = 20;
 
 const INSERT_TRACES: &str = "\
@@ -25,7 +25,7 @@ const INSERT_TRACES: &str = "\
 const INSERT_TOOLS: &str = "\
     INSERT INTO trace_tools (tool, started_at, trace_id) SELECT column1, column2, column3 FROM (VALUES ";
 
-/// Of traces that are stored already, nothing is added.
+/// Excludes traces that are stored already.
 const OF_NEW_TRACES: &str =
     ") AS given WHERE NOT EXISTS (SELECT 1 FROM traces WHERE id = given.column3) ON CONFLICT DO NOTHING";
 
@@ -44,7 +44,7 @@ const EXPIRE_UNKNOWN_INTENTS: &str = "\
     DELETE FROM intents WHERE (session, operation, arguments_hash) IN \
         (SELECT session, operation, arguments_hash FROM intents WHERE begun_at < $1 AND label IS NULL ORDER BY begun_at LIMIT $2)";
 
-/// Entries that something may still depend on have not come to an end.
+/// Excludes entries that a turn may still depend on.
 const EXPIRE_APPROVALS: &str = "\
     DELETE FROM approvals WHERE id IN \
         (SELECT id FROM approvals WHERE created_at < $1 AND expires_at < $1 AND status NOT IN ('pending', 'approved') \
@@ -57,7 +57,7 @@ const EXPIRE_VECTORS: &str = "\
 const EXPIRE_FEEDBACK: &str = "\
     DELETE FROM feedback WHERE (trace, source) IN (SELECT trace, source FROM feedback WHERE at < $1 ORDER BY at LIMIT $2)";
 
-/// Every process has noticed long before that they were removed.
+/// The tombstones are old enough that every process has noticed the removal.
 const EXPIRE_LESSONS: &str = "\
     DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
 
@@ -71,12 +71,12 @@ const EXPIRE_REPRESENTATIONS: &str = "\
 const EXPIRE_SAMPLES: &str = "\
     DELETE FROM samples WHERE id IN (SELECT id FROM samples WHERE deleted AND updated_at < $1 ORDER BY id LIMIT $2)";
 
-/// Who tells of requests under way tells so again and again.
+/// A running process renews these rows on every report.
 const EXPIRE_KEY_REQUESTS: &str = "\
     DELETE FROM key_requests WHERE (subject, owner) IN \
         (SELECT subject, owner FROM key_requests WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)";
 
-/// A process that goes on tells so again and again.
+/// A running process renews its row on every report.
 const EXPIRE_KEY_TELLINGS: &str = "\
     DELETE FROM key_tellings WHERE owner IN (SELECT owner FROM key_tellings WHERE told_at < $1 ORDER BY told_at LIMIT $2)";
 
@@ -127,7 +127,7 @@ impl Database {
             taught.upto = revision;
             match read(&id, &document) {
                 Ok(trace) => taught.traces.push((revision, trace)),
-                Err(error) => tracing::warn!(%error, "nothing is learned from a trace"),
+                Err(error) => tracing::warn!(%error, "skipping a stored trace that cannot be parsed"),
             }
         }
         Ok(taught)
@@ -138,7 +138,7 @@ impl Database {
         let mut transaction = self.begin(Lock::Named("callwright/expiry")).await?;
         let mut removed = 0;
         if let Some(before) = ages.before {
-            // The rows that only serve to find others do not count.
+            // Rows of the search index do not count.
             let tools = self.expired_tools();
             transaction.execute(tools.bind(before.as_millisecond()).bind(limit)).await?;
         }
@@ -168,7 +168,7 @@ impl Database {
         Ok(removed + self.forget_leases(limit).await?)
     }
 
-    /// Removes the tools of the oldest traces, by their whole key.
+    /// Removes the tool rows of the oldest traces, by their full primary key.
     fn expired_tools(&self) -> Statement {
         let tools = self.elements_of("trace.tools");
         let text = format!(
@@ -181,7 +181,7 @@ impl Database {
     }
 }
 
-/// The first day of which it is kept what keys used: budgets of a month need all of its days.
+/// Returns the first day whose key usage is kept: monthly budgets require all days of the month.
 fn first_day_kept(before: Timestamp) -> Date {
     before.min(Timestamp::now()).to_zoned(TimeZone::UTC).date().first_of_month()
 }
@@ -190,7 +190,7 @@ fn read(id: &str, document: &str) -> Result<Trace, StoreError> {
     serde_json::from_str(document).map_err(|error| StoreError::Refused(format!("trace {id} cannot be read: {error}")))
 }
 
-/// Rows that something can be learned from take the next revisions, from `revision` on.
+/// Returns the insertion of traces. Rows to learn from take the next revisions, starting at `revision`.
 fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
     let mut insert = Statement::beginning(INSERT_TRACES);
     insert.push_rows(rows.iter().map(|row| {
@@ -214,11 +214,11 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
         ]
     }));
     insert.push(" ON CONFLICT (id) DO NOTHING");
-    // The text differs with the number of rows.
+    // The text depends on the number of rows.
     insert.usual(rows.len() == ROWS_PER_INSERT)
 }
 
-/// The tools of traces that are not stored yet; nothing where no trace has any.
+/// Returns the insertions of the tools of traces that are not stored yet.
 fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
     let tools: Vec<(&Arc<str>, &TraceRow)> =
         rows.iter().flat_map(|row| row.tools.iter().map(move |tool| (tool, row))).collect();
@@ -237,7 +237,7 @@ fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
 
 fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError> {
     let mut query = Statement::beginning(SUMMARY);
-    // The order is always that of an index: `traces_by_time`, or the tool's own.
+    // The order always is that of an index: `traces_by_time`, or the primary key of the tool table.
     let (time, id) = match &filter.tool {
         Some(tool) => {
             query
@@ -323,7 +323,7 @@ mod tests {
     use callwright_types::Verdict;
     use callwright_types::rules::Mode;
 
-    /// How SQLite would answer a filter: which index it takes.
+    /// Returns SQLite's query plan for a filter, which names the index.
     async fn plan(database: &Database, filter: &TraceFilter) -> String {
         let mut query = list_query(filter, 10).unwrap();
         query.text = format!("EXPLAIN QUERY PLAN {}", query.text).into();

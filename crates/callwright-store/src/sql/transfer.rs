@@ -1,4 +1,4 @@
-//! Reading and writing everything that moves.
+//! SQL of export and import.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
@@ -13,10 +13,10 @@ use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
 
-/// A table of turn state.
+/// Table of turn state or key usage.
 struct Table {
     name: &'static str,
-    /// Its key: texts.
+    /// Columns of the primary key, all of type text.
     key: &'static [&'static str],
     columns: &'static [(&'static str, Kind)],
 }
@@ -30,7 +30,7 @@ enum Kind {
 
 use Kind::{Flag, Integer, Text};
 
-/// A column `owner` is not moved: no turn waits in another store.
+/// Tables that are moved as rows. The column `owner` is not exported: no turn waits in the other store.
 const TABLES: [Table; 5] = [
     Table {
         name: "intents",
@@ -99,7 +99,7 @@ const TABLES: [Table; 5] = [
     },
 ];
 
-/// Topics before those of [`TABLES`], in the order in which they are exported.
+/// Positions of the topics before [`TABLES`], in the order of export.
 const TRACES: usize = 0;
 const LESSONS: usize = 1;
 const PROCEDURES: usize = 2;
@@ -138,8 +138,8 @@ impl Database {
         Ok(exported)
     }
 
-    /// The next documents of a table; gives the key of the last one, where there was one.
-    #[expect(clippy::too_many_arguments, reason = "what tells the topics apart")]
+    /// Exports the next documents of a table; returns the key of the last one, if any.
+    #[expect(clippy::too_many_arguments, reason = "the parameters by which topics differ")]
     async fn documents(
         &self,
         table: &str,
@@ -211,7 +211,7 @@ impl Database {
     }
 
     async fn import_row(&self, row: &PortableRow) -> Result<Imported, StoreError> {
-        let unknown = || StoreError::Refused(format!("there is no table `{}` that is imported", row.table));
+        let unknown = || StoreError::Refused(format!("the table `{}` is unknown or not importable", row.table));
         let table = TABLES.iter().find(|table| table.name == row.table).ok_or_else(unknown)?;
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let mut insert = Statement::beginning(format!("INSERT INTO {} ({}) VALUES ", table.name, names.join(", ")));
@@ -224,7 +224,7 @@ impl Database {
 
 const HAS_TRACE: &str = "SELECT id FROM traces WHERE id = $1";
 
-/// Those that were removed are not moved.
+/// Excludes tombstones.
 const ALIVE: &str = " AND NOT deleted";
 
 fn imported(is_written: bool) -> Imported {
@@ -263,7 +263,7 @@ fn feedback(document: &str) -> serde_json::Result<Portable> {
     serde_json::from_str(document).map(Portable::Feedback)
 }
 
-/// The rows of a table behind the one with this key.
+/// Returns the query for the rows after the one with this key.
 fn next_rows(table: &str, columns: &str, condition: &str, key: &[&str], after: &[String], limit: u32) -> Statement {
     let order = key.join(", ");
     let mut query = Statement::beginning(format!("SELECT {columns} FROM {table} WHERE true{condition}"));
@@ -279,7 +279,7 @@ fn key_of(cells: &Map<String, Json>, key: &[&str]) -> Vec<String> {
     key.iter().map(text).collect()
 }
 
-/// A column's value as the other database takes it; SQLite's flags are numbers.
+/// Converts a JSON value to a column value; SQLite represents flags as numbers.
 fn value(columns: &Map<String, Json>, name: &str, kind: Kind) -> Result<Value, StoreError> {
     let given = columns.get(name).unwrap_or(&Json::Null);
     let wrong = || StoreError::Refused(format!("the column `{name}` is `{given}`"));
@@ -294,7 +294,7 @@ fn value(columns: &Map<String, Json>, name: &str, kind: Kind) -> Result<Value, S
     }
 }
 
-/// A row as a JSON object.
+/// Row as a JSON object.
 struct Cells(Map<String, Json>);
 
 impl<'r> FromRow<'r, SqliteRow> for Cells {

@@ -1,4 +1,4 @@
-//! Vectors.
+//! SQL of embedding vectors.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Database, Lock, Statement, VALUES_PER_SELECT, now};
 use crate::{StoreError, TextHash};
 
-/// Hours after which the use of a vector is noted again: far less than the days for which vectors are kept, and far more than the time
-/// between two uses while documentation is worked on.
+/// Hours after which the use of a vector is recorded again: far less than the retention, and far more than the interval
+/// between two uses while documentation is edited.
 const TOUCHED_HOURS: i64 = 1;
 
-/// `written_at` is when the vector was written or last known to be in use: what is older than the retention goes by it.
+/// `written_at` is the time of writing or of the last recorded use; the retention depends on it.
 const REMEMBER: &str = "INSERT INTO vectors (model, text, written_at, vector) VALUES ($1, $2, $3, $4) \
     ON CONFLICT (model, text) DO UPDATE SET written_at = excluded.written_at";
 
@@ -47,18 +47,18 @@ impl Database {
                 known.insert(row.text, row.vector);
             }
         }
-        // What was read is right whether or not this succeeds; the next write tells of a store that fails.
+        // The result is valid even if this fails; the next write reports an unavailable store.
         let _ = self.touch(model, aged).await;
-        // A text may stand in the list more than once.
+        // The list may contain a text more than once.
         Ok(texts.iter().map(|text| known.get(&text[..]).cloned()).collect())
     }
 
-    /// Notes that vectors are in use.
+    /// Records that vectors are in use.
     async fn touch(&self, model: &str, mut texts: Vec<Vec<u8>>) -> Result<(), StoreError> {
         if texts.is_empty() {
             return Ok(());
         }
-        // Replicas lock the same rows in the same order.
+        // All replicas lock the rows in the same order, which prevents deadlocks.
         texts.sort_unstable();
         let mut transaction = self.begin(Lock::Rows).await?;
         for text in &texts {

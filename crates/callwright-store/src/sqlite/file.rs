@@ -1,26 +1,26 @@
-//! Which file a database is in: a deleted or replaced one takes writes that nobody will find.
+//! Identity of the database file: writes to a deleted or replaced file would be lost.
 
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// The file that was opened.
+/// The opened file.
 #[derive(Debug)]
 pub(super) struct OpenedFile {
     path: PathBuf,
     identity: Option<Identity>,
 }
 
-/// Device and number of a file; `None` where the system has none.
+/// Device and inode of a file; `None` on systems without them.
 type Identity = (u64, u64);
 
 impl OpenedFile {
-    /// The file that stands at `path` now.
+    /// Returns the file that is at `path` now.
     pub(super) fn at(path: &Path) -> Self {
         Self { path: path.to_owned(), identity: identity(path) }
     }
 
-    /// Checks that the same file stands there still.
+    /// Checks that the same file is still at the path.
     ///
     /// # Errors
     /// [`StoreError::FileGone`].
@@ -29,7 +29,7 @@ impl OpenedFile {
             return Ok(());
         }
         let what = if self.path.exists() { "was replaced" } else { "was deleted" };
-        Err(StoreError::FileGone(format!("{} {what} while it was in use; it is opened anew", self.path.display())))
+        Err(StoreError::FileGone(format!("{} {what} while it was in use; the store is reopened", self.path.display())))
     }
 }
 
@@ -41,6 +41,6 @@ fn identity(path: &Path) -> Option<Identity> {
 
 #[cfg(not(unix))]
 fn identity(_: &Path) -> Option<Identity> {
-    // An open file cannot be deleted there.
+    // An open file cannot be deleted on these systems.
     None
 }

@@ -1,4 +1,4 @@
-//! What is SQLite's own: opening a file, the one writer, error codes.
+//! SQLite driver. Owns opening a file, the single writer, and error codes. Must not contain SQL of single topics.
 
 mod fault;
 mod file;
@@ -15,10 +15,10 @@ pub(super) use run::Transaction;
 
 use super::StoreError;
 
-/// An open SQLite database.
+/// Open SQLite database.
 ///
-/// One connection writes; its lock is the queue in front of SQLite's own, which knows one writer only. The others read
-/// and, in WAL mode, are never blocked by it.
+/// One connection writes: its lock is a fair queue before SQLite, which supports one writer. The others read and, in
+/// WAL mode, are never blocked by it.
 #[derive(Debug, Clone)]
 pub(super) struct Sqlite {
     writer: SqlitePool,
@@ -28,12 +28,12 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Checks that what is written can be found again.
+    /// Checks that the file at the path still is the opened one.
     fn check_file(&self) -> Result<(), StoreError> {
         self.file.as_ref().map_or(Ok(()), |file| file.check())
     }
 
-    /// Waits for what runs and closes the file; its log is folded in.
+    /// Waits for running statements and closes the file; the write-ahead log is checkpointed.
     pub(super) async fn close(&self) {
         self.reader.close().await;
         self.writer.close().await;

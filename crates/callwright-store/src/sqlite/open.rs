@@ -1,4 +1,4 @@
-//! Opening: connections, migrations, and the proof that the file can be written.
+//! Opening of the database: connections, migrations, and a test write.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::Sqlite;
 use super::file::OpenedFile;
 use crate::{Location, migrations};
 
-/// The migrations, compiled in.
+/// Embedded migrations.
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations/sqlite");
 
-/// Connections that read: lists and single traces for the operator, never the request path.
+/// Reading connections: lists and single traces for the operator, never the request path.
 const READERS: u32 = 4;
 
-/// How long a lock of another process (a backup, `sqlite3`) is waited for, and a free connection of our own.
+/// Timeout for a lock of another process (a backup, `sqlite3`) and for a free connection.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Sqlite {
-    /// Opens the database, brings it up to date and writes to it once.
+    /// Opens the database, runs the migrations and writes to it once.
     ///
     /// # Errors
-    /// A message that names the place and what mends it.
+    /// A message that names the location and the remedy.
     pub(crate) async fn open(location: &Location) -> Result<Self, String> {
         let database = match location {
-            Location::Off | Location::Postgres(_) => return Err(format!("{location} is no SQLite database")),
+            Location::Off | Location::Postgres(_) => return Err(format!("{location} is not an SQLite database")),
             Location::Memory => Self::in_memory().await,
             Location::File(path) => {
                 prepare_file(path)?;
@@ -46,10 +46,10 @@ impl Sqlite {
         }
     }
 
-    /// Takes the latest migration back and says which version the database has then.
+    /// Reverts the latest migration and returns the resulting version of the database.
     ///
     /// # Errors
-    /// A message that names the place and what mends it.
+    /// A message that names the location and the remedy.
     pub(crate) async fn roll_back(location: &Location) -> Result<i64, String> {
         let Location::File(path) = location else { return Err(format!("{location}: nothing to roll back")) };
         if !path.exists() {
@@ -74,7 +74,7 @@ impl Sqlite {
     }
 
     async fn in_memory() -> Result<Self, sqlx::Error> {
-        // Every further connection would open a database of its own.
+        // Every further connection would open a separate database.
         let writer = pool(1).connect_with(options().in_memory(true)).await?;
         Ok(Self { reader: writer.clone(), writer, file: None })
     }
@@ -85,26 +85,30 @@ impl Sqlite {
     }
 }
 
-/// All migrations in one transaction that has the write lock from its beginning: of two processes that open the file at once, one waits.
+/// Runs all migrations in one transaction that takes the write lock at its start: of two processes that open the file
+/// at once, one waits.
 async fn migrate(writer: &SqlitePool) -> Result<(), MigrateError> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     MIGRATIONS.run_direct(None, &mut *transaction, false).await?;
     Ok(transaction.commit().await?)
 }
 
-/// `synchronous = FULL`: in WAL mode a commit is on disk when it returns (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
-/// Intents need that: one that is lost with the power would let an unsafe call be sent twice. Traces would do with less,
-/// but they come in batches, so that the one sync per commit is shared by all of a batch and costs them nothing to speak of.
+/// Returns the connection options.
+///
+/// `synchronous = FULL`: in WAL mode a commit is on disk when it returns
+/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>). Intents require that: an unsafe call whose intent is lost
+/// in a power failure may be sent twice. Traces need less, but a batch of them shares one sync.
 fn options() -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .synchronous(SqliteSynchronous::Full)
-        // A statement of many rows keeps the pages that it touches until it has ended well: in memory, not in a file.
+        // A statement of many rows keeps a rollback copy of the pages it changes: in memory, not in a file.
         .pragma("temp_store", "MEMORY")
         .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging()
 }
 
-/// Connections are kept for ever: opening one costs more than an idle one, and an in-memory database lives in one.
+/// Returns the pool options. Connections never expire: opening costs more than idling, and an in-memory database exists
+/// in one connection.
 fn pool(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
@@ -114,8 +118,9 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .test_before_acquire(false)
 }
 
-/// What cannot be written because the disk is full is rolled back by SQLite itself (<https://www.sqlite.org/lang_transaction.html>, section 3). The
-/// driver then still counts the transaction, and begins no other on that connection: it is replaced.
+/// Whether a connection can begin a transaction. SQLite itself rolls back a write to a full disk
+/// (<https://www.sqlite.org/lang_transaction.html>, section 3). The driver still counts that transaction and begins no
+/// other on the connection, so the connection is replaced.
 async fn is_usable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     Ok(!connection.is_in_transaction())
 }
@@ -128,7 +133,7 @@ async fn prove_writable(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Creates the file so that its owner alone can read it: it may hold what users wrote. SQLite gives its log the same mode.
+/// Creates the file with access for its owner only: it may contain user data. SQLite gives its log the same mode.
 fn prepare_file(path: &Path) -> Result<(), String> {
     let mut open = std::fs::OpenOptions::new();
     open.read(true).append(true).create(true);

@@ -1,4 +1,4 @@
-//! Statements in SQLite.
+//! Execution of statements in SQLite.
 
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments, AssertSqlSafe, FromRow, Sqlite as Driver};
@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::sql::{Statement, Value};
 
 impl Sqlite {
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
         &self,
         statement: Statement,
@@ -19,7 +19,7 @@ impl Sqlite {
         query.fetch_all(&self.reader).await.map_err(fault)
     }
 
-    /// Writes; says how many rows it changed.
+    /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&self, statement: Statement) -> Result<u64, StoreError> {
         self.check_file()?;
         let (text, arguments, is_usual) = parts(statement)?;
@@ -34,11 +34,11 @@ impl Sqlite {
     }
 }
 
-/// A transaction that has begun; undone unless it is committed.
+/// Open transaction; rolled back unless committed.
 pub(crate) struct Transaction(sqlx::Transaction<'static, Driver>);
 
 impl Transaction {
-    /// All rows.
+    /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
         &mut self,
         statement: Statement,
@@ -48,14 +48,14 @@ impl Transaction {
         query.fetch_all(&mut *self.0).await.map_err(fault)
     }
 
-    /// Writes; says how many rows it changed.
+    /// Executes a write and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         let (text, arguments, is_usual) = parts(statement)?;
         let query = sqlx::query_with::<Driver, _>(text, arguments).persistent(is_usual);
         query.execute(&mut *self.0).await.map(|done| done.rows_affected()).map_err(fault)
     }
 
-    /// Everything that was written is on disk when this returns.
+    /// Commits. All writes are on disk when this returns.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         self.0.commit().await.map_err(fault)
     }
@@ -63,7 +63,7 @@ impl Transaction {
 
 type Parts = (AssertSqlSafe<std::borrow::Cow<'static, str>>, SqliteArguments, bool);
 
-/// The text is this room's own: what comes from outside stands in the arguments alone.
+/// Splits a statement for the driver. The text is this crate's own; external data is only in the arguments.
 fn parts(statement: Statement) -> Result<Parts, StoreError> {
     let Statement { text, values, is_usual } = statement;
     let mut arguments = SqliteArguments::default();

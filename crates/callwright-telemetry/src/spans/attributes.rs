@@ -1,12 +1,12 @@
-//! Names of attributes, and values as OTLP has them.
+//! Names of span attributes, and OTLP values.
 
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 
-/// Characters of a text at most: names of models and sessions come from clients.
+/// Maximum number of characters of a text, because names of models and sessions come from clients.
 const MAX_CHARS: usize = 200;
 
-// Conventions for generative AI.
+// Semantic conventions for generative AI.
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
 pub(super) const PROVIDER: &str = "gen_ai.provider.name";
 pub(super) const REQUEST_MODEL: &str = "gen_ai.request.model";
@@ -20,7 +20,7 @@ pub(super) const TOOL_TYPE: &str = "gen_ai.tool.type";
 pub(super) const TOOL_CALL: &str = "gen_ai.tool.call.id";
 pub(super) const MEMORY_STORE: &str = "gen_ai.memory.store.id";
 
-// General conventions.
+// General semantic conventions.
 pub(super) const ERROR_TYPE: &str = "error.type";
 pub(super) const METHOD: &str = "http.request.method";
 pub(super) const ROUTE: &str = "http.route";
@@ -28,7 +28,7 @@ pub(super) const STATUS: &str = "http.response.status_code";
 pub(super) const SERVER: &str = "server.address";
 pub(super) const PORT: &str = "server.port";
 
-// What these have no word for.
+// Attributes without a semantic convention.
 pub(super) const TRACE: &str = "callwright.trace.id";
 pub(super) const POLICY: &str = "callwright.policy";
 pub(super) const MODE: &str = "callwright.mode";
@@ -42,12 +42,12 @@ pub(super) const API_OPERATION: &str = "callwright.operation";
 pub(super) const RESULT: &str = "callwright.plan.result";
 pub(super) const FOUND: &str = "callwright.found";
 
-/// The attributes of one span.
+/// Attributes of one span.
 #[derive(Debug, Default)]
 pub(super) struct Attributes(Vec<KeyValue>);
 
 impl Attributes {
-    /// Adds a text; an empty one says nothing.
+    /// Adds a text unless it is empty.
     pub(super) fn text(mut self, key: &str, text: &str) -> Self {
         if !text.is_empty() {
             self.0.push(pair(key, Value::StringValue(bounded(text))));
@@ -82,12 +82,12 @@ impl Attributes {
     }
 }
 
-/// A key and its value.
+/// Returns an attribute of a key and a value.
 pub(super) fn pair(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text without control characters.
 pub(super) fn bounded(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(MAX_CHARS).collect()
 }

@@ -1,44 +1,45 @@
-//! Which span a turn is, and what others are told of it (W3C Trace Context, <https://www.w3.org/TR/trace-context/>).
+//! Span context of a turn and its propagation (W3C Trace Context, <https://www.w3.org/TR/trace-context/>).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use callwright_common::digest::hex;
 
-/// The field that names the trace and the span that asks.
+/// Header with the ids of the trace and the parent span.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// The field with what vendors add to that.
+/// Header with vendor-specific trace data.
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Flag of `traceparent`: whoever asks records its span (section 3.2.2.5.1).
+/// Flag of `traceparent`: the caller records its span (section 3.2.2.5.1).
 const SAMPLED: u8 = 1;
 
-/// The span of a turn, and where it belongs.
+/// Span of a turn and its place in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanContext {
     trace_id: [u8; 16],
-    /// The span of the turn. Those of its attempts are made of it by their number, so that they are known when the upstream is asked.
+    /// Id of the turn's span. The ids of its attempts are derived from it and their number, so that they are known
+    /// before the upstream request.
     span_id: u64,
     parent: Option<[u8; 8]>,
     is_sampled: bool,
 }
 
 impl SpanContext {
-    /// Does anybody record it?
+    /// Whether the span is recorded.
     pub fn is_sampled(&self) -> bool {
         self.is_sampled
     }
 
-    /// Is it part of the client's trace?
+    /// Whether the span belongs to the client's trace.
     pub fn has_parent(&self) -> bool {
         self.parent.is_some()
     }
 
-    /// The field for whoever is asked on behalf of the turn as a whole.
+    /// Returns the header for requests on behalf of the turn as a whole.
     pub fn header(&self) -> HeaderValue {
         self.header_of(self.span_id())
     }
 
-    /// The field for an upstream that is asked in the attempt of this number, from 0.
+    /// Returns the header for the upstream request of the attempt with this number, from 0.
     pub fn header_of_attempt(&self, number: usize) -> HeaderValue {
         self.header_of(self.attempt_id(number))
     }
@@ -52,7 +53,7 @@ impl SpanContext {
     }
 
     pub(super) fn attempt_id(&self, number: usize) -> [u8; 8] {
-        // The topmost bit of the turn's is set, so that none is zero, and none is the turn's.
+        // The highest bit of the turn's id is set, so no id is zero or equal to the turn's.
         (self.span_id ^ (number as u64 + 1)).to_be_bytes()
     }
 
@@ -63,19 +64,19 @@ impl SpanContext {
     fn header_of(&self, span: [u8; 8]) -> HeaderValue {
         let flags = if self.is_sampled { SAMPLED } else { 0 };
         let text = format!("00-{}-{}-{flags:02x}", hex(&self.trace_id), hex(&span));
-        // Hexadecimal digits are visible ASCII.
+        // Cannot fail: hexadecimal digits are visible ASCII.
         HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
     }
 }
 
-/// Decides which turns have spans.
+/// Sampling decision for turns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sampler {
     ratio: f64,
 }
 
 impl Sampler {
-    /// Of turns that are in nobody's trace yet, this share has spans; whoever has a trace already has decided.
+    /// Creates a sampler for turns without a client trace. The client's decision applies to the others.
     pub(super) fn new(ratio: f64) -> Self {
         Self { ratio }
     }
@@ -101,7 +102,8 @@ struct Parent {
     is_sampled: bool,
 }
 
-/// The client's span, where there is one valid field (section 3.2). Later versions may add to it, but not change what is there.
+/// Parses the client's span if there is exactly one valid header (section 3.2). Later versions may append fields, but
+/// not change the existing ones.
 fn parent(headers: &HeaderMap) -> Option<Parent> {
     let mut fields = headers.get_all(TRACEPARENT).iter();
     let (field, None) = (fields.next()?.to_str().ok()?.trim(), fields.next()) else { return None };
@@ -117,7 +119,7 @@ fn parent(headers: &HeaderMap) -> Option<Parent> {
     (is_valid && is_named).then_some(Parent { trace_id, span_id, is_sampled: flags & SAMPLED != 0 })
 }
 
-/// So many bytes, written as lower-case hexadecimal digits.
+/// Parses exactly `N` bytes in lower-case hexadecimal digits.
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     let is_lower = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     if text.len() != 2 * N || !text.as_bytes().iter().all(is_lower) {

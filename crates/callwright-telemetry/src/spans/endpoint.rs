@@ -1,4 +1,4 @@
-//! The collector: where it is, what it is told with every request, and requests to it.
+//! The OTLP collector: its address, headers and resource, and requests to it.
 
 use std::error::Error;
 use std::path::Path;
@@ -19,22 +19,22 @@ use url::Url;
 use super::attributes::pair;
 use crate::Settings;
 
-/// What the collector sees as the client, and who made the spans.
+/// Name and version in the user agent and the instrumentation scope.
 const NAME: &str = "callwright";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
-/// Where a collector takes spans (OTLP specification, "OTLP/HTTP Request").
+/// Path of the OTLP/HTTP traces endpoint (OTLP specification, "OTLP/HTTP Request").
 const PATH: &str = "v1/traces";
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
-/// The attribute that names the program.
+/// Resource attribute with the name of the program.
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_VERSION: &str = "service.version";
-/// Bytes of an answer that are read; it says how many spans were rejected, and why.
+/// Maximum size in bytes of a response that is read; it contains the number of rejected spans and the reason.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
-/// Characters of the collector's own words that a message quotes.
+/// Maximum number of characters of the collector's message that a log line quotes.
 const QUOTED_CHARS: usize = 200;
 
-/// A setting that spans cannot be sent with. Holds no value of a secret.
+/// A setting with which spans cannot be sent. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`telemetry.{key}`: {problem}")]
 pub struct OtlpError {
@@ -46,17 +46,17 @@ fn wrong(key: &'static str, problem: impl Into<String>) -> OtlpError {
     OtlpError { key, problem: problem.into() }
 }
 
-/// Why spans were not taken.
+/// Reason why spans were not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) reason: String,
-    /// May they be sent again (OTLP specification, "Failures")?
+    /// Whether the spans may be sent again (OTLP specification, "Failures").
     pub(super) again: bool,
-    /// Wait that the collector asks for before that.
+    /// Delay before that, requested by the collector.
     pub(super) after: Option<Duration>,
 }
 
-/// Where spans go.
+/// Destination of spans.
 #[derive(Debug, Clone)]
 pub(super) struct Collector {
     http: reqwest::Client,
@@ -66,20 +66,20 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// What the settings name; `None` where they name nothing.
+    /// Builds the collector from the settings; `None` if none is configured.
     pub(super) fn of(settings: &Settings, base_dir: &Path) -> Result<Option<Self>, OtlpError> {
         if settings.otlp_endpoint.is_empty() {
             return Ok(None);
         }
         check_numbers(settings)?;
-        // reqwest panics where the process has no provider; a second installation changes nothing.
+        // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder()
             .user_agent(USER_AGENT)
-            // A redirect would take the header fields elsewhere.
+            // A redirect would send the headers to another address.
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
-            // The settings alone say where spans go.
+            // Only the settings determine the destination.
             .no_proxy()
             .timeout(Duration::from_secs(settings.otlp_timeout_seconds));
         let authorities = certificates(&settings.otlp_ca_file, base_dir)?;
@@ -93,12 +93,12 @@ impl Collector {
         }))
     }
 
-    /// Where it is, for messages: an address may hold a password, which they do not.
+    /// Returns the host for messages. The full URL may contain a password.
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// The body of a request with these spans.
+    /// Returns the body of a request with these spans.
     pub(super) fn body(&self, spans: Vec<Span>) -> Bytes {
         let scope = InstrumentationScope { name: NAME.to_owned(), version: VERSION.to_owned(), ..Default::default() };
         let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, schema_url: String::new() }];
@@ -107,13 +107,13 @@ impl Collector {
         ExportTraceServiceRequest { resource_spans: spans }.encode_to_vec().into()
     }
 
-    /// Sends a body; gives how many spans the collector rejected nevertheless, and why.
+    /// Sends a body. Returns the number of spans that the collector nevertheless rejected, and the reason.
     pub(super) async fn send(&self, body: Bytes) -> Result<Option<(u64, String)>, Refusal> {
         let request = self.http.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let mut answer = request.send().await.map_err(|error| unreachable(&error))?;
         let (status, after) = (answer.status(), retry_after(answer.headers()));
         if !status.is_success() {
-            return Err(Refusal { reason: format!("it answers {status}"), again: is_passing(status), after });
+            return Err(Refusal { reason: format!("status {status}"), again: is_passing(status), after });
         }
         let mut told = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
@@ -122,7 +122,7 @@ impl Collector {
                 return Ok(None);
             }
         }
-        // Some answer with JSON, or nothing at all; the status is what counts.
+        // Some collectors respond with JSON or an empty body; only the status is significant.
         let told = ExportTraceServiceResponse::decode(told.as_slice()).ok().and_then(|told| told.partial_success);
         Ok(told.filter(|told| told.rejected_spans > 0).map(|told| {
             let why = told.error_message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS);
@@ -131,7 +131,7 @@ impl Collector {
     }
 }
 
-/// Statuses after which the same may be sent again.
+/// Whether the same request may be repeated after this status.
 fn is_passing(status: StatusCode) -> bool {
     [
         StatusCode::TOO_MANY_REQUESTS,
@@ -160,7 +160,7 @@ fn check_numbers(settings: &Settings) -> Result<(), OtlpError> {
         return Err(wrong(key, "must be at least 1"));
     }
     if settings.otlp_queue_spans > tokio::sync::Semaphore::MAX_PERMITS {
-        return Err(wrong("otlp_queue_spans", "is more than any memory holds; 8192 suffice for most"));
+        return Err(wrong("otlp_queue_spans", "is too large; 8192 is enough for most deployments"));
     }
     if !(0.0..=1.0).contains(&settings.otlp_sample_ratio) {
         return Err(wrong("otlp_sample_ratio", format!("is {}; it must be 0 to 1", settings.otlp_sample_ratio)));
@@ -169,12 +169,12 @@ fn check_numbers(settings: &Settings) -> Result<(), OtlpError> {
 }
 
 fn url(text: &str) -> Result<Url, OtlpError> {
-    // What is wrong may stand beside a password, so the text is not quoted.
+    // The text is not quoted, because it may contain a password.
     let mut url = Url::parse(text).map_err(|error| {
-        wrong("otlp_endpoint", format!("is no URL: {error}; write one such as `http://collector:4318`"))
+        wrong("otlp_endpoint", format!("is not a URL: {error}; use one such as `http://collector:4318`"))
     })?;
     if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
-        return Err(wrong("otlp_endpoint", "must begin with http:// or https:// and name a host; gRPC is not spoken"));
+        return Err(wrong("otlp_endpoint", "must begin with http:// or https:// and name a host; gRPC is unsupported"));
     }
     if !url.path().ends_with(PATH) {
         let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
@@ -191,7 +191,7 @@ fn headers(settings: &Settings) -> Result<HeaderMap, OtlpError> {
         })?;
         let mut value = HeaderValue::from_str(value.expose()).map_err(|_| {
             let problem =
-                format!("the value of `{field}` has characters that no header may have; is there a line end in it?");
+                format!("the value of `{field}` has characters not allowed in a header; check for a line break");
             wrong("otlp_headers", problem)
         })?;
         value.set_sensitive(true);
@@ -216,10 +216,10 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
     let unusable = |why: String| wrong("otlp_ca_file", format!("no PEM certificates in `{file}`: {why}"));
     let pem = std::fs::read(base_dir.join(file)).map_err(|error| unusable(error.to_string()))?;
     let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(root_cause(&error)))?;
-    if found.is_empty() { Err(unusable("there are none in it".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(unusable("the file contains none".to_owned())) } else { Ok(found) }
 }
 
-/// The innermost cause: the outer ones repeat the URL.
+/// Returns the innermost cause; the outer ones repeat the URL.
 fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
@@ -259,8 +259,8 @@ mod tests {
     fn settings_that_are_of_no_use_are_named_and_secrets_are_not_shown() {
         type Change = fn(&mut Settings);
         let cases: [(Change, &str); 8] = [
-            (|settings| settings.otlp_endpoint = "canary".to_owned(), "`telemetry.otlp_endpoint`: is no URL"),
-            (|settings| settings.otlp_endpoint = "grpc://canary:4317".to_owned(), "gRPC is not spoken"),
+            (|settings| settings.otlp_endpoint = "canary".to_owned(), "`telemetry.otlp_endpoint`: is not a URL"),
+            (|settings| settings.otlp_endpoint = "grpc://canary:4317".to_owned(), "gRPC is unsupported"),
             (|settings| settings.otlp_sample_ratio = f64::NAN, "`telemetry.otlp_sample_ratio`: is NaN"),
             (|settings| settings.otlp_batch_spans = 0, "`telemetry.otlp_batch_spans`: must be at least 1"),
             (|settings| settings.otlp_queue_spans = usize::MAX, "`telemetry.otlp_queue_spans`"),

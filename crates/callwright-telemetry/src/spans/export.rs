@@ -1,4 +1,4 @@
-//! The bounded queue of spans, and the task that sends them. No turn waits for it.
+//! The bounded queue of spans, and the task that sends them. Turns never wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::endpoint::{Collector, Refusal};
 use crate::labels::SpanEnd;
 use crate::{Metrics, Settings};
 
-/// Times that a batch is sent at most.
+/// Maximum number of attempts per batch.
 const TRIES: u32 = 3;
-/// Wait before the second time; doubled for the third.
+/// Delay before the second attempt; doubled for the third.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// Longest wait that a collector may ask for: meanwhile the queue fills.
+/// Maximum delay that a collector may request; the queue fills up in the meantime.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Takes spans from turns and sends them.
+/// Queues spans of turns and sends them.
 #[derive(Debug)]
 pub(super) struct Exporter {
     queue: mpsc::Sender<Span>,
@@ -30,7 +30,7 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the task. Needs a Tokio runtime.
+    /// Starts the task. Requires a Tokio runtime.
     pub(super) fn start(collector: Collector, settings: &Settings, metrics: Arc<Metrics>) -> Self {
         let (queue, waiting) = mpsc::channel(settings.otlp_queue_spans);
         let closing = CancellationToken::new();
@@ -55,28 +55,28 @@ impl Exporter {
         }
     }
 
-    /// Sends what is queued, once, and ends.
+    /// Sends the queued spans once, and stops.
     pub(super) async fn flush(&self, deadline: Duration) {
         self.closing.cancel();
         if let Some(task) = self.task.lock().await.take()
             && timeout(deadline, task).await.is_err()
         {
-            tracing::warn!("spans were not sent before the end: the collector is slow or away");
+            tracing::warn!("spans were not sent before shutdown: the collector is slow or unreachable");
         }
     }
 }
 
-/// The other end of the queue.
+/// The receiving end of the queue.
 struct Sender {
     collector: Collector,
     waiting: mpsc::Receiver<Span>,
     closing: CancellationToken,
-    /// Spans of one request.
+    /// Maximum number of spans per request.
     batch: usize,
-    /// Time that a span waits for others.
+    /// Maximum time that a span waits for others.
     patience: Duration,
     metrics: Arc<Metrics>,
-    /// Did it not take the last spans? Only changes are told in the log.
+    /// Whether the collector did not accept the last spans. Only changes are logged.
     is_down: bool,
 }
 
@@ -91,14 +91,14 @@ impl Sender {
         }
     }
 
-    /// The next spans to send; none at the end.
+    /// Returns the next spans to send; none at the end.
     async fn next(&mut self) -> Vec<Span> {
         let mut spans = Vec::new();
         tokio::select! {
             biased;
             taken = self.waiting.recv_many(&mut spans, self.batch) => if taken == 0 { return spans; },
             () = self.closing.cancelled() => {
-                // What is queued already is there at once.
+                // Spans that are already queued are available at once.
                 while spans.len() < self.batch && let Ok(span) = self.waiting.try_recv() {
                     spans.push(span);
                 }
@@ -119,7 +119,7 @@ impl Sender {
         spans
     }
 
-    /// Sends spans, again where that may help and there is time.
+    /// Sends spans, with retries if these may help and the task is not closing.
     async fn send(&mut self, spans: Vec<Span>) {
         let count = spans.len() as u64;
         let body = self.collector.body(spans);
@@ -153,7 +153,7 @@ impl Sender {
             tracing::warn!(collector, rejected, reason, "the collector rejects spans");
         }
         if std::mem::take(&mut self.is_down) {
-            tracing::info!(collector, "the collector takes spans again");
+            tracing::info!(collector, "the collector accepts spans again");
         }
     }
 
@@ -161,7 +161,7 @@ impl Sender {
         self.metrics.spans.add(SpanEnd::Failed, count);
         if !std::mem::replace(&mut self.is_down, true) {
             let (collector, reason) = (self.collector.host(), &refusal.reason);
-            tracing::warn!(collector, reason, "the collector takes no spans: they are lost and counted until it does");
+            tracing::warn!(collector, reason, "the collector accepts no spans: they are dropped until it does");
         }
     }
 }

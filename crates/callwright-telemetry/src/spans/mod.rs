@@ -1,9 +1,9 @@
-//! OpenTelemetry spans of turns, over OTLP, by the conventions for generative AI.
+//! OpenTelemetry spans of turns, over OTLP, according to the semantic conventions for generative AI.
 //!
-//! A span is made when its turn has ended, of the turn's trace, so that both tell the same; only the ids exist before, because the upstream is
-//! told which span asks it (W3C Trace Context). Names of attributes are those of
-//! <https://github.com/open-telemetry/semantic-conventions-genai> (status: development), and `callwright.*` for what these have no word for. No
-//! attribute holds what a user, a model or an API wrote.
+//! Spans are created from the trace when a turn has ended, so that both agree. Only the ids exist earlier, because the
+//! upstream receives the id of its parent span (W3C Trace Context). Attribute names are those of
+//! <https://github.com/open-telemetry/semantic-conventions-genai> (status: development), and `callwright.*` where there
+//! is no convention. No attribute contains text of a user, a model or an API.
 
 mod attributes;
 mod context;
@@ -29,31 +29,31 @@ use context::Sampler;
 use export::Exporter;
 use of_turn::Addresses;
 
-/// What a helping stage did, for a span of its own.
+/// An operation of an auxiliary stage, which has its own span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// What it was.
+    /// Kind of operation.
     pub kind: OperationKind,
-    /// Time from the request's arrival to its beginning.
+    /// Time from the request's arrival to the start.
     pub started_after: Duration,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
-    /// How many things it found: tools, lessons, calls of a plan.
+    /// Number of results: tools, lessons, calls of a plan.
     pub found: usize,
 }
 
-/// What helping stages do.
+/// Operations of auxiliary stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationKind {
     /// A plan of calls is drawn or filled in.
     Plan,
-    /// Tools are ranked for what was said.
+    /// Tools are ranked for a text.
     Retrieval,
-    /// Memory is looked through.
+    /// Memory is searched.
     SearchMemory(MemoryKind),
 }
 
-/// Makes spans and hands them over; or does nothing, where no collector is configured.
+/// Creates and exports spans; does nothing if no collector is configured.
 #[derive(Debug, Default)]
 pub struct Spans(Option<Active>);
 
@@ -65,15 +65,16 @@ struct Active {
 }
 
 impl Spans {
-    /// No spans.
+    /// Creates an instance that exports no spans.
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Starts handing spans over, where the settings name a collector. `upstreams` are names and base URLs. Needs a Tokio runtime.
+    /// Starts the export if the settings name a collector. `upstreams` are names and base URLs. Requires a Tokio
+    /// runtime.
     ///
     /// # Errors
-    /// [`OtlpError`]: a setting is of no use.
+    /// [`OtlpError`]: a setting is invalid.
     pub fn start<'a>(
         settings: &Settings,
         base_dir: &Path,
@@ -86,19 +87,20 @@ impl Spans {
         Ok(Self(Some(Active { sampler: Sampler::new(settings.otlp_sample_ratio), addresses, exporter })))
     }
 
-    /// The span of a turn that begins: part of the client's trace where its header fields tell one, else of a trace whose id is the turn's.
+    /// Starts the span of a turn. It belongs to the client's trace if the headers name one, otherwise to a trace whose
+    /// id is the turn's.
     pub fn begin(&self, headers: &HeaderMap, turn: &str) -> Option<SpanContext> {
         Some(self.0.as_ref()?.sampler.begin(headers, turn))
     }
 
-    /// Hands the spans of a finished turn over; never waits. What does not fit the queue is dropped and counted.
+    /// Queues the spans of a finished turn; never waits. Spans that do not fit the queue are dropped and counted.
     pub fn turn_ended(&self, context: &SpanContext, trace: &Trace, operations: &[Operation]) {
         if let Some(active) = self.0.as_ref().filter(|_| context.is_sampled()) {
             active.exporter.push(of_turn::spans(context, trace, operations, &active.addresses));
         }
     }
 
-    /// Sends what is queued, and nothing any more after that; gives up at `deadline`.
+    /// Sends the queued spans and stops the export; gives up at `deadline`.
     pub async fn flush(&self, deadline: Duration) {
         if let Some(active) = &self.0 {
             active.exporter.flush(deadline).await;

@@ -1,4 +1,4 @@
-//! The trace of a finished turn → its spans.
+//! Conversion of a finished turn's trace to spans.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use crate::labels::{MemoryKind, Purpose};
 use callwright_types::Trace;
 use callwright_types::trace::{Attempt, Execution};
 
-/// Host and port of each upstream, by its name.
+/// Host and port of each upstream, by name.
 pub(super) type Addresses = BTreeMap<String, (String, u16)>;
 
-/// The API that upstreams speak, as the conventions call it; who is behind it tell `server.address` and `callwright.upstream`.
+/// The upstreams' API by its conventional name; `server.address` and `callwright.upstream` identify the provider.
 const PROVIDER: &str = "openai";
-/// What a call of an API is, by the conventions: a tool that the agent's side runs itself.
+/// Tool type of an API call by the conventions: a tool that the agent's side executes.
 const EXTENSION: &str = "extension";
-/// Flags of a span (OTLP, `SpanFlags`): the lowest eight are those of `traceparent`; the next says that it is known whether the parent is
-/// another process's, the one after that it is.
+/// Flags of a span (OTLP, `SpanFlags`): the lowest eight bits are those of `traceparent`. The next bit states that the
+/// following one is valid; that one states that the parent is in another process.
 const SAMPLED: u32 = 0x001;
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
-/// From this status on the server is to blame, and its span failed.
+/// Lowest status that is an error of the server, whose span then failed.
 const SERVER_ERROR: u16 = 500;
-/// Outcomes that are none of an error.
+/// Outcome labels of attempts.
 const SUCCESS: &str = "success";
 const HTTP_ERROR: &str = "http_error";
 
-/// Host and port of the upstreams with these base URLs.
+/// Returns host and port of the upstreams with these base URLs.
 pub(super) fn addresses<'a>(upstreams: impl IntoIterator<Item = (&'a str, &'a str)>) -> Addresses {
     let address = |(name, base): (&str, &str)| {
         let url = Url::parse(base).ok()?;
@@ -41,7 +41,7 @@ pub(super) fn addresses<'a>(upstreams: impl IntoIterator<Item = (&'a str, &'a st
     upstreams.into_iter().filter_map(address).collect()
 }
 
-/// The spans of a turn, its own first.
+/// Returns the spans of a turn, its own first.
 pub(super) fn spans(
     context: &SpanContext,
     trace: &Trace,
@@ -72,7 +72,7 @@ impl Turn<'_> {
     fn itself(&self) -> Span {
         let trace = self.trace;
         let error = match trace.status {
-            // Whoever has no status has no answer: the client went away.
+            // A turn without a status has no response: the client disconnected.
             0 => Some("cancelled".to_owned()),
             status if status >= SERVER_ERROR => Some(status.to_string()),
             _ => None,
@@ -165,7 +165,7 @@ impl Turn<'_> {
         finished(self.span(fresh_id(), called.to_owned(), operation.started_after, operation.took), attributes, None)
     }
 
-    /// A span below the turn's, that began so long after the request's arrival.
+    /// Creates a span below the turn's, which starts this long after the request's arrival.
     fn span(&self, id: [u8; 8], called: String, after: Duration, took: Duration) -> Span {
         let arrived = u64::try_from(self.trace.started_at.as_nanosecond()).unwrap_or_default();
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -184,7 +184,7 @@ impl Turn<'_> {
     }
 }
 
-/// The span as part of the plan's during which it was, where there is one.
+/// Makes the span a child of the plan's span that contains it in time, if there is one.
 fn under_plan(span: Span, plans: &[Span]) -> Span {
     let is_around = |plan: &&Span| {
         plan.start_time_unix_nano <= span.start_time_unix_nano && span.end_time_unix_nano <= plan.end_time_unix_nano
@@ -195,20 +195,20 @@ fn under_plan(span: Span, plans: &[Span]) -> Span {
     }
 }
 
-/// With its attributes, and what went wrong.
+/// Adds the attributes and the error, if any.
 fn finished(span: Span, attributes: Attributes, error: Option<String>) -> Span {
     let attributes = attributes.text(name::ERROR_TYPE, error.as_deref().unwrap_or_default());
-    // The conventions leave the status of what went well unset.
+    // The conventions leave the status of successful spans unset.
     let status = error.map(|_| Status { code: StatusCode::Error.into(), ..Status::default() });
     Span { attributes: attributes.into_pairs(), status, ..span }
 }
 
-/// An id that nobody has to know beforehand.
+/// Returns a random id for a span that needs no predictable one.
 fn fresh_id() -> [u8; 8] {
     fastrand::u64(1..).to_be_bytes()
 }
 
-/// Milliseconds of a trace; what is no time is none.
+/// Converts milliseconds of a trace; an invalid number becomes zero.
 fn milliseconds(number: f64) -> Duration {
     Duration::try_from_secs_f64(number / 1_000.0).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! What memory holds of tools that clients define: names, codes and fingerprints, and no text of a request.
+//! Memory of tools that clients define: names, codes and fingerprints, without any text of a request.
 //!
-//! A client's own tool comes with each of its requests, and what it says (descriptions, `enum`, `const`, `default`, examples) may be about
-//! one person. So memory keeps [`ClientFacts`] of it, whose types have no room for a text, and the words that a model reads are made from
-//! the schema of the request that is shown them.
+//! A client's own tool arrives with each of its requests. Its descriptions, `enum`, `const`, `default` and examples may
+//! contain personal data. Memory therefore stores [`ClientFacts`], whose types have no field for free text. The text
+//! that a model reads is generated from the schema of the request to which it is shown.
 
 use std::fmt;
 
@@ -13,28 +13,29 @@ use sha2::{Digest, Sha256};
 use crate::{FaultCode, Owner, Tool};
 use callwright_common::digest::{add_part, hex};
 
-/// Longest identifier in characters, as long as providers let a tool's name be.
+/// Maximum length of an identifier in characters, equal to the providers' limit for tool names.
 const MAX_IDENTIFIER_CHARS: usize = 64;
 
-/// Characters of a fingerprint: a SHA-256 hash in hexadecimal digits.
+/// Length of a fingerprint: a SHA-256 hash in hexadecimal digits.
 const FINGERPRINT_CHARS: usize = 64;
 
-/// Parameters that one fact names at most.
+/// Maximum number of parameters in one fact.
 const MAX_PARAMETERS: usize = 16;
 
-/// The name of a tool or parameter that memory may hold: 1 to 64 ASCII letters, digits, `_`, `-`, `.` and `$`, beginning with a letter or `_`.
-/// Nothing else of a client's request gets into memory, so this bounds what a client can have written there.
+/// A name of a tool or parameter that memory may store: 1 to 64 ASCII letters, digits, `_`, `-`, `.` and `$`, beginning
+/// with a letter or `_`. No other part of a client's request enters memory, so this bounds what a client can write
+/// there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Identifier(String);
 
 impl Identifier {
-    /// The identifier that a name is; `None` where it has another form.
+    /// Creates an identifier from a name; `None` if the name has a different form.
     pub fn new(name: &str) -> Option<Self> {
         is_identifier(name).then(|| Self(name.to_owned()))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -63,14 +64,14 @@ pub fn is_identifier(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte))
 }
 
-/// SHA-256 over a tool's name and the canonical JSON of its parameters: object keys in order, no spaces. Requests whose tools have the same
-/// fingerprint say the same about the parameters, whoever sent them.
+/// SHA-256 over a tool's name and the canonical JSON of its parameters: sorted object keys, no whitespace. Tools with
+/// the same fingerprint have the same parameters, whichever client sent them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// The fingerprint of a tool.
+    /// Computes the fingerprint of a tool.
     pub fn of(tool: &Tool) -> Self {
         let mut hash = Sha256::new();
         add_part(&mut hash, tool.name.as_bytes());
@@ -79,7 +80,7 @@ impl Fingerprint {
         Self(hex(&hash.finalize()))
     }
 
-    /// Hexadecimal digits.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -94,7 +95,7 @@ impl TryFrom<String> for Fingerprint {
     }
 }
 
-/// Adds a value as canonical JSON. The depth is that of a document that was parsed, which the parser bounds.
+/// Adds a value as canonical JSON. The recursion depth is that of a parsed document, which the parser bounds.
 fn add_canonical(hash: &mut Sha256, value: &Value) {
     match value {
         Value::Object(members) => {
@@ -116,17 +117,17 @@ fn add_canonical(hash: &mut Sha256, value: &Value) {
     }
 }
 
-/// A client's own tool as memory knows it again.
+/// A client's own tool, as memory identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClientTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: Identifier,
-    /// What its parameters are.
+    /// Fingerprint of its parameters.
     pub fingerprint: Fingerprint,
 }
 
 impl ClientTool {
-    /// The tool as memory knows it; `None` where it is not a client's own, or its name is no identifier.
+    /// Identifies a tool; `None` if it is not a client's own, or its name is not an identifier.
     pub fn of(tool: &Tool) -> Option<Self> {
         let is_clients = tool.owner == Owner::Client;
         let name = Identifier::new(&tool.name).filter(|_| is_clients)?;
@@ -134,88 +135,88 @@ impl ClientTool {
     }
 }
 
-/// What a lesson about a client's own tools holds.
+/// The content of a lesson about a client's own tools.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClientFacts {
-    /// The tool that there is something to know about.
+    /// The tool that the lesson is about.
     pub tool: ClientTool,
-    /// The other tool that it speaks of: the right one, or the one whose answer has the value.
+    /// The other tool that the lesson names: the right one, or the one whose result has the value.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub other: Option<ClientTool>,
-    /// What happened.
+    /// The event that the lesson was learned from.
     pub event: ClientEvent,
 }
 
-/// What happened to a call of a client's own tool.
+/// An event of a call to a client's own tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientEvent {
-    /// The scan found a fault, and another call came in its place.
+    /// The scan found a fault, and another call followed in its place.
     Fault {
-        /// The kind of fault.
+        /// Kind of the fault.
         code: FaultCode,
-        /// The way from the arguments down to its place, as far as the schema names it.
+        /// Path from the arguments to the fault, as far as the schema names it.
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         place: Vec<Step>,
         /// The parameter that was meant.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         meant: Option<Identifier>,
     },
-    /// The call failed, and another one with other arguments worked.
+    /// The call failed, and another one with different arguments succeeded.
     Failure {
-        /// What the other one had otherwise.
+        /// Differences of the other call.
         changes: Vec<Change>,
     },
     /// The call was right, with these parameters.
     Success {
-        /// In the order in which they were given.
+        /// Parameters, in the order in which they were given.
         given: Vec<Identifier>,
     },
 }
 
-/// A step from a value to one inside it.
+/// A step from a value to one nested in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// To the member of this name, which the schema names.
+    /// Step to a member whose name the schema defines.
     Member(Identifier),
-    /// To an item of a list.
+    /// Step to an item of an array.
     Item,
-    /// To a member whose name the schema leaves open.
+    /// Step to a member whose name the schema does not define.
     AnyMember,
 }
 
-/// What two calls of one tool differ in.
+/// A difference between two calls of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change {
     /// The parameter.
     pub parameter: Identifier,
-    /// What the call that worked had of it.
+    /// The parameter in the call that succeeded.
     pub worked_with: WorkedWith,
 }
 
-/// What a call that worked had of a parameter.
+/// The state of a parameter in the call that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkedWith {
-    /// A value where there was none.
+    /// A value where the failed call had none.
     AValue,
-    /// Another value.
+    /// A different value.
     AnotherValue,
-    /// None.
+    /// No value.
     None,
 }
 
 impl ClientFacts {
-    /// Steps from a tool's arguments down to the place of a fault, at most.
+    /// Maximum number of steps from a tool's arguments to a fault.
     pub const MAX_STEPS: usize = 16;
 
-    /// The tools that it speaks of.
+    /// Returns the tools that the facts name.
     pub fn tools(&self) -> impl Iterator<Item = &ClientTool> {
         std::iter::once(&self.tool).chain(&self.other)
     }
 
-    /// The names of the tools, in order.
+    /// Returns the names of the tools, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.tools().map(|tool| tool.name.as_str().to_owned()).collect();
         names.sort_unstable();
@@ -223,7 +224,7 @@ impl ClientFacts {
         names
     }
 
-    /// Without what is too much.
+    /// Truncates lists that exceed the limits.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         match &mut self.event {
@@ -234,7 +235,7 @@ impl ClientFacts {
         self
     }
 
-    /// The words that it is found by.
+    /// Returns the key by which the lesson is found.
     pub fn key(&self) -> String {
         let mut words = vec![self.tool.name.to_string()];
         match &self.event {
@@ -251,7 +252,7 @@ impl ClientFacts {
         words.join(", ")
     }
 
-    /// What it says to people, in names and codes.
+    /// Returns a human-readable summary in names and codes.
     pub fn summary(&self) -> String {
         let mut said = format!("`{}`: ", self.tool.name);
         let quoted = |name: &Identifier| format!("`{name}`");
@@ -293,7 +294,7 @@ impl ClientFacts {
 }
 
 impl ClientEvent {
-    /// The kind of fault, where it is one.
+    /// Returns the kind of fault; `None` for other events.
     pub const fn code(&self) -> Option<FaultCode> {
         match self {
             Self::Fault { code, .. } => Some(*code),
@@ -303,7 +304,7 @@ impl ClientEvent {
 }
 
 impl Step {
-    /// The name of the member that it leads to.
+    /// Returns the name of the member that the step leads to.
     pub fn member(&self) -> Option<&Identifier> {
         match self {
             Self::Member(name) => Some(name),

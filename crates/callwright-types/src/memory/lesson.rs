@@ -1,4 +1,4 @@
-//! A lesson: a key and a value in the experience notebook (ExpNote, section 3).
+//! Lessons: the key-value pairs of the experience notebook (ExpNote, section 3).
 
 use jiff::Timestamp;
 use serde::de::Error as _;
@@ -6,54 +6,56 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ClientFacts, Evidence, EvidenceKind, Scope, Tally};
 
-/// What stands in composed lessons before the name of a tool, which may be another one than the lesson is about.
+/// Phrases in composed lessons that precede a tool name. The name may differ from the tool that the lesson is about.
 const BEFORE_A_TOOL: [&str; 3] = ["What worked instead: `", "For this, use `", "from the answer of `"];
 
-/// What stands behind the name of another tool.
+/// Phrase that follows the name of another tool.
 const BEHIND_ANOTHER_TOOL: &str = "` was what helped";
 
-/// A lesson: what to remember (the value), and when (the key).
+/// A lesson: the text to remember (the value) and when to recall it (the key).
 ///
-/// It is read back only where it says nothing that a client's request says of its own tools: it is about no tool (then it was learned from labelled
-/// questions), has facts in place of texts, or quotes the documents of one toolset and speaks of no tool but those that it is about.
+/// It is deserialised only if it cannot contain texts of a client's own tools. That holds in three cases: it is about
+/// no tool (it was learned from labelled questions), it has facts instead of texts, or it quotes the documents of one
+/// toolset and names no other tools than its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Lesson {
-    /// Our id of it: `les_` and hexadecimal digits.
+    /// Id of the lesson: `les_` and hexadecimal digits.
     pub id: String,
-    /// Whose it is.
+    /// Scope of the memory that the lesson belongs to.
     pub scope: Scope,
-    /// The toolset whose tools it is about; none where they are the client's own, or it is about no tool.
+    /// Toolset of the tools that the lesson is about. `None` if they are the client's own, or if it is about no tool.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub toolset: Option<String>,
-    /// The tools that it is about; empty where it is about none, and then it is recalled whatever tools are in play.
+    /// Tools that the lesson is about. A lesson about no tool is recalled whichever tools are offered.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Was it learned from what failed or from what succeeded?
+    /// Whether it was learned from a success or a failure.
     pub polarity: Polarity,
-    /// The words that it is found by.
+    /// Text by which the lesson is found.
     pub key: String,
-    /// What is remembered.
+    /// Text that is recalled.
     pub value: String,
-    /// Who wrote it.
+    /// Author of the current wording.
     pub author: Author,
-    /// The words that it was composed in, where a model was asked for better ones since: further drafts are compared with these.
+    /// Original composed wording, if a model has rewritten it since. New drafts are compared with this wording.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub composed: Option<Wording>,
-    /// What it holds of a client's own tools, where it is about such. Key and value are then made of this, and of nothing else.
+    /// Facts about a client's own tools, if the lesson is about those. Key and value are then derived from these facts
+    /// only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientFacts>,
-    /// The verified outcomes that it rests on, oldest first.
+    /// The verified outcomes that support the lesson, oldest first.
     pub evidence: Vec<Evidence>,
-    /// What became of turns with and without it.
+    /// Results of turns with and without the lesson.
     #[serde(default)]
     pub tally: Tally,
-    /// Why it is not used any more, where it is not.
+    /// Reason why the lesson is no longer used, if it is retired.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retired: Option<Retirement>,
-    /// When it was learned.
+    /// Time when it was learned.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -70,12 +72,12 @@ impl<'de> Deserialize<'de> for Lesson {
         let about = LessonSubject { toolset: lesson.toolset.as_deref(), tools: &lesson.tools, client: &lesson.client };
         if lesson.author != Author::Person && !is_isolated(about, composed) || about.is_unknown_client_tool() {
             return Err(D::Error::custom(
-                "this lesson may hold texts of a client's own tools, as earlier versions learned them; it cannot be used, and is learned \
+                "this lesson of an earlier version may contain texts of a client's own tools; it is not used, and is learned \
                  again from use",
             ));
         }
         Ok(match lesson.client {
-            // Whatever stands beside the facts is not looked at.
+            // Members besides the facts are ignored.
             Some(facts) => {
                 let facts = facts.bounded();
                 let (tools, key, value) = (facts.names(), facts.key(), facts.summary());
@@ -101,7 +103,8 @@ impl LessonSubject<'_> {
     }
 }
 
-/// Whether a lesson may be used, as [`Lesson`] says. Earlier versions let a lesson about an operator's tool quote the description of a client's tool that worked in its place.
+/// Whether a lesson may be used, by the rules of [`Lesson`]. Earlier versions let a lesson about an operator's tool
+/// quote the description of a client's tool that succeeded in its place.
 fn is_isolated(about: LessonSubject<'_>, composed: &str) -> bool {
     match about.tools {
         [] => true,
@@ -112,14 +115,14 @@ fn is_isolated(about: LessonSubject<'_>, composed: &str) -> bool {
     }
 }
 
-/// Whether a composed lesson about a tool names another one.
+/// Whether a composed lesson about a tool names a different one.
 fn names_another(composed: &str, tool: &str) -> bool {
     let is_own = |rest: &str| rest.strip_prefix(tool).is_some_and(|rest| rest.starts_with('`'));
     let mut named = BEFORE_A_TOOL.iter().flat_map(|phrase| composed.split(phrase).skip(1));
     composed.contains(BEHIND_ANOTHER_TOOL) || named.any(|rest| !is_own(rest))
 }
 
-/// What a lesson says.
+/// The text of a lesson.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
     /// See [`Lesson::key`].
@@ -128,18 +131,18 @@ pub struct Wording {
     pub value: String,
 }
 
-/// What a lesson was learned from.
+/// Kind of outcome that a lesson was learned from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
-    /// From what succeeded.
+    /// Learned from a success.
     Positive,
-    /// From what failed.
+    /// Learned from a failure.
     Negative,
 }
 
 impl Polarity {
-    /// Value in files and metrics.
+    /// Returns the value used in files and metrics.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Positive => "positive",
@@ -148,11 +151,11 @@ impl Polarity {
     }
 }
 
-/// Who wrote a lesson.
+/// Author of a lesson's wording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// It is composed of diagnosis, explanation and mended call.
+    /// Composed from diagnosis, explanation and corrected call.
     Composed,
     /// A model.
     Model,
@@ -160,21 +163,21 @@ pub enum Author {
     Person,
 }
 
-/// Why something is not used any more.
+/// Retirement of a lesson or procedure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retirement {
-    /// Since when.
+    /// Time of retirement.
     pub at: Timestamp,
-    /// Why, as people read it.
+    /// Human-readable reason.
     pub reason: String,
 }
 
-/// What may become a lesson once it is verified. It is made while the turn's texts are at hand, in general terms: it holds nothing that
-/// the client, its user, the model or an API wrote, but names and values that an operator's documents have, and [`ClientFacts`] of a
-/// client's own tools.
+/// A draft that may become a lesson once it is verified. It is made while the turn's texts are available, and in
+/// general terms: it contains no text of the client, its user, the model or an API. It may contain names and values
+/// from an operator's documents, and [`ClientFacts`] of a client's own tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LessonDraft {
-    /// What will verify it.
+    /// Method of verification.
     pub kind: EvidenceKind,
     /// See [`Lesson::toolset`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -190,19 +193,20 @@ pub struct LessonDraft {
     /// See [`Lesson::client`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientFacts>,
-    /// What verifies it.
+    /// The verification that the draft requires.
     pub backing: super::Backing,
 }
 
 impl LessonDraft {
-    /// Whether it may be learned, as [`Lesson`] says. Traces of earlier versions have drafts that may not.
+    /// Whether the draft may be learned, by the rules of [`Lesson`]. Traces of earlier versions contain drafts that may
+    /// not.
     pub fn is_isolated(&self) -> bool {
         let about = LessonSubject { toolset: self.toolset.as_deref(), tools: &self.tools, client: &self.client };
         is_isolated(about, &self.value)
     }
 }
 
-/// A lesson for tests: of the key `a`, about no tool, that rests on nothing yet.
+/// Returns a lesson for tests: scope of key `a`, about no tool, without evidence.
 #[cfg(feature = "testing")]
 pub fn sample() -> Lesson {
     Lesson {

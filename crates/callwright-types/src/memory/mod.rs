@@ -1,4 +1,4 @@
-//! What is learned from use: lessons and procedures, what they rest on, and what a turn has to do with them.
+//! Memory: lessons and procedures, the evidence that supports them, and their use in a turn.
 
 mod client;
 mod evidence;

@@ -1,39 +1,39 @@
-//! What a trace tells of memory.
+//! Memory data of a trace.
 
 use serde::{Deserialize, Serialize};
 
 use super::{LessonDraft, ProcedureDraft, Scope};
 
-/// What a turn has to do with memory: what it was shown, and what may be learned from it.
+/// The use of memory in a turn: what was recalled, and what may be learned from the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemoryNote {
-    /// Whose memory the turn uses and teaches.
+    /// Scope whose memory the turn uses and adds to.
     pub scope: Scope,
-    /// The lessons that were shown, best first.
+    /// Lessons that were recalled, best first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lessons: Vec<Recalled>,
-    /// The procedures that were found, to be shown or followed as a plan's template.
+    /// Procedures that were found, to be shown to the model or used as a plan template.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub procedures: Vec<Recalled>,
-    /// What may become lessons.
+    /// Drafts of lessons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub drafts: Vec<LessonDraft>,
-    /// What may become a procedure.
+    /// Draft of a procedure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub workflow: Option<ProcedureDraft>,
-    /// The calls that the client made since the user spoke last, and came back with.
+    /// Results of the client's own calls since the last user message.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub returned: Vec<Returned>,
 }
 
 impl MemoryNote {
-    /// A turn that was shown nothing, and of which nothing can be learned yet.
+    /// Creates a note without recalled memory and without drafts.
     pub fn of(scope: Scope) -> Self {
         let (lessons, procedures, drafts, workflow, returned) = Default::default();
         Self { scope, lessons, procedures, drafts, workflow, returned }
     }
 
-    /// Is there anything to learn from, or to count?
+    /// Whether the turn adds to memory: drafts, results or counts.
     pub fn teaches(&self) -> bool {
         let shown = self.lessons.iter().chain(&self.procedures);
         shown.into_iter().any(|recalled| !recalled.again)
@@ -46,38 +46,38 @@ impl MemoryNote {
 /// A lesson or procedure that was found for a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recalled {
-    /// Its id.
+    /// Id of the lesson or procedure.
     pub id: String,
-    /// Was it decided in an earlier turn, at the same message of the user? It is counted there.
+    /// Whether it was decided in an earlier turn, at the same user message. That turn counts it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub again: bool,
-    /// Was it withheld, to see whether the turn goes well without it?
+    /// Whether it was withheld, to measure the turn's result without it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub withheld: bool,
-    /// How likely it was to be shown: its chance in the draw that decided, from 0 to 1.
+    /// Probability with which it was shown, from 0 to 1, in the draw that decided.
     pub chance: f64,
 }
 
-/// A call of the client's that it made and came back with.
+/// A call that the client made and whose result it returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Returned {
-    /// The call's id.
+    /// Id of the call.
     pub call: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// Does the answer report a failure?
+    /// Whether the result reports a failure.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub failed: bool,
 }
 
-/// What verifies a draft.
+/// The verification that a draft requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backing {
-    /// The proxy saw it work in the same turn.
+    /// The proxy observed a success in the same turn.
     Seen,
-    /// Calls of these ids are with the client: they have to come back without a failure.
+    /// The client makes the calls with these ids; their results must not report a failure.
     Awaits(Vec<String>),
-    /// Only somebody's verdict on the turn.
+    /// Only a verdict on the turn by a person or an application.
     Verdict,
 }

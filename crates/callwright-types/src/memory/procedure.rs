@@ -1,4 +1,4 @@
-//! A procedure: input, output and ordered steps (AAG, section 3.1).
+//! Procedures: input, output and ordered steps (AAG, section 3.1).
 
 use jiff::Timestamp;
 use serde::de::Error as _;
@@ -7,48 +7,48 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Backing, ClientTool, Evidence, Fingerprint, Retirement, Scope, Tally};
 use crate::Plan;
 
-/// A past solution: what it needs, what it gives, and the calls that lead there.
+/// A past solution: its inputs, its output, and the calls that lead there.
 ///
-/// It is read back only where it says which of its tools are a client's own.
+/// It is deserialised only if it states which of its tools are a client's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Procedure {
-    /// Our id of it: `pro_` and hexadecimal digits.
+    /// Id of the procedure: `pro_` and hexadecimal digits.
     pub id: String,
-    /// Whose it is.
+    /// Scope of the memory that the procedure belongs to.
     pub scope: Scope,
-    /// The toolsets of its tools; a client's own tools have none.
+    /// Toolsets of its tools; a client's own tools have none.
     #[serde(default)]
     pub toolsets: Vec<String>,
-    /// Those of its tools that are a client's own: of these it has names alone. `None`: it was learned by an earlier version, which did not
-    /// tell whose tools they are.
+    /// The tools that are a client's own; only their names are stored. `None` if an earlier version learned the
+    /// procedure and did not record the owner of its tools.
     #[serde(default)]
     pub client_tools: Option<Vec<ClientTool>>,
-    /// What it needs.
+    /// Required inputs.
     pub input: Vec<ProcedureInput>,
-    /// What it gives, in words.
+    /// Description of the output.
     pub output: String,
-    /// Its steps in words, in order.
+    /// Descriptions of the steps, in order.
     pub steps: Vec<String>,
-    /// Its steps as a plan. An input is an argument that is missing, whose question is [`ProcedureInput::name`]; values are those alone
-    /// that the tools' schemas have.
+    /// The steps as a plan. An input is a missing argument whose question is [`ProcedureInput::name`]. The only values
+    /// are those from the tools' schemas.
     pub plan: Plan,
-    /// The verified outcomes that it rests on, oldest first.
+    /// The verified outcomes that support the procedure, oldest first.
     pub evidence: Vec<Evidence>,
-    /// What became of turns with and without it.
+    /// Results of turns with and without the procedure.
     #[serde(default)]
     pub tally: Tally,
-    /// Why it is not used any more, where it is not.
+    /// Reason why the procedure is no longer used, if it is retired.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retired: Option<Retirement>,
-    /// When it was learned.
+    /// Time when it was learned.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl Procedure {
-    /// The fingerprint of the tool of this name, where it is a client's own.
+    /// Returns the fingerprint of the tool with this name, if it is a client's own.
     pub fn fingerprint(&self, tool: &str) -> Option<&Fingerprint> {
         let mut own = self.client_tools.iter().flatten();
         own.find(|own| own.name.as_str() == tool).map(|own| &own.fingerprint)
@@ -66,24 +66,25 @@ impl<'de> Deserialize<'de> for Procedure {
         let procedure = Self::deserialize(deserializer)?;
         if procedure.client_tools.is_none() {
             return Err(D::Error::custom(
-                "this procedure does not say which tools are a client's own, and may hold texts of these, as earlier versions learned them; \
-                 it cannot be used: `callwright learn procedures` learns those of the operator's tools again from traces",
+                "this procedure of an earlier version may contain texts of a client's own tools; it is not used. \
+                 Run `callwright learn procedures` to learn the procedures of the operator's tools again from traces",
             ));
         }
         Ok(procedure)
     }
 }
 
-/// Something that a procedure needs to be given.
+/// An input of a procedure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcedureInput {
-    /// What it is called: a parameter's name, with the tool's where two share one.
+    /// Parameter name, prefixed with the tool's name if two inputs share it.
     pub name: String,
-    /// What it is, from the parameter's schema.
+    /// Description from the parameter's schema.
     pub description: String,
 }
 
-/// What may become a procedure once it is verified. Like a [`LessonDraft`](super::LessonDraft) it is in general terms alone.
+/// A draft that may become a procedure once it is verified. Like a [`LessonDraft`](super::LessonDraft), it is in
+/// general terms only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcedureDraft {
     /// See [`Procedure::toolsets`].
@@ -100,6 +101,6 @@ pub struct ProcedureDraft {
     pub steps: Vec<String>,
     /// See [`Procedure::plan`].
     pub plan: Plan,
-    /// What verifies it.
+    /// The verification that the draft requires.
     pub backing: Backing,
 }

@@ -1,23 +1,23 @@
-//! A sample: what somebody asked for, and the tools that would have served it.
+//! Tool samples: a request and the tools that serve it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Evidence, Scope};
 
-/// A request whose right tools are known, from a verified outcome. Representations are learned from samples.
+/// A request with known right tools, from a verified outcome. Representations are learned from samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSample {
-    /// Our id of it: `sam_` and the trace id of the turn, which makes one sample.
+    /// Id of the sample: `sam_` and the trace id of the turn; a turn makes one sample.
     pub id: String,
-    /// Whose request it was.
+    /// Scope of the client that sent the request.
     pub scope: Scope,
-    /// What was asked for, without what has the form of an address, a number or a secret.
+    /// The request's text, without parts that look like an address, a number or a secret.
     pub query: String,
-    /// The names of the tools that serve it, as the model knows them.
+    /// Names of the tools that serve it, as offered to the model.
     pub tools: Vec<String>,
-    /// What it rests on.
+    /// The verified outcomes that support the sample.
     pub evidence: Vec<Evidence>,
-    /// When it was learned.
+    /// Time when it was learned.
     pub at: Timestamp,
 }

@@ -1,27 +1,27 @@
-//! Whose memory it is.
+//! Scope of memory.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose memory a lesson or procedure belongs to. It is used for turns of the same scope alone, so that nothing that one client's
-/// traffic taught reaches another client, unless policy names a group that both belong to.
+/// Scope that a lesson or procedure belongs to. It is used only for turns of the same scope: knowledge from one
+/// client's traffic does not reach another client, unless policy names a group to which both belong.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scope(String);
 
 impl Scope {
-    /// The memory of one client alone: `tenant` is the hash of its key.
+    /// Creates the scope of one client; `tenant` is the hash of its key.
     pub fn of_key(tenant: &str) -> Self {
         Self(format!("key:{tenant}"))
     }
 
-    /// The memory that all clients share whose policy names this group.
+    /// Creates the scope shared by all clients whose policy names this group.
     pub fn of_group(group: &str) -> Self {
         Self(format!("group:{group}"))
     }
 
-    /// As it is stored: `key:HASH` or `group:NAME`.
+    /// Returns the stored form: `key:HASH` or `group:NAME`.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What a tool's answer holds, value by value: what further calls can take from it.
+//! Fields of a tool's response: the values that further calls can take from it.
 
 mod walk;
 
@@ -7,29 +7,30 @@ use std::sync::Arc;
 
 pub use walk::{SchemaNode, SchemaValue, fields_of};
 
-/// One value inside the answers of a tool.
+/// One value in the responses of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OutputField {
-    /// Where it stands in an answer: a JSON Pointer (RFC 6901). Of lists the first item stands for every item: `/rooms/0/id`.
+    /// Location in a response: a JSON Pointer (RFC 6901). The first item of an array represents all items:
+    /// `/rooms/0/id`.
     pub pointer: String,
-    /// The name of the thing that it belongs to, where the schema says one: the last part of its `$ref`, its `title`, or the member that
-    /// holds the object or the list. Fields of one thing share it.
+    /// Name of the entity that the value belongs to, if the schema provides one: the last segment of its `$ref`, its
+    /// `title`, or the member that holds the object or the array. Fields of one entity share it.
     pub owner: Option<Arc<str>>,
-    /// The type that its schema says; `None` where it says none, or several.
+    /// Type in the schema; `None` if the schema has none or several.
     pub kind: Option<ValueKind>,
-    /// The `format` of its schema, in lower case.
+    /// `format` of the schema, in lower case.
     pub format: Option<Arc<str>>,
-    /// The values that it may have, as text; empty where any may come.
+    /// Permitted values as text; empty if the schema does not restrict them.
     pub values: Arc<[String]>,
-    /// Examples that its schema gives, as text.
+    /// Examples of the schema, as text.
     pub examples: Arc<[String]>,
-    /// The name of its own schema, where that is a `$ref`.
+    /// Name of the field's own schema, if that is a `$ref`.
     pub schema: Option<Arc<str>>,
-    /// What the schema says about it; may be empty.
+    /// Description in the schema; may be empty.
     pub description: Arc<str>,
 }
 
-/// The types of JSON Schema, but for `null`, which no call is made with.
+/// JSON Schema types except `null`, which is never passed to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ValueKind {
     /// `true` or `false`.
@@ -46,19 +47,21 @@ pub enum ValueKind {
     Object,
 }
 
-/// A document's own word that a value of one operation's answer is a parameter of another one (OpenAPI 3.1, section 4.8.20, Link Object).
+/// A link in a document: a value of one operation's response is a parameter of another one (OpenAPI 3.1, section
+/// 4.8.20, Link Object).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputLink {
-    /// The tool that takes the value, by its name within the toolset.
+    /// Name of the tool that takes the value, within its toolset.
     pub tool: String,
-    /// The argument that takes it.
+    /// Parameter that takes the value.
     pub argument: String,
-    /// Where the value stands in the answer, as [`OutputField::pointer`] says it.
+    /// Location of the value in the response, in the form of [`OutputField::pointer`].
     pub pointer: String,
 }
 
 impl OutputField {
-    /// The name of the member that holds the value; empty for the answer itself. Items of lists have the name of their list.
+    /// Returns the name of the member that holds the value; empty for the response itself. Items have the name of their
+    /// array.
     pub fn name(&self) -> Cow<'_, str> {
         let is_index = |token: &&str| token.bytes().all(|byte| byte.is_ascii_digit());
         let name = self.pointer.rsplit('/').find(|token| !is_index(token)).unwrap_or_default();
@@ -68,14 +71,14 @@ impl OutputField {
         }
     }
 
-    /// Is it one of many in an answer, because a list is on the way to it?
+    /// Whether the value is inside an array, so that a response may have many of it.
     pub fn is_in_list(&self) -> bool {
         self.pointer.split('/').skip(1).any(|token| token == "0")
     }
 }
 
 impl ValueKind {
-    /// The kind of a name of JSON Schema.
+    /// Returns the kind with this JSON Schema name.
     pub fn of_name(name: &str) -> Option<Self> {
         Some(match name {
             "boolean" => Self::Boolean,
@@ -88,7 +91,7 @@ impl ValueKind {
         })
     }
 
-    /// Is it a number, whole or not?
+    /// Whether it is a number, integral or not.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::Number)
     }

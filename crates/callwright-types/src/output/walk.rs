@@ -1,4 +1,4 @@
-//! Schema of an answer → the values that it holds.
+//! Extraction of output fields from a response schema.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use super::{OutputField, ValueKind};
 use callwright_common::json::scalar_text;
 use callwright_common::schema::resolve;
 
-/// Values of one answer that are kept, those that are least deep first. What an answer is asked for stands at its top.
+/// Maximum number of fields per response, least deep first. The most relevant fields are near the top.
 const MAX_FIELDS: usize = 128;
 
-/// Levels of an answer that are looked into.
+/// Maximum depth in a response.
 const MAX_DEPTH: usize = 6;
 
-/// Schemas that make one together (`allOf`, `anyOf`, `oneOf`, `$ref`), at most.
+/// Maximum number of schemas that are combined by `allOf`, `anyOf`, `oneOf` and `$ref`.
 const MAX_PARTS: usize = 32;
 
-/// Characters that are kept of a description, of a value and of an example, and how many of these.
+/// Limits of a description, a value and an example in characters, and of their numbers.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 const MAX_VALUE_CHARS: usize = 60;
 const MAX_VALUES: usize = 32;
 const MAX_EXAMPLES: usize = 3;
 
-/// A schema, and what its `$ref` means where it stands.
+/// A schema with the means to resolve its `$ref`.
 pub trait SchemaNode<'d>: Clone {
     /// The schema itself.
     fn value(&self) -> &'d Value;
-    /// A schema inside of this one.
+    /// Returns a schema nested in this one.
     fn inside(&self, value: &'d Value) -> Self;
-    /// What a reference in this schema names; `None` where it names nothing.
+    /// Resolves a reference in this schema; `None` if it has no target.
     fn target(&self, reference: &str) -> Option<Self>;
 }
 
-/// A schema whose references stay within one text, as JSON Schema bundles them (`#/$defs/Room`).
+/// A schema whose references stay within one document, as in JSON Schema bundles (`#/$defs/Room`).
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaValue<'d> {
     root: &'d Value,
@@ -42,7 +42,7 @@ pub struct SchemaValue<'d> {
 }
 
 impl<'d> SchemaValue<'d> {
-    /// The whole text.
+    /// Returns the root schema of the document.
     pub fn root(root: &'d Value) -> Self {
         Self { root, value: root }
     }
@@ -62,8 +62,8 @@ impl<'d> SchemaNode<'d> for SchemaValue<'d> {
     }
 }
 
-/// The values of answers that fit a schema, in the order of their depth. Schemas that contain themselves end at a depth, broken ones give
-/// what of them can be understood.
+/// Returns the fields of responses that match a schema, in order of depth. Recursive schemas end at a fixed depth.
+/// Invalid schemas yield the fields that can be determined.
 pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
     let mut fields = Vec::new();
     let root = Parts::of(&schema);
@@ -79,7 +79,7 @@ pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
             if fields.len() >= MAX_FIELDS {
                 return fields;
             }
-            // An item of a list is told by its list, unless it is one of the values that lists are made of.
+            // The array represents its items, except for items that are scalars.
             if !inner.is_item() || inner.parts.properties().next().is_none() && inner.parts.kind().is_some() {
                 fields.push(inner.parts.field(inner.pointer.clone(), inner.holder.clone()));
             }
@@ -90,17 +90,17 @@ pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
 }
 
 impl OutputField {
-    /// What a schema says of a value itself, without where that stands.
+    /// Describes a value by its schema, without a location.
     pub fn of_schema<'d>(schema: impl SchemaNode<'d>) -> Self {
         Parts::of(&schema).field(String::new(), None)
     }
 }
 
-/// A schema with all that holds beside it.
+/// A schema together with all schemas that apply to the same value.
 #[derive(Debug, Clone)]
 struct Parts<N> {
     nodes: Vec<N>,
-    /// The last part of the first `$ref` on the way, or the schema's title.
+    /// The last segment of the first `$ref`, or the schema's title.
     name: Option<Arc<str>>,
     referred: bool,
 }
@@ -108,7 +108,7 @@ struct Parts<N> {
 struct Waiting<N> {
     parts: Parts<N>,
     pointer: String,
-    /// The name of the thing whose member it is.
+    /// Name of the entity that the value is a member of.
     holder: Option<Arc<str>>,
     depth: usize,
 }
@@ -121,7 +121,7 @@ impl<'d, N: SchemaNode<'d>> Waiting<N> {
         if let Some(items) = self.parts.items() {
             inner.push(self.child("0", &items, owner));
         }
-        // Schemas that hold together may both have a member; the first says most.
+        // Combined schemas may both define a member; the first definition is used.
         let mut seen = HashSet::new();
         inner.retain(|inner| seen.insert(inner.pointer.clone()));
         inner
@@ -136,7 +136,7 @@ impl<'d, N: SchemaNode<'d>> Waiting<N> {
         self.pointer.ends_with("/0")
     }
 
-    /// What is inside belongs to this value, by its name; an item's members belong to the list.
+    /// Nested values belong to this value, by its name; an item's members belong to the array.
     fn below(mut self) -> Self {
         if !self.is_item() {
             self.holder = self.pointer.rsplit('/').next().map(Arc::from);
@@ -153,7 +153,7 @@ impl<'d, N: SchemaNode<'d>> Parts<N> {
             if parts.nodes.len() >= MAX_PARTS {
                 break;
             }
-            // What leads back to itself says nothing the second time.
+            // Skips schemas that refer back to themselves.
             let is_known = |known: &N| std::ptr::eq(known.value(), node.value());
             let Some(members) = node.value().as_object().filter(|_| !parts.nodes.iter().any(is_known)) else {
                 continue;
@@ -206,7 +206,7 @@ impl<'d, N: SchemaNode<'d>> Parts<N> {
         }
     }
 
-    /// What an answer has; what is only written is not among it.
+    /// Returns the properties of a response, without those that are `writeOnly`.
     fn properties(&self) -> impl Iterator<Item = (&'d str, N)> {
         self.members().flat_map(|(node, members)| {
             let properties = members.get("properties").and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! A plan for people: text, Mermaid, and references as they are written in a line.
+//! Human-readable forms of a plan: text, Mermaid, and references in one line.
 
 use std::fmt::{self, Write as _};
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{Item, Node, Plan, Reference, Source};
 
-/// Characters of a value or a question that a text or a drawing shows.
+/// Maximum number of characters of a value or a question in a text or a diagram.
 const SHOWN_CHARS: usize = 80;
 
 impl fmt::Display for Plan {
-    /// One line for each call and one for each of its arguments.
+    /// Writes one line for each call and one for each of its arguments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for node in &self.nodes {
             let goal = if self.is_final(node) { "  (goal)" } else { "" };
@@ -38,7 +38,8 @@ impl fmt::Display for Source {
 }
 
 impl Reference {
-    /// As it is written in a line: `$call1.rooms[0].id$`. Of all items `[*]` is written, of one that is still to be chosen `[?]`.
+    /// Returns the reference in one line: `$call1.rooms[0].id$`. `[*]` denotes all items, `[?]` one that is still to be
+    /// chosen.
     pub fn written(&self) -> String {
         let mut text = format!("${}", self.node);
         for token in self.output.tokens() {
@@ -63,7 +64,7 @@ impl Reference {
 }
 
 impl Source {
-    /// As a value in which references are written as [`Reference::written`] says; `null` for what is missing.
+    /// Returns the source as a value with references in the form of [`Reference::written`]; `null` for a missing value.
     pub fn written(&self) -> Value {
         match self {
             Self::Value { value, .. } => value.clone(),
@@ -92,7 +93,7 @@ fn with_references(value: &Value, outputs: &[Reference]) -> Value {
 }
 
 impl Plan {
-    /// A drawing of it (Mermaid, flowchart): what feeds what, and what is missing.
+    /// Returns the plan as a Mermaid flowchart: the edges between calls, and the missing inputs.
     pub fn mermaid(&self) -> String {
         let mut text = "flowchart LR\n".to_owned();
         for node in &self.nodes {
@@ -106,7 +107,7 @@ impl Plan {
             let _ = writeln!(text, "  {} -->|\"{}\"| {}", edge.from.node, quoted(&label), edge.to);
         }
         for (number, missing) in self.missing().enumerate() {
-            // Labels may have any letters, and a `-` is none of them.
+            // A label consists of letters, digits and `_`, so no label contains a `-`.
             let _ = writeln!(text, "  missing-{}{{{{\"{}?\"}}}}", number + 1, quoted(missing.argument));
             let _ = writeln!(text, "  missing-{} -.-> {}", number + 1, missing.node.label);
         }
@@ -118,7 +119,7 @@ impl Plan {
     }
 }
 
-/// Text from outside on one line, cut short.
+/// Returns untrusted text on one line, truncated.
 fn shown(text: &str) -> String {
     let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
     let mut kept: String = letters.by_ref().take(SHOWN_CHARS).collect();
@@ -128,7 +129,7 @@ fn shown(text: &str) -> String {
     kept
 }
 
-/// The same inside of quotation marks of Mermaid, whose entities begin with `#`.
+/// Returns the same text for use in Mermaid quotation marks. Entities of Mermaid begin with `#`.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for letter in shown(text).chars() {

@@ -1,6 +1,6 @@
-//! A plan: the acyclic graph of calls that ends in what was asked for, as a value.
+//! Plans: the acyclic graph of calls that ends in the requested ones.
 //!
-//! Its forms for people and machines are at `forms.rs`, its order and what makes one refused at `order.rs`.
+//! The text and diagram forms are in `forms.rs`, ordering and validation in `order.rs`.
 
 mod forms;
 mod order;
@@ -14,7 +14,8 @@ use serde_json::Value;
 use callwright_common::json::Pointer;
 pub use order::PlanError;
 
-/// Calls that feed one another. There is no cycle in it, every reference names a node, and nodes stand behind those that feed them.
+/// Calls that supply each other's arguments. The graph has no cycle, every reference names a node, and nodes are sorted
+/// after those that they depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "wire::Form", into = "wire::Form")]
 pub struct Plan {
@@ -25,105 +26,106 @@ pub struct Plan {
 /// One call of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// What others refer to it by: letters, digits and `_`, unique within its plan.
+    /// Name for references: letters, digits and `_`, unique within the plan.
     pub label: String,
-    /// The tool that is called.
+    /// The called tool.
     pub tool: String,
-    /// What the call is for, in a few words; may be empty.
+    /// Purpose of the call in a few words; may be empty.
     pub task: String,
-    /// Its arguments; those that nothing is said about are not given.
+    /// Arguments; parameters without an entry are not passed.
     pub arguments: Vec<Argument>,
 }
 
-/// An argument of a call, and where its value comes from.
+/// An argument of a call and the source of its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Argument {
     /// The parameter's name.
     pub name: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: Source,
 }
 
-/// Where the value of an argument comes from.
+/// Source of an argument's value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// It is known.
+    /// The value is known.
     Value {
         /// The value.
         value: Value,
-        /// The words of the conversation that it rests on; empty where it needs none, as a default does.
+        /// The words of the conversation that support the value; empty if it needs none, such as a default.
         words: String,
     },
-    /// It is what another call answers with.
+    /// The value is the output of another call.
     Output(Reference),
-    /// It is made of what other calls answer with.
+    /// The value is composed of outputs of other calls.
     Composed {
-        /// A value whose texts have `{1}` where the first output goes, `{2}` for the second. A text that is nothing but `{1}` becomes that
-        /// output, whatever its type.
+        /// A template whose strings contain `{1}` for the first output, `{2}` for the second. A string that is exactly
+        /// `{1}` becomes that output, with its type.
         value: Value,
-        /// The outputs, in the order of their numbers.
+        /// Outputs, in the order of their numbers.
         outputs: Vec<Reference>,
     },
-    /// Nobody knows it yet.
+    /// The value is not known yet.
     Missing {
-        /// What the user is to be asked.
+        /// Question to the user.
         question: String,
     },
 }
 
-/// A value of another call's answer.
+/// A reference to a value in another call's response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reference {
-    /// The label of the call.
+    /// Label of the call.
     pub node: String,
-    /// Where the value stands in the answer (RFC 6901). Of lists on the way the token `0` stands for what [`Self::item`] says.
+    /// Location of the value in the response (RFC 6901). The token `0` of an array represents the items that
+    /// [`Self::item`] selects.
     pub output: Pointer,
-    /// Which item of a list it is, where one is on the way.
+    /// Item selection, if the path contains an array.
     #[serde(default)]
     pub item: Item,
 }
 
-/// Which items of a list are meant.
+/// Selection of an array's items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// The value as it is, which may be a list; on the way through lists, the values of all items.
+    /// The value as it is, which may be an array. If the path contains arrays: the values of all items.
     #[default]
     Whole,
-    /// That of the item at this position, from 0.
+    /// The value of the item at this index, from 0.
     Index(usize),
-    /// That of one item, to be chosen once the answer is there.
+    /// The value of one item, which is chosen when the response is available.
     Chosen,
 }
 
-/// An input that nobody gave.
+/// An input without a known value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MissingInput<'a> {
-    /// The call that needs it.
+    /// The call that requires it.
     pub node: &'a Node,
     /// The parameter.
     pub argument: &'a str,
-    /// What the user is to be asked.
+    /// Question to the user.
     pub question: &'a str,
 }
 
-/// A value that goes from one call to another.
+/// A value that is passed from one call to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge<'a> {
-    /// The call that answers with it, and where it stands there.
+    /// The call that provides the value, and its location there.
     pub from: &'a Reference,
-    /// The label of the call that takes it.
+    /// Label of the call that takes the value.
     pub to: &'a str,
-    /// The parameter that takes it.
+    /// Parameter that takes the value.
     pub argument: &'a str,
 }
 
 impl Plan {
-    /// A plan of these calls, which are put in order; `finals` are the labels of those that were asked for.
+    /// Creates a plan from calls, which are sorted topologically; `finals` are the labels of the requested calls.
     ///
     /// # Errors
-    /// [`PlanError`]: a cycle, with its path, or a label that is not there, stands twice, or is none.
+    /// [`PlanError`]: a cycle, with its path, or a label that is unknown, duplicate or invalid.
     pub fn new(nodes: Vec<Node>, finals: Vec<String>) -> Result<Self, PlanError> {
         let nodes = order::in_order(nodes)?;
         let plan = Self { nodes, finals };
@@ -133,22 +135,22 @@ impl Plan {
         }
     }
 
-    /// The calls; each stands behind those that feed it.
+    /// Returns the calls, each after those that it depends on.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The labels of the calls that were asked for.
+    /// Returns the labels of the requested calls.
     pub fn finals(&self) -> &[String] {
         &self.finals
     }
 
-    /// The call of this label.
+    /// Returns the call with this label.
     pub fn node(&self, label: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.label == label)
     }
 
-    /// The values that go from one call to another, in the order of the calls that take them.
+    /// Returns the values passed between calls, in the order of the calls that take them.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
         self.nodes.iter().flat_map(|node| {
             node.arguments.iter().flat_map(move |argument| {
@@ -158,7 +160,7 @@ impl Plan {
         })
     }
 
-    /// The inputs that nobody gave.
+    /// Returns the inputs without a known value.
     pub fn missing(&self) -> impl Iterator<Item = MissingInput<'_>> {
         self.nodes.iter().flat_map(|node| {
             node.arguments.iter().filter_map(move |argument| match &argument.source {
@@ -168,7 +170,8 @@ impl Plan {
         })
     }
 
-    /// The calls that can be made, where those of the labels `done` have been: all that feeds them is there, and no input is missing.
+    /// Returns the calls that are ready when those with the labels `done` are complete: no input is missing or
+    /// outstanding.
     pub fn ready<'a>(&'a self, done: &HashSet<String>) -> impl Iterator<Item = &'a Node> {
         let is_there = |argument: &Argument| match &argument.source {
             Source::Missing { .. } => false,
@@ -177,14 +180,14 @@ impl Plan {
         self.nodes.iter().filter(move |node| !done.contains(&node.label) && node.arguments.iter().all(is_there))
     }
 
-    /// The same without a call and those that it feeds, at once or through others. What was asked for is what is left of it; calls that it does
-    /// not need any more are left out, but for those of the labels `made`.
+    /// Returns the plan without a call and its direct and indirect dependents. Requested calls among them are removed
+    /// from the goals. Calls that are no longer needed are removed too, except those with the labels `made`.
     #[must_use]
     pub fn without(&self, label: &str, made: &HashSet<String>) -> Self {
         let gone: HashSet<&str> = self.dependents(label).into_iter().chain([label]).collect();
         let finals: Vec<String> = self.finals.iter().filter(|label| !gone.contains(label.as_str())).cloned().collect();
         let mut needed: HashSet<&str> = finals.iter().chain(made).map(String::as_str).collect();
-        // Calls stand behind those that feed them, so one pass from the end sees them all.
+        // Calls are sorted after those that they depend on, so one pass from the end is enough.
         for node in self.nodes.iter().rev().filter(|node| !gone.contains(node.label.as_str())) {
             if needed.contains(node.label.as_str()) {
                 needed.extend(node.feeders());
@@ -194,7 +197,7 @@ impl Plan {
         Self { nodes: self.nodes.iter().filter(is_left).cloned().collect(), finals }
     }
 
-    /// The same with nothing in it that anybody said or found out: which tool feeds which is left.
+    /// Returns the plan without values, words and questions. The dependencies between tools remain.
     #[must_use]
     pub fn without_values(mut self) -> Self {
         for node in &mut self.nodes {
@@ -211,10 +214,10 @@ impl Plan {
         self
     }
 
-    /// The labels of the calls that a call feeds, at once or through others, in their order.
+    /// Returns the labels of the direct and indirect dependents of a call, in plan order.
     pub fn dependents(&self, label: &str) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
-        // Calls stand behind those that feed them, so one pass sees them all.
+        // Calls are sorted after those that they depend on, so one pass is enough.
         for node in &self.nodes {
             let depends = node.feeders().any(|feeder| feeder == label || found.contains(&feeder));
             if depends {
@@ -226,20 +229,20 @@ impl Plan {
 }
 
 impl Node {
-    /// The labels of the calls that feed this one; one may stand several times.
+    /// Returns the labels of the calls that this one depends on; a label may occur several times.
     pub fn feeders(&self) -> impl Iterator<Item = &str> {
         let references = self.arguments.iter().flat_map(|argument| argument.source.references());
         references.map(|reference| reference.node.as_str())
     }
 
-    /// The argument of this name.
+    /// Returns the argument with this name.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 }
 
 impl Source {
-    /// The outputs of other calls that it is made of.
+    /// Returns the outputs of other calls that it uses.
     pub fn references(&self) -> &[Reference] {
         match self {
             Self::Output(reference) => std::slice::from_ref(reference),
@@ -248,7 +251,7 @@ impl Source {
         }
     }
 
-    /// The same, with the calls that it refers to named otherwise.
+    /// Returns the source with renamed call labels.
     #[must_use]
     pub fn relabelled(mut self, label: impl Fn(&str) -> String) -> Self {
         let references = match &mut self {

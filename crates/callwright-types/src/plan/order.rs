@@ -1,38 +1,38 @@
-//! The order of a plan's calls, and what makes a plan refused.
+//! Topological order and validation of a plan's calls.
 
 use std::collections::HashMap;
 
 use super::Node;
 
-/// Longest label, in bytes.
+/// Maximum length of a label in bytes.
 const MAX_LABEL: usize = 64;
 
-/// Why calls are no plan.
+/// Reason why calls do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Calls feed one another in a circle.
-    #[error("the calls feed one another in a circle: {}", .path.join(" -> "))]
+    /// The calls have a cyclic dependency.
+    #[error("the calls depend on each other in a cycle: {}", .path.join(" -> "))]
     Cycle {
-        /// The tools on the way, with their labels; the first is also the last.
+        /// The tools of the cycle, with their labels; the first is also the last.
         path: Vec<String>,
     },
-    /// Something refers to a call that is not there.
-    #[error("{at} refers to a call `{label}`, which the plan does not have")]
+    /// A reference to an unknown call.
+    #[error("{at} refers to a call `{label}`, which the plan does not contain")]
     Unknown {
-        /// The label.
+        /// The unknown label.
         label: String,
-        /// What refers to it.
+        /// Origin of the reference.
         at: String,
     },
-    /// Two calls have one label.
-    #[error("two calls have the label `{0}`; give each its own")]
+    /// Two calls have the same label.
+    #[error("two calls have the label `{0}`; give each call a unique label")]
     Twice(String),
-    /// A label is empty, too long, or has other letters than labels may have.
-    #[error("`{0}` is no label; use letters, digits and `_`, at most {MAX_LABEL}, with no digit first")]
+    /// A label is empty, too long, or contains invalid characters.
+    #[error("`{0}` is not a valid label; use at most {MAX_LABEL} letters, digits and `_`, and begin with no digit")]
     NoLabel(String),
 }
 
-/// The calls, each behind those that feed it, and as they were given otherwise.
+/// Sorts the calls topologically: each after those that it depends on, otherwise in the given order.
 pub(super) fn in_order(nodes: Vec<Node>) -> Result<Vec<Node>, PlanError> {
     let positions = positions(&nodes)?;
     let mut feeders: Vec<Vec<usize>> = Vec::with_capacity(nodes.len());
@@ -84,8 +84,8 @@ fn is_label(text: &str) -> bool {
         && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// The way around one circle among the calls that could not be placed: each of them has a feeder that could not be either, so going from
-/// feeder to feeder comes round.
+/// Returns a cycle among the calls that could not be placed. Each of them depends on another such call, so following
+/// the dependencies returns to a visited call.
 fn circle(nodes: &[Node], feeders: &[Vec<usize>], placed: &[bool]) -> Vec<String> {
     let mut way: Vec<usize> = Vec::new();
     let mut next = (0..nodes.len()).find(|at| !is_placed(placed, *at));
@@ -98,7 +98,7 @@ fn circle(nodes: &[Node], feeders: &[Vec<usize>], placed: &[bool]) -> Vec<String
         way.push(at);
         next = feeders.get(at).and_then(|feeders| feeders.iter().copied().find(|at| !is_placed(placed, *at)));
     }
-    // A value goes from the feeder to what it feeds.
+    // Reverses the path, because values flow from a dependency to its dependent.
     let named = way.into_iter().rev().filter_map(|at| nodes.get(at));
     named.map(|node| format!("{} ({})", node.tool, node.label)).collect()
 }

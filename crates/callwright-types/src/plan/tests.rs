@@ -19,7 +19,7 @@ fn value(value: Value, words: &str) -> Source {
     Source::Value { value, words: words.to_owned() }
 }
 
-/// A room for Jack: the call that was asked for stands first, as backward drawing gives it.
+/// A plan to book a room for Jack: the requested call is first, as in backward planning.
 fn meeting() -> Plan {
     let room = Reference { item: Item::Chosen, ..reference("room", "/rooms/0/id") };
     let book = node(

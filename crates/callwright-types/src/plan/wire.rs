@@ -1,10 +1,10 @@
-//! The JSON form of a plan, which is checked when it is read.
+//! The JSON form of a plan, validated on deserialisation.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Node, Plan, PlanError};
 
-/// A plan as it is written.
+/// A plan in serialised form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Form {

@@ -1,20 +1,20 @@
-//! Which calls the proxy executes, and how a person is asked where one must approve.
+//! Permission to execute calls, and human approval.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the proxy may execute a call by itself; from loose to strict.
+/// Permission for the proxy to execute a call, from least to most strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// It may.
+    /// Execution is permitted.
     Allow,
-    /// It may once a person has approved this very call.
+    /// Execution requires a person's approval of this exact call.
     Approve,
-    /// It may not; the model is told so.
+    /// Execution is denied, and the model is informed.
     Deny,
 }
 
-/// One rule of execution: the first rule whose globs match decides.
+/// One rule of execution; the first rule whose globs match applies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteRule {
@@ -28,29 +28,29 @@ pub struct ExecuteRule {
     pub permission: Permission,
 }
 
-/// Rules of execution. Where no rule matches, `GET` and `HEAD` run and everything else is denied.
+/// Rules of execution. If no rule matches, `GET` and `HEAD` are permitted and everything else is denied.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecuteRules {
-    /// In order; the first match decides.
+    /// Rules in order; the first match applies.
     pub rules: Vec<ExecuteRule>,
-    /// How a person is asked about calls that must be approved.
+    /// Approval of calls by a person.
     pub approval: ApprovalRules,
 }
 
-/// What a turn does while a person decides about one of its calls; from loose to strict.
+/// Behaviour of a turn while one of its calls awaits approval, from least to most strict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
-    /// It goes on at once: the model is told that the call waits, and may call again once it is approved.
+    /// The turn continues: the model is informed that the call awaits approval, and may repeat it once approved.
     Notice,
-    /// It waits. What is approved runs in this turn and no later one.
+    /// The turn waits. An approved call runs in this turn only.
     #[default]
     Wait,
 }
 
 impl ApprovalMode {
-    /// Value in the store and in policy files.
+    /// Returns the value used in the store and in policy files.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Notice => "notice",
@@ -59,15 +59,15 @@ impl ApprovalMode {
     }
 }
 
-/// How a person is asked about a call.
+/// Rules of approval by a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalRules {
-    /// Does the turn wait?
+    /// Whether the turn waits.
     pub mode: ApprovalMode,
-    /// `wait`: seconds that a turn waits for the decision, within its own time (`limits.seconds`).
+    /// `wait`: maximum seconds that a turn waits for the decision, within its own time limit (`limits.seconds`).
     pub timeout_seconds: u64,
-    /// `notice`: seconds that a call waits for its decision, and after that, seconds that the decision holds.
+    /// `notice`: maximum seconds until the decision, and then the seconds for which the decision is valid.
     pub valid_seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What counts as a failed outcome beyond what every API has in common, and what is done about the failures of a client's tools.
+//! Rules that classify failed outcomes beyond the built-in ones, and the handling of failures of a client's tools.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,95 +10,95 @@ use callwright_common::json::Pointer;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExplainRules {
-    /// What is done about a message of a client's tool that reports a failure.
+    /// Handling of a client's tool message that reports a failure.
     pub client_tools: ClientTools,
-    /// What is a failure, and what is none, in the words of the APIs in use. The first rule that fits decides; where none does, the
-    /// built-in rules do.
+    /// Classification of failures of the APIs in use. The first matching rule applies; without one, the built-in rules
+    /// apply.
     pub failures: Vec<FailureRule>,
 }
 
-/// What is done about a message of a client's tool that reports a failure; from the least to the most.
+/// Handling of a client's tool message that reports a failure, from least to most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientTools {
-    /// Nothing: such messages are not looked at.
+    /// Such messages are not examined.
     Off,
-    /// It is noted in trace and metrics; the message stays as it is.
+    /// The failure is recorded in trace and metrics; the message is unchanged.
     #[default]
     Advise,
-    /// The explanation, where there is one, is added below the text, which stays as it is.
+    /// The explanation, if there is one, is appended to the text, which is otherwise unchanged.
     On,
 }
 
-/// What a rule says about the outcomes that it fits.
+/// Classification of outcomes by a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuledOutcome {
-    /// They failed.
+    /// The outcome is a failure.
     Failed,
-    /// They did not fail, whatever other rules would say.
+    /// The outcome is not a failure, whatever other rules specify.
     Fine,
 }
 
-/// One rule about outcomes: for which tools and statuses, one condition on the body, and what holds then.
+/// One rule about outcomes: tools, statuses, one condition on the body, and the resulting classification.
 ///
-/// A rule without a condition fits by its statuses alone.
+/// A rule without a condition matches by its statuses only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailureRule {
     /// Globs on `toolset/tool`, or on the name of a client's tool; empty means any.
     #[serde(default, skip_serializing_if = "ToolGlobs::is_empty")]
     pub tools: ToolGlobs,
-    /// HTTP statuses; empty means any below 400, and a message that tells none.
+    /// HTTP statuses; empty means any below 400, and a message without a status.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<u16>,
-    /// Where in the JSON body the condition is to hold (RFC 6901); the token `*` stands for every item or member, and then the
-    /// condition must hold at each of them, of which there must be one. The whole body where it is left out.
+    /// Location in the JSON body to which the condition applies (RFC 6901); the whole body if omitted. The token `*`
+    /// represents every item or member: the condition must hold for each, and there must be at least one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Pointer>,
     /// Condition: the value is one of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<Value>>,
-    /// Condition: the value is there, and is none of these.
+    /// Condition: the value exists and is none of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub except: Option<Vec<Value>>,
-    /// Condition: the value is a number of this range.
+    /// Condition: the value is a number in this range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<NumberRange>,
-    /// Condition: there is such a place (`null` counts as none), or there is none.
+    /// Condition: the location exists (`null` counts as absent), or it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub present: Option<bool>,
-    /// Condition: the value is empty (`null`, `""`, `[]`, `{}`), or it is there and not empty.
+    /// Condition: the value is empty (`null`, `""`, `[]`, `{}`), or it exists and is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<bool>,
-    /// Condition: the expression is found in the text at the place, or in the body as text where no place is given.
+    /// Condition: the expression matches the text at the location, or the body's text if no location is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<LinearRegex>,
-    /// What holds for an outcome that fits.
+    /// Classification of a matching outcome.
     pub outcome: RuledOutcome,
 }
 
-/// A range of numbers, both ends included.
+/// An inclusive range of numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NumberRange {
-    /// The least; none where left out.
+    /// Minimum; unbounded if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<f64>,
-    /// The largest; none where left out.
+    /// Maximum; unbounded if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
 }
 
 impl NumberRange {
-    /// Is the number in it?
+    /// Whether the range contains the number.
     pub fn contains(&self, number: f64) -> bool {
         self.from.is_none_or(|from| from <= number) && self.to.is_none_or(|to| number <= to)
     }
 }
 
 impl FailureRule {
-    /// The names of the conditions that it has.
+    /// Returns the names of the conditions that the rule has.
     pub fn conditions(&self) -> Vec<&'static str> {
         let all = [
             ("values", self.values.is_some()),

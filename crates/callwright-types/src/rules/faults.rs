@@ -1,4 +1,4 @@
-//! What is done about each fault of the table.
+//! Actions for the faults of the table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,22 +8,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::FaultCode;
 
-/// What is done about a fault, from the least to the most.
+/// Action for a fault, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Nothing: it is not judged, and so does not hold a call up.
+    /// The fault is not evaluated.
     Off,
-    /// It is noted, and told along where the answer goes back for another fault; the call passes as it is.
+    /// The fault is recorded, and reported to the model if the answer goes back for another fault. The call passes
+    /// unchanged.
     Advise,
-    /// It is mended where nothing is lost; else as [`Action::Advise`].
+    /// The fault is repaired if nothing is lost; otherwise it is handled like [`Action::Advise`].
     Repair,
-    /// It is mended where nothing is lost; else the answer goes back to the model.
+    /// The fault is repaired if nothing is lost; otherwise the answer goes back to the model.
     Feedback,
 }
 
 impl Action {
-    /// Value in policy files.
+    /// Returns the value used in policy files.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -33,27 +34,27 @@ impl Action {
         }
     }
 
-    /// May the fault be mended?
+    /// Whether the fault may be repaired.
     pub fn mends(self) -> bool {
         self >= Self::Repair
     }
 
-    /// Does the fault hold the call up where it is not mended?
+    /// Whether the fault blocks the call if it is not repaired.
     pub fn blocks(self) -> bool {
         self == Self::Feedback
     }
 }
 
-/// The action for each code of the fault table. In files: a mapping from codes (`E3.1`) or names (`parameter_of_other_tool`)
-/// to actions; what is left out has its default.
+/// The action for each code of the fault table. In files: a mapping from codes (`E3.1`) or names
+/// (`parameter_of_other_tool`) to actions; omitted faults have their default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultActions([Action; FaultCode::ALL.len()]);
 
 impl FaultActions {
-    /// What is done about `code` where a policy does not say.
+    /// Returns the default action for `code`.
     ///
-    /// Faults that the tool's schema proves go back to the model. Those that only evidence speaks for do not: a wrong alarm
-    /// would cost a right call.
+    /// Faults proved by the tool's schema go back to the model. Faults that rest on heuristic evidence do not: a false
+    /// positive would cost a right call.
     pub const fn default_of(code: FaultCode) -> Action {
         match code {
             FaultCode::ToolNotRelevant | FaultCode::CallAnnounced => Action::Off,
@@ -62,12 +63,12 @@ impl FaultActions {
         }
     }
 
-    /// What is done about `code`.
+    /// Returns the action for `code`.
     pub fn of(&self, code: FaultCode) -> Action {
         self.0.get(code as usize).copied().unwrap_or(Self::default_of(code))
     }
 
-    /// The same with another action for `code`.
+    /// Returns a copy with another action for `code`.
     #[must_use]
     pub fn with(mut self, code: FaultCode, action: Action) -> Self {
         if let Some(place) = self.0.get_mut(code as usize) {
@@ -76,7 +77,7 @@ impl FaultActions {
         self
     }
 
-    /// For each code, the one of the two actions that does more.
+    /// Returns the stronger of the two actions for each code.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {
         FaultCode::ALL.into_iter().fold(*self, |all, code| all.with(code, self.of(code).max(other.of(code))))
@@ -121,7 +122,7 @@ impl<'de> Visitor<'de> for ActionsVisitor {
     }
 }
 
-/// A code or a name. Its error is that of an unknown field, so that a reader of files can say which one was meant.
+/// A code or a name. Its error is that of an unknown field, so that the file parser can suggest the nearest name.
 struct Key(FaultCode);
 
 impl<'de> Deserialize<'de> for Key {

@@ -1,4 +1,4 @@
-//! What rules match texts with: compiled when they are read, so that a mistake is told with its place and a turn pays for none.
+//! Matchers of rules. They are compiled when a file is parsed, so that errors have a location and turns pay no cost.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use regex::{Regex, RegexBuilder};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that a compiled expression may take: far more than a text pattern of a rule needs, and little memory.
+/// Maximum size of a compiled expression in bytes: far more than a rule's pattern requires, and little memory.
 const MAX_COMPILED_BYTES: usize = 256 * 1024;
 
-/// A regular expression that is matched in time linear in the text (the syntax of the crate `regex`: no look-around, no
+/// A regular expression with matching time linear in the text (syntax of the crate `regex`: no look-around, no
 /// back-references).
 #[derive(Clone)]
 pub struct LinearRegex(Regex);
 
 impl LinearRegex {
-    /// Compiles.
+    /// Compiles an expression.
     ///
     /// # Errors
-    /// What is wrong with the expression, in words for the person who wrote it.
+    /// A human-readable description of the fault in the expression.
     pub fn new(expression: &str) -> Result<Self, String> {
         RegexBuilder::new(expression).size_limit(MAX_COMPILED_BYTES).build().map(Self).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => {
                 format!("the expression needs more than {MAX_COMPILED_BYTES} bytes when compiled; make it simpler")
             }
-            // The library draws the place of the mistake on several lines; the last one says what it is.
+            // The library's message marks the location on several lines; its last line is the description.
             other => {
                 let text = other.to_string();
                 let last = text.lines().next_back().unwrap_or_default().trim();
@@ -34,12 +34,12 @@ impl LinearRegex {
         })
     }
 
-    /// Is it found anywhere in the text?
+    /// Whether the expression matches anywhere in the text.
     pub fn is_found_in(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 
-    /// The expression's text.
+    /// Returns the expression's text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -69,19 +69,20 @@ impl<'de> Deserialize<'de> for LinearRegex {
     }
 }
 
-/// Globs on names of tools and the like (`*`, `?`, `[ab]`, `{a,b}`; `*` also takes `/`), of which one has to fit; none fits any name.
+/// Globs on tool names and similar names (`*`, `?`, `[ab]`, `{a,b}`; `*` also matches `/`), one of which must match. An
+/// empty list matches any name.
 #[derive(Debug, Clone, Default)]
 pub struct ToolGlobs {
     texts: Vec<String>,
-    /// More than one where rules were joined.
+    /// More than one if rules were combined.
     compiled: Vec<GlobSet>,
 }
 
 impl ToolGlobs {
-    /// Compiles.
+    /// Compiles globs.
     ///
     /// # Errors
-    /// What is wrong with the first faulty glob.
+    /// A description of the first invalid glob.
     pub fn new(texts: Vec<String>) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         for text in &texts {
@@ -90,17 +91,17 @@ impl ToolGlobs {
         Ok(Self { compiled: vec![set.build().map_err(|error| error.to_string())?], texts })
     }
 
-    /// Does a glob fit the name, or is there none?
+    /// Whether a glob matches the name, or there is no glob.
     pub fn fit(&self, tool: &str) -> bool {
         self.texts.is_empty() || self.name(tool)
     }
 
-    /// Does a glob fit the name? Where there is no glob, none does.
+    /// Whether a glob matches the name; false if there is no glob.
     pub fn name(&self, tool: &str) -> bool {
         self.compiled.iter().any(|set| set.is_match(tool))
     }
 
-    /// The globs of both.
+    /// Returns the globs of both.
     pub fn and(&self, other: &Self) -> Self {
         if self == other {
             return self.clone();
@@ -109,12 +110,12 @@ impl ToolGlobs {
         Self { texts, compiled: self.compiled.iter().chain(&other.compiled).cloned().collect() }
     }
 
-    /// As they were written.
+    /// Returns the globs as written.
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// Is there no glob?
+    /// Whether there is no glob.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }

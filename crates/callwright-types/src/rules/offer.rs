@@ -1,36 +1,42 @@
-//! Which tools the model is offered.
+//! Rules for offering tools to the model.
 
 use serde::{Deserialize, Serialize};
 
 use super::ToolGlobs;
 
-/// Rules of the offer.
+/// Rules for offering tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OfferRules {
-    /// Toolsets of an alias that have together at most this many tools are offered whole, and nothing is chosen.
+    /// Maximum number of tools of an alias's toolsets, in total, that are all offered without selection.
     ///
-    /// Forty tools are what models still tell apart well and what costs some thousand tokens; below that a choice can only lose.
+    /// Models distinguish forty tools reliably, and these cost a few thousand tokens. Below that number, selection can
+    /// only lose.
     pub whole: u32,
-    /// Tools at most that a turn has chosen by what the user said, best first. Those of earlier turns stay besides (`sticky`).
+    /// Maximum number of tools selected per turn by relevance to the user's text, best first. Tools of earlier turns
+    /// are kept in addition (`sticky`).
     pub k: u32,
-    /// Tools that are offered at least, as long as there are so many.
+    /// Minimum number of offered tools, if there are as many.
     pub min: u32,
-    /// Score-gap cut-off: tools whose score is below this share of the best one's, 0 to 1, are not chosen; 0 cuts nothing off.
+    /// Score-gap cut-off: tools whose score is below this share of the best score, 0 to 1, are not selected; 0 disables
+    /// it.
     pub gap: f64,
-    /// Tools at most that are offered for each key that a chosen tool requires and nobody gave: those whose answers evidently have it.
+    /// Maximum number of tools offered for each required key of a selected tool that the conversation lacks: those
+    /// whose responses evidently contain it.
     pub prerequisites: u32,
-    /// Globs on `toolset/tool`: always offered.
+    /// Globs on `toolset/tool` of tools that are always offered.
     pub always: ToolGlobs,
-    /// Globs on `toolset/tool`: never offered, never found, never called; it wins over everything else.
+    /// Globs on `toolset/tool` of tools that are never offered, found or called. This rule takes precedence over all
+    /// others.
     pub never: ToolGlobs,
-    /// Does what was offered once in a session stay? New tools are appended then, and providers' prompt caches keep hitting.
+    /// Whether offered tools stay for the session. New tools are then appended, and providers' prompt caches keep
+    /// hitting.
     pub sticky: bool,
-    /// What becomes of the client's own tools.
+    /// Handling of the client's own tools.
     pub client_tools: ClientOffer,
     /// A tool that searches for further tools.
     pub search_tools: SearchRules,
-    /// Are descriptions shown with what was learned about when a tool is wanted?
+    /// Whether descriptions include the learned representations.
     pub representations: bool,
 }
 
@@ -52,14 +58,14 @@ impl Default for OfferRules {
     }
 }
 
-/// What becomes of the client's own tools; from loose to strict.
+/// Handling of the client's own tools, from least to most strict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientOffer {
-    /// They go along as they were sent, all of them.
+    /// All are forwarded as sent.
     #[default]
     Keep,
-    /// Of more than `whole`, those that serve the conversation, as of the catalog's.
+    /// If there are more than `whole`, those relevant to the conversation are selected, like tools of the catalog.
     Narrow,
 }
 
@@ -67,11 +73,11 @@ pub enum ClientOffer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
-    /// It is offered where the alias has so many tools; 0: never.
+    /// Minimum number of the alias's tools from which on the search tool is offered; 0 for never.
     pub from: u32,
-    /// Searches of one turn that are answered with tools.
+    /// Maximum number of searches per turn that return tools.
     pub per_turn: u32,
-    /// Tools that one search gives at most.
+    /// Maximum number of tools per search.
     pub results: u32,
 }
 

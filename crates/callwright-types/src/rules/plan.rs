@@ -1,14 +1,15 @@
-//! When a plan is drawn before the model is asked.
+//! Planning before the model is queried.
 
 use serde::{Deserialize, Serialize};
 
-/// When a turn draws a plan of calls backward from what is asked for; from loose to strict, as each asks models less.
+/// Condition under which a turn draws a plan of calls backward from the goal. From least to most strict, in order of
+/// decreasing model requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanMode {
-    /// For every new request of a user to which tools are offered.
+    /// For each new user request for which tools are offered.
     Always,
-    /// Where the tool that is asked for needs something that nobody gave and another tool can find out.
+    /// If the required tool needs a value that the conversation lacks and another tool can provide.
     #[default]
     Auto,
     /// Never.

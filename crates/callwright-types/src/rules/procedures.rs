@@ -1,16 +1,17 @@
-//! When past solutions are made into a new one.
+//! Synthesis of new solutions from learned procedures.
 
 use serde::{Deserialize, Serialize};
 
-/// When a model makes an outline of what to do, of the procedures that were learned; from loose to strict, as each asks models less.
+/// Condition under which a model outlines a solution from learned procedures. From least to most strict, in order of
+/// decreasing model requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProceduresMode {
-    /// For every new request of a user to which tools are offered and that some procedure fits.
+    /// For each new user request for which tools are offered and that a procedure matches.
     Always,
-    /// Where the tool that is asked for needs several things that nobody gave and no tool evidently finds out.
+    /// If the required tool needs several values that the conversation lacks and no tool evidently provides.
     #[default]
     Auto,
-    /// Never, and procedures are no templates of plans.
+    /// Never; procedures do not serve as plan templates either.
     Off,
 }

@@ -1,4 +1,4 @@
-//! What a turn is shown of memory, and whether it teaches.
+//! Use of memory in a turn, and learning from the turn.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallRules {
-    /// Lessons that a turn is shown at most (ExpNote, section 3.2: RECALL); 0: none.
+    /// Maximum number of lessons recalled per turn (ExpNote, section 3.2: RECALL); 0 for none.
     pub lessons: u32,
-    /// Is the model told where there is no lesson? The paper does so; it costs tokens of every such turn.
+    /// Whether the model is informed that there is no lesson. The paper does this; it costs tokens in each such turn.
     pub tell_none: bool,
-    /// May something be learned from the turn?
+    /// Whether lessons and procedures may be learned from the turn.
     pub learn: bool,
-    /// The name of a group: all clients whose policy names it share one memory. Empty: each client's key has its own.
+    /// Name of a group: all clients whose policy names it share one memory. Empty: each client key has its own.
     pub group: String,
 }
 

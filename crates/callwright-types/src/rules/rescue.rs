@@ -1,25 +1,25 @@
-//! When text becomes calls (E1).
+//! Conversion of text to calls (E1).
 
 use serde::{Deserialize, Serialize};
 
-/// How strongly a text indicates that it is a call rather than a text about one, from the strongest evidence to the weakest.
+/// Strength of the evidence that a text is a call rather than a text about one, from strongest to weakest.
 ///
-/// As a rule it is the weakest evidence that is considered; `Off` considers none.
+/// In a rule, it is the weakest evidence considered; `Off` considers none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// No text is considered.
     Off,
-    /// The call is enclosed in marks that are reserved for calls, such as `<tool_call>` or `[TOOL_CALLS]`.
+    /// The call is enclosed in markers reserved for calls, such as `<tool_call>` or `[TOOL_CALLS]`.
     Marked,
-    /// The call, or several, begins the answer; fences and tokens of chat templates do not count.
+    /// The answer begins with the call or calls; code fences and chat template tokens are ignored.
     Alone,
-    /// The call is a statement of its own amid prose.
+    /// The call is a separate statement within prose.
     Amid,
 }
 
 impl Evidence {
-    /// Value in traces and policy files.
+    /// Returns the value used in traces and policy files.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -30,14 +30,15 @@ impl Evidence {
     }
 }
 
-/// Handling of a text that may be a call and may be about one.
+/// Handling of a text that is either a call or a text about one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsure {
-    /// `confirm` towards an upstream that leaves calls in the text, `text` towards one that delivers native `tool_calls`.
+    /// `confirm` for an upstream that leaves calls in the text, `text` for one that delivers native `tool_calls`.
     #[default]
     Auto,
-    /// The model receives one request to confirm, within the limit of static feedback; without a call the client gets the original answer.
+    /// The model receives one request to confirm, within the limit of static feedback. If its answer has no call, the
+    /// client receives the original answer.
     Confirm,
     /// The text stays text.
     Text,
@@ -46,7 +47,7 @@ pub enum Unsure {
 }
 
 impl Unsure {
-    /// The handling towards an upstream; never [`Unsure::Auto`].
+    /// Returns the handling for an upstream; never [`Unsure::Auto`].
     pub const fn towards(self, delivers_calls: bool) -> Self {
         match self {
             Self::Auto if delivers_calls => Self::Text,
@@ -55,7 +56,7 @@ impl Unsure {
         }
     }
 
-    /// Rank by strictness: the stricter of two never turns more text into calls.
+    /// Returns the rank by strictness: the stricter of two never converts more text to calls.
     const fn rank(self) -> u8 {
         match self {
             Self::Call => 0,
@@ -65,35 +66,36 @@ impl Unsure {
         }
     }
 
-    /// The stricter of two.
+    /// Returns the stricter of two.
     #[must_use]
     pub const fn stricter(self, other: Self) -> Self {
         if self.rank() >= other.rank() { self } else { other }
     }
 }
 
-/// Handling of rescued arguments that are names or expressions of a program.
+/// Handling of rescued arguments that are identifiers or expressions of a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expressions {
-    /// The source text becomes a string: `to=user.email` gives `"user.email"`. Leaderboards expect this.
+    /// The source text becomes a string: `to=user.email` gives `"user.email"`. Leaderboards require this.
     Source,
-    /// Such a call cannot be read (E1).
+    /// The call cannot be parsed (E1).
     #[default]
     Refuse,
 }
 
-/// Rules of rescue: when text becomes calls (E1).
+/// Rules of rescue: conversion of text to calls (E1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RescueRules {
-    /// The weakest evidence considered towards an upstream that is not known to deliver native `tool_calls`.
+    /// The weakest evidence considered for an upstream that is not known to deliver native `tool_calls`.
     pub text: Evidence,
-    /// The weakest evidence considered towards an upstream that does: its models' text is more often about a call than a call.
+    /// The weakest evidence considered for an upstream that does. Text of its models is more often about a call than a
+    /// call.
     pub native: Evidence,
-    /// Handling of a text that may be a call and may be about one.
+    /// Handling of a text that is either a call or a text about one.
     pub unsure: Unsure,
-    /// Handling of arguments that are names or expressions.
+    /// Handling of arguments that are identifiers or expressions.
     pub expressions: Expressions,
 }
 

@@ -1,4 +1,4 @@
-//! Which values of a call's arguments a schema marks as secret.
+//! Detection of secret values in a call's arguments by its schema.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -9,33 +9,34 @@ use serde_json::{Map, Value};
 use super::SecretValues;
 use callwright_common::schema::{Applies, SchemaDocument, subschemas};
 
-/// Pairs of a schema and a value that are looked at in the arguments of one call. Beyond them, every value left is taken for a secret.
+/// Maximum number of schema-value pairs examined per call. Beyond it, all remaining values are treated as secret.
 const MAX_STEPS: usize = 50_000;
 
-/// Bytes of memory that one compiled pattern may take, and patterns of one schema that are compiled. Any other may match every name.
+/// Size limit in bytes of one compiled pattern, and maximum number of compiled patterns per schema. All other patterns
+/// are assumed to match every name.
 const PATTERN_BYTES: usize = 64 * 1024;
 const MAX_PATTERNS: usize = 64;
 
-/// Texts inside of arguments that are read as JSON, one within the other.
+/// Maximum nesting of texts inside arguments that are parsed as JSON.
 const MAX_TEXTS: usize = 3;
 
 /// A schema that marks secrets.
 pub(super) struct Marks<'s> {
     root: &'s Value,
     document: SchemaDocument<'s>,
-    /// The patterns that were compiled; `None` for one that cannot be.
+    /// Compiled patterns; `None` for one that cannot be compiled.
     patterns: RefCell<HashMap<&'s str, Option<Regex>>>,
 }
 
 impl<'s> Marks<'s> {
-    /// `None` where nothing in the schema is marked, as in most.
+    /// Analyses a schema; `None` if it marks nothing, which is the common case.
     pub(super) fn of(root: &'s Value) -> Option<Self> {
         let mut has_marks = false;
         let document = SchemaDocument::new(root, |members| has_marks |= is_marked(members));
         has_marks.then(|| Self { root, document, patterns: RefCell::default() })
     }
 
-    /// Whether a pattern matches a name; `None` where it cannot be compiled.
+    /// Whether a pattern matches a name; `None` if it cannot be compiled.
     fn matches(&self, pattern: &'s str, name: &str) -> Option<bool> {
         let mut patterns = self.patterns.borrow_mut();
         if !patterns.contains_key(pattern) {
@@ -46,7 +47,7 @@ impl<'s> Marks<'s> {
         patterns.get(pattern)?.as_ref().map(|pattern| pattern.is_match(name))
     }
 
-    /// The members of `value` that a pattern, or the schema of all other members, may judge.
+    /// Returns the members of `value` to which a pattern or `additionalProperties` may apply.
     fn judged<'v>(&self, applies: Applies<'s>, named: &Named<'s>, value: &'v Value) -> Vec<&'v Value> {
         let members = value.as_object().into_iter().flatten();
         let may_judge = |name: &str| match applies {
@@ -60,13 +61,13 @@ impl<'s> Marks<'s> {
         members.filter(|(name, _)| may_judge(name)).map(|(_, member)| member).collect()
     }
 
-    /// Takes the secrets in `arguments` in.
+    /// Adds the secrets in `arguments` to `found`.
     pub(super) fn find(&self, arguments: &Value, found: &mut SecretValues) {
         let mut steps = MAX_STEPS;
         self.walk(self.root, arguments, found, &mut steps, 0);
     }
 
-    /// Goes through the schemas that may apply to `value` and to everything in it.
+    /// Traverses the schemas that may apply to `value` and to everything in it.
     fn walk(&self, schema: &'s Value, value: &Value, found: &mut SecretValues, steps: &mut usize, level: usize) {
         let mut waiting = vec![(schema, value)];
         let mut seen = HashSet::new();
@@ -77,7 +78,7 @@ impl<'s> Marks<'s> {
                 continue;
             }
             if *steps == 0 {
-                // In doubt, it is a secret.
+                // Treats the value as secret in case of doubt.
                 found.take(value);
                 continue;
             }
@@ -118,7 +119,7 @@ impl<'s> Marks<'s> {
                     }
                 }
             }
-            // Models write an object as a text that holds it; repair reads it, and what is stored has both.
+            // Models write an object as a text that contains it. Repair parses it, and both forms are stored.
             if let Some(text) = value.as_str().filter(|text| text.trim_start().starts_with(['{', '[']))
                 && let Ok(content @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
             {
@@ -141,7 +142,7 @@ fn is_marked(keywords: &Map<String, Value>) -> bool {
         || keywords.get("writeOnly").is_some_and(|flag| flag == true)
 }
 
-/// The items of a list. A single value may be a list of one that was written without brackets.
+/// Returns the items of an array. A scalar may be an array of one item that was written without brackets.
 fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
@@ -150,7 +151,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The members and items that a schema describes one by one.
+/// Properties, patterns and items that a schema defines individually.
 struct Named<'s> {
     properties: Option<&'s Map<String, Value>>,
     patterns: Option<&'s Map<String, Value>>,

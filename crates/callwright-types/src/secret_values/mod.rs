@@ -1,4 +1,4 @@
-//! Values that a tool's schema marks as secret, and texts without them.
+//! Values that a tool's schema marks as secret, and their removal from texts.
 
 mod find;
 #[cfg(test)]
@@ -11,20 +11,22 @@ use std::fmt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-/// What stands in place of a secret.
+/// Replacement for a secret.
 pub const MASK: &str = "***";
 
-/// Secrets of a turn at most; a list of more is no list of secrets.
+/// Maximum number of secrets per turn; a longer list does not consist of secrets.
 const MAX_SECRETS: usize = 1_000;
-/// A secret of fewer characters is only masked where it is the whole text: it would be found in any text.
+/// Minimum length in characters of a secret that is masked within a text. A shorter one, which may occur in any text,
+/// is masked only if it is the whole text.
 const SHORTEST_PART: usize = 4;
-/// JSON texts inside of JSON texts that are read for short secrets.
+/// Maximum nesting of JSON texts that are searched for short secrets.
 const MAX_NESTED_TEXTS: usize = 4;
 
-/// The secrets among the arguments of a turn's calls: values at a place whose schema says `format: password` (OpenAPI 3.0.4, Data Types)
-/// or `writeOnly: true` (JSON Schema 2020-12, section 9.4 of the validation vocabulary).
+/// The secrets among the arguments of a turn's calls: values whose schema has `format: password` (OpenAPI 3.0.4, Data
+/// Types) or `writeOnly: true` (JSON Schema 2020-12, section 9.4 of the validation vocabulary).
 ///
-/// When in doubt, a value is secret: where any schema that may apply at its place marks it, behind whatever keyword and reference.
+/// In case of doubt, a value is secret: if any schema that may apply to it marks it, whatever keywords and references
+/// lead there.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SecretValues {
     values: BTreeSet<String>,
@@ -32,23 +34,23 @@ pub struct SecretValues {
 }
 
 impl SecretValues {
-    /// Are there none?
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && !self.is_incomplete
     }
 
-    /// Whether there are more secrets than are kept, so that masking those that are would leave others. Nothing of what may hold them
-    /// must be stored.
+    /// Whether some secrets were discarded because of the limit, so that masking would leave those in the text. Texts
+    /// that may contain them must not be stored.
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
 
-    /// Takes those of a call's arguments in.
+    /// Adds the secrets of a call's arguments.
     pub fn note(&mut self, schema: &Value, arguments: &Value) {
         self.note_all(schema, [arguments]);
     }
 
-    /// Takes those of several calls of one tool in.
+    /// Adds the secrets of several calls of one tool.
     pub fn note_all<'a>(&mut self, schema: &Value, arguments: impl IntoIterator<Item = &'a Value>) {
         let Some(marks) = find::Marks::of(schema) else { return };
         for arguments in arguments {
@@ -56,7 +58,8 @@ impl SecretValues {
         }
     }
 
-    /// Takes the whole text of a call's arguments in, if its tool has secrets at all: which part of the text is one cannot be read.
+    /// Adds the whole text of a call's arguments if its tool has secrets at all. Which part of an unparsable text is
+    /// secret cannot be determined.
     pub fn note_unread(&mut self, schema: &Value, text: &str) {
         if find::Marks::of(schema).is_some() && !text.trim().is_empty() {
             self.keep(text);
@@ -71,7 +74,7 @@ impl SecretValues {
         }
     }
 
-    /// Everything in a secret is one, also in a JSON text that it is or holds.
+    /// Adds all scalars in a secret, including those of a JSON text that it is or contains.
     fn take(&mut self, value: &Value) {
         self.take_within(value, 0);
     }
@@ -97,7 +100,7 @@ impl SecretValues {
         }
     }
 
-    /// The value without them, wherever they stand in it: as values, in texts, in JSON inside of texts, and in URLs.
+    /// Masks the secrets anywhere in a value: as values, in texts, in JSON inside texts, and in URLs.
     pub fn mask(&self, value: &mut Value) {
         if self.is_incomplete {
             *value = MASK.into();
@@ -106,12 +109,12 @@ impl SecretValues {
         }
     }
 
-    /// A text without them.
+    /// Returns a text with masked secrets.
     pub fn mask_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_incomplete { MASK.into() } else { masked(text, &self.needles(), 0) }
     }
 
-    /// What is looked for, the longest first, so that no part of a secret is left because another one stands in it.
+    /// Returns the search strings, longest first, so that a secret that contains another one is masked completely.
     fn needles(&self) -> Vec<String> {
         let forms = self.values.iter().flat_map(|value| {
             let quoted = Value::from(value.as_str()).to_string();
@@ -160,7 +163,8 @@ fn masked<'t>(text: &'t str, needles: &[String], level: usize) -> Cow<'t, str> {
     masked_text
 }
 
-/// The JSON text with every value masked that is a secret as a whole, however short; `None` where it is no JSON text or has none.
+/// Returns the JSON text with every value masked that equals a secret, however short; `None` if it is not JSON or has
+/// none.
 fn masked_json(text: &str, needles: &[String], level: usize) -> Option<String> {
     let is_json = level < MAX_NESTED_TEXTS && text.trim_start().starts_with(['{', '[']);
     if !is_json || needles.iter().all(|needle| is_part(needle) && needle.parse::<f64>().is_err()) {
@@ -172,7 +176,7 @@ fn masked_json(text: &str, needles: &[String], level: usize) -> Option<String> {
     (masked != json).then(|| masked.to_string())
 }
 
-/// Whether a secret is masked where it is only a part of a text.
+/// Whether a secret is also masked as a part of a text.
 fn is_part(needle: &str) -> bool {
     needle.chars().count() >= SHORTEST_PART
 }

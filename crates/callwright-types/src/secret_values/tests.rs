@@ -1,4 +1,4 @@
-//! What is secret, and that it stands nowhere.
+//! Tests that secrets are detected and masked everywhere.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
@@ -126,18 +126,18 @@ fn what_other_keywords_say_of_other_members_is_no_secret() {
 const CANARY: &str = "canary-4f9a17";
 const NUMBER: u64 = 918_273_645;
 
-/// A schema, a value of it, and the definitions that it refers to.
+/// A schema, a matching value, and the definitions that the schema refers to.
 struct Built {
     schema: Value,
     value: Value,
     definitions: serde_json::Map<String, Value>,
 }
 
-/// Ways from a schema to one inside it.
+/// Number of ways from a schema to a nested one.
 const WAYS: u8 = 27;
 
 impl Built {
-    /// The end of a way: a secret, or (for the counterproof) the same value unmarked.
+    /// Returns the innermost schema and value: a secret or, as the negative control, the same value unmarked.
     fn leaf(kind: u8, is_marked: bool) -> Self {
         let (schema, value) = match kind % 3 {
             0 => (json!({"type": "string", "format": "password"}), json!(CANARY)),
@@ -151,7 +151,7 @@ impl Built {
         self.definitions.insert(name.to_owned(), schema);
     }
 
-    /// The schema and value one step further out.
+    /// Returns the schema and value nested one level deeper.
     fn within(mut self, way: u8, number: usize) -> Self {
         let (schema, value) = (self.schema.take(), self.value.take());
         let (name, plain) = (format!("d é/~%{number}"), format!("plain{number}"));
@@ -200,7 +200,7 @@ impl Built {
                 (json!({"$dynamicRef": format!("#{plain}")}), value)
             }
             24 => (json!({"contentMediaType": "application/json", "contentSchema": schema}), value.to_string().into()),
-            // What repair reads: an object as a text, a list of one without its brackets.
+            // Forms that repair parses: an object as a text, a single-item array without brackets.
             25 if value.is_object() => (schema, value.to_string().into()),
             26 if value.is_string() => (json!({"items": schema}), value),
             _ => (json!({"properties": {"q": schema}}), json!({"q": value})),
@@ -228,7 +228,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whatever keywords lead to a secret, no stored text has it.
+    /// No stored text contains a secret, whatever keywords lead to it.
     #[test]
     fn no_way_through_a_schema_leaves_a_secret_in_the_clear(ways in prop::collection::vec(0..WAYS, 1..6), leaf in 0_u8..3) {
         let built = build(&ways, leaf, true);

@@ -140,8 +140,8 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: an open circuit lets nothing through before its time, a half-open one no more at a time than
-    /// its probes, and no circuit stays shut for ever.
+    /// For any sequence of events: an open circuit admits nothing before its time, a half-open one no more concurrent
+    /// requests than its probes, and no circuit stays open forever.
     #[test]
     fn it_keeps_its_promises(events in prop::collection::vec(event(), 0..200)) {
         let mut now = Instant::now();
@@ -183,7 +183,7 @@ proptest! {
                 prop_assert!(probes <= RULES.probes as usize);
             }
         }
-        // The upstream is well from here on: everything that is under way ends, and the circuit closes.
+        // The upstream works from here on: all in-flight requests end, and the circuit closes.
         under_way.into_iter().for_each(|ticket| circuit.abandoned(ticket));
         now += RULES.open;
         for _ in 0..RULES.probes {

@@ -14,7 +14,7 @@ fn built(settings: Settings) -> Upstream {
     Upstream::build("u", &settings, true).unwrap()
 }
 
-/// The shortest waits that there are.
+/// Settings with the shortest delays.
 fn quick() -> Settings {
     Settings {
         connect_timeout_seconds: 1,
@@ -103,7 +103,7 @@ async fn a_redirect_or_another_protocol_is_no_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn a_refused_connection_is_a_connect_failure() {
-    // Bound, so that nobody else gets the port, and not listening.
+    // Bound but not listening, so that no other process uses the port.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = socket.local_addr().unwrap();
@@ -231,7 +231,7 @@ fn settings_that_cannot_work_are_named() {
     }
 }
 
-/// Certificates made for this test alone: an authority and a server `localhost`, valid for a hundred years.
+/// Certificates for this test: an authority and a server `localhost`, valid for a hundred years.
 mod tls {
     use std::io::{Read, Write};
     use std::net::TcpListener;

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::test_server::TestServer;
 
-/// A client for `base` whose environment names this proxy for everything.
+/// Returns a client for `base` with this proxy in its environment.
 fn via(proxy: &str, base: &str) -> Result<Connection, BuildError> {
     let base: Uri = base.parse().unwrap();
     let proxy = Matcher::builder().all(proxy).build().intercept(&base);

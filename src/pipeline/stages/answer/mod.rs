@@ -1,4 +1,5 @@
-//! Answer: the last judged answer → what the client gets ([`settle`]) → JSON or events ([`write()`]).
+//! Answer: converts the last validated answer to the client's answer ([`settle`]), and writes it as JSON or events
+//! ([`write()`]).
 
 mod relay;
 mod report;
@@ -22,26 +23,26 @@ use super::offer::Offer;
 pub(crate) use relay::{refuse, relay};
 pub(crate) use write::write;
 
-/// What the client gets: decided, and still to be written.
+/// The client's answer: decided, but not yet written.
 #[derive(Debug)]
 pub(crate) struct Settled {
     /// The answer.
     completion: Completion,
-    /// Is it another than the upstream's?
+    /// Whether it differs from the upstream's answer.
     changed: bool,
-    /// Of the choices whose text became calls, the text that is still to be said, by the index of the choice.
+    /// Remaining text by choice index, for choices whose text was converted to calls.
     rescued: BTreeMap<u32, String>,
 }
 
 impl Settled {
-    /// The message of the first choice, as the client gets it.
+    /// Returns the message of the first choice for the client.
     pub(crate) fn message(&self) -> Option<&AssistantMessage> {
         self.completion.choices().first().map(|choice| &choice.message)
     }
 }
 
-/// Settles what the client gets of the last judged answer, in the form that its ending asks for; an error where policy wants one
-/// rather than a faulty answer.
+/// Settles the client's answer from the last validated answer, in the form that the ending requires. Returns an error
+/// if policy prefers an error to a faulty answer.
 pub(crate) fn settle(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -59,10 +60,10 @@ pub(crate) fn settle(
         let trace = &turn.record.trace().id;
         let message = match limit {
             Limit::Judgement => format!(
-                "the model's answer takes longer to judge than scanner.max_judgement_milliseconds allows; trace {trace} has the record"
+                "validating the model's answer took longer than scanner.max_judgement_milliseconds; see trace {trace}"
             ),
             limit => format!(
-                "the model's calls are still faulty and the limit `{}` is reached; trace {trace} has the record",
+                "the model's calls are still faulty and the limit `{}` is reached; see trace {trace}",
                 limit.label()
             ),
         };
@@ -108,17 +109,17 @@ pub(crate) fn settle(
     Ok(Settled { completion, changed, rescued })
 }
 
-/// What was changed in a choice.
+/// Change of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     None,
-    /// Its calls.
+    /// The calls changed.
     Calls,
-    /// Its text, of which calls were made.
+    /// The text was converted to calls.
     Rescue,
 }
 
-/// Makes a choice what the client gets.
+/// Converts a choice to the client's form.
 fn change(
     turn: &Turn,
     offer: &Offer,
@@ -131,7 +132,7 @@ fn change(
         Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
         _ => true,
     };
-    // Faulty calls that were text are passed on as what they were.
+    // Faulty calls from text are forwarded as the original text.
     let stays_text = pass_faulty && judged.calls.iter().any(|call| call.result.is_err());
     let rescued = judged.rescued.as_ref();
     let calls = if rescued.is_some() && stays_text { &[][..] } else { &judged.calls };
@@ -149,14 +150,14 @@ fn change(
     if changed { Change::Calls } else { Change::None }
 }
 
-/// Agents decide by the finish reason whether there are calls to make. Where a call was forced, `stop` is what OpenAI
-/// itself says, and clients know it.
+/// Whether the finish reason is `stop` although the choice has calls. Agents use the finish reason to detect calls. For
+/// a forced call, OpenAI itself returns `stop`, and clients expect it.
 fn says_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
     let is_free = matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Allowed { required: false, .. });
     is_free && choice.finish_reason.as_deref() == Some("stop") && !choice.message.calls().is_empty()
 }
 
-/// The verdict on the turn as a whole.
+/// Returns the verdict on the whole turn.
 fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
     let trace = turn.record.trace();
     if turn.policy.mode == Mode::Off {
@@ -177,8 +178,8 @@ fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
     }
 }
 
-/// The calls that the client gets: those that were kept and the answer's, repaired, in their common order; never a call of a tool that
-/// the client does not know.
+/// Returns the calls for the client in their common order: the kept calls and the repaired calls of the answer. Never
+/// includes a call of a tool that the client does not have.
 fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCalls, pass_faulty: bool) -> Vec<Call> {
     let mut taken: HashSet<String> = kept.iter().map(|checked| checked.call().id.clone()).collect();
     let mut wanted: Vec<Call> = Vec::with_capacity(taken.len() + calls.len());
@@ -205,7 +206,7 @@ fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCal
     wanted
 }
 
-/// Two attempts may use the same id for different calls.
+/// Replaces a taken id: two attempts may use the same id for different calls.
 pub(crate) fn with_fresh_id(mut call: Call, is_taken: impl Fn(&str) -> bool) -> Call {
     if is_taken(&call.id) {
         call.id = ids::call_id();
@@ -213,7 +214,7 @@ pub(crate) fn with_fresh_id(mut call: Call, is_taken: impl Fn(&str) -> bool) -> 
     call
 }
 
-/// All checked calls of an answer and those kept before it, once each, in their common order.
+/// Returns all checked calls of an answer and the calls kept before, without duplicates, in their common order.
 pub(crate) fn merged_calls(kept: &KeptCalls, judged: &JudgedAnswer) -> Vec<CheckedCall> {
     let calls = judged.choices.first().map(|choice| choice.calls.as_slice()).unwrap_or_default();
     let mut distinct = DistinctCalls::default();

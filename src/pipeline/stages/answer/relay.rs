@@ -1,4 +1,4 @@
-//! What is passed on as it came, and errors.
+//! Forwarding of unchanged answers, and error answers.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,7 +10,7 @@ use callwright_openai::{ErrorBody, emit, event};
 use callwright_types::UpstreamFailure;
 use callwright_upstream::{forbid_retry, is_retry_forbidden};
 
-/// Passes on what is not ours to judge, or says why there is nothing.
+/// Forwards an answer that the proxy does not validate, or reports an upstream failure.
 pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) -> Result<(), ClientGone> {
     match relay {
         Relay::Answer { status, body } => {
@@ -49,7 +49,7 @@ fn error_of(failure: &UpstreamFailure) -> ErrorBody {
     }
 }
 
-/// Tells the client of an error: as status and body, or as an event where the status has been sent.
+/// Sends an error to the client: as status and body, or as an event if the status is already sent.
 pub(crate) async fn refuse(
     turn: &mut Turn,
     outlet: &mut Outlet,
@@ -59,7 +59,7 @@ pub(crate) async fn refuse(
     refuse_until(turn, outlet, status, error, None).await
 }
 
-/// The same, with the seconds after which it is worth another try.
+/// Sends an error with `Retry-After` in seconds.
 async fn refuse_until(
     turn: &mut Turn,
     outlet: &mut Outlet,
@@ -72,7 +72,7 @@ async fn refuse_until(
     if outlet.is_open() {
         return outlet.send(emit::late_error(&error.to_bytes(), status, &retry_after(seconds))).await;
     }
-    // The body is ours: of the upstream's header fields none describes it.
+    // The body is the proxy's own, so none of the upstream's header fields applies.
     let was_retried = is_retry_forbidden(&turn.answer_headers);
     turn.answer_headers = HeaderMap::new();
     if was_retried {

@@ -1,4 +1,4 @@
-//! What an answer says about its turn: header fields, and the debug object.
+//! Reports about the turn in an answer: header fields, and the debug object.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -8,16 +8,16 @@ use crate::pipeline::turn::Turn;
 use callwright_types::Trace;
 use callwright_types::trace::Attempt;
 
-/// Our id of the turn.
+/// Trace id of the turn.
 const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
-/// The verdict on the answer.
+/// Verdict on the answer.
 const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-callwright-verdict");
-/// Upstream requests made.
+/// Number of upstream requests.
 const ATTEMPTS_HEADER: HeaderName = HeaderName::from_static("x-callwright-attempts");
-/// Time that was neither the upstream's nor a tool API's.
+/// Overhead of the proxy: time without the upstream's and tool APIs'.
 const OVERHEAD_HEADER: HeaderName = HeaderName::from_static("x-callwright-overhead-ms");
 
-/// What was done, for `x-callwright-debug`.
+/// Returns the debug object for `x-callwright-debug`.
 pub(super) fn debug(turn: &Turn) -> Value {
     let trace = turn.record.trace();
     json!({
@@ -46,7 +46,7 @@ pub(super) fn debug(turn: &Turn) -> Value {
     })
 }
 
-/// What each attempt has of something, with the attempt's number (from 1).
+/// Collects items of all attempts, each with the attempt's number (from 1).
 fn of_attempts(trace: &Trace, what: impl Fn(&Attempt) -> Value) -> Vec<Value> {
     let numbered = trace.attempts.iter().enumerate().flat_map(|(number, attempt)| {
         let Value::Array(items) = what(attempt) else { return Vec::new() };
@@ -62,7 +62,7 @@ fn of_attempts(trace: &Trace, what: impl Fn(&Attempt) -> Value) -> Vec<Value> {
 }
 
 impl Turn {
-    /// Header fields of a whole answer.
+    /// Returns the header fields of a complete answer.
     pub(super) fn answer_headers(&self) -> HeaderMap {
         let trace = self.record.trace();
         let mut headers = self.stream_headers();
@@ -75,7 +75,7 @@ impl Turn {
         headers
     }
 
-    /// Header fields of a stream, whose head leaves before the rest is known.
+    /// Returns the header fields of a stream. Its head is sent before the verdict is known.
     pub(crate) fn stream_headers(&self) -> HeaderMap {
         let mut headers = self.answer_headers.clone();
         if let Ok(id) = HeaderValue::from_str(&self.record.trace().id) {

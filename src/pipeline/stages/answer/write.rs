@@ -1,4 +1,4 @@
-//! How an answer is written: as one body, or as well-formed events.
+//! Serialisation of an answer: as one body, or as well-formed events.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use callwright_types::rules::{Mode, UsageReport};
 
 use super::{Settled, report};
 
-/// Writes the settled answer: as one body, or as what the client does not have yet of a stream.
+/// Writes the settled answer: as one body, or as the remaining events of a stream.
 pub(crate) async fn write(turn: &mut Turn, outlet: &mut Outlet, settled: Settled) -> Result<(), ClientGone> {
     let Settled { mut completion, changed, rescued } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
@@ -26,7 +26,7 @@ pub(crate) async fn write(turn: &mut Turn, outlet: &mut Outlet, settled: Settled
     if sum {
         completion.set_usage(turn.record.trace().usage);
     }
-    // Outside `guard` an upstream that does not stream is passed on as it is.
+    // Outside of `guard`, a non-streamed upstream answer is forwarded unchanged.
     let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
     if turn.request.is_stream() && is_changed {
         return stream(turn, outlet, &completion, changed || sum, &rescued).await;
@@ -69,14 +69,15 @@ async fn stream(
     outlet.send(out.freeze()).await
 }
 
-/// Writes what the client does not have yet as well-formed events.
+/// Writes the part that the client does not have yet as well-formed events.
 fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>, opened: bool, out: &mut BytesMut) {
     let head = head(turn, completion);
     for choice in completion.choices() {
         if !opened {
             out.extend_from_slice(&emit::role(&head, choice.index));
         }
-        // Where the upstream did not stream, all of the message is still to be said; else what was held until the attempt was accepted.
+        // A non-streamed upstream answer needs all members of the message; otherwise only those held until the attempt
+        // was accepted.
         let members = match turn.streamed.head {
             None => choice.message.other_members(),
             Some(_) if says_all(turn, choice.index) => RawObject::default(),
@@ -98,23 +99,23 @@ fn compose(turn: &Turn, completion: &Completion, rescued: &BTreeMap<u32, String>
     }
 }
 
-/// The text of a choice that the client has.
+/// Returns the text of a choice that the client already has.
 fn sent_text(turn: &Turn, index: u32) -> &str {
     turn.streamed.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default()
 }
 
-/// Whether the chunks of a later attempt are written as they came.
+/// Whether the chunks of a later attempt are written unchanged.
 fn says_all(turn: &Turn, index: u32) -> bool {
     sent_text(turn, index).is_empty() && !turn.streamed.unsent.is_empty()
 }
 
-/// Text that has not flowed: what was held, or all of a later attempt's, but what the client has is not repeated. Of a text of
-/// which calls were made, `left` is left.
+/// Writes the unsent text: the held text, or the whole text of a later attempt without a prefix that the client has.
+/// `left` is the remaining text of a choice whose text was converted to calls.
 fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &StreamHead, out: &mut BytesMut) {
     let text = choice.message.text().unwrap_or_default();
     let sent = sent_text(turn, choice.index);
     if says_all(turn, choice.index) {
-        // Nothing has flowed: the chunks as they came, unknown fields (reasoning) included.
+        // Nothing is sent yet: write the original chunks, including unknown fields (reasoning).
         let texts = turn.streamed.unsent.iter().filter_map(Chunk::without_calls_and_finish);
         let texts = texts.filter_map(|chunk| if left.is_some() { chunk.without_text() } else { Some(chunk) });
         for mut chunk in texts.filter_map(|chunk| chunk.without_role()) {
@@ -137,7 +138,7 @@ fn compose_text(turn: &Turn, choice: &Choice, left: Option<&String>, head: &Stre
     }
 }
 
-/// A text behind the one of an earlier attempt, which the client has: a paragraph of its own.
+/// Separates a text from the text of an earlier attempt with an empty line.
 fn apart<'a>(sent: &str, text: &'a str) -> Cow<'a, str> {
     let is_apart = sent.trim().is_empty() || text.trim().is_empty() || sent.ends_with("\n\n");
     if is_apart { Cow::Borrowed(text) } else { Cow::Owned(format!("\n\n{text}")) }

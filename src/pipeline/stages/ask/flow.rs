@@ -1,4 +1,4 @@
-//! A streamed answer on its way: what flows on to the client at once, and what is held until it is judged.
+//! Processing of a streamed answer: forwards text at once, and holds calls until they are validated.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,44 +24,44 @@ use super::super::offer::Offer;
 use super::texts::{self, SentText, Texts};
 use super::{Asked, Notes, Relay, malformed};
 
-/// What of a turn's stream the client has, and what is held.
+/// The sent and the held parts of a turn's stream.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed {
-    /// Id, model and so on of the stream that the client sees: those of the first attempt.
+    /// Id, model and other head fields of the client's stream, from the first attempt.
     pub(crate) head: Option<StreamHead>,
-    /// The text of each choice, by the index of the choice.
+    /// Text by choice index.
     pub(crate) texts: BTreeMap<u32, SentText>,
-    /// Events of the last attempt that were held, as they came; behind the text that is held.
+    /// Held events of the last attempt, unchanged; they follow the held text.
     pub(crate) held: Vec<Bytes>,
-    /// May what is held be sent as it came, if it is judged clean?
+    /// Whether the held events may be sent unchanged if they are valid.
     pub(crate) verbatim: bool,
-    /// Chunks of the last attempt of which nothing has flowed.
+    /// Chunks of the last attempt, none of which is sent.
     pub(crate) unsent: Vec<Chunk>,
-    /// Has the client the whole last attempt, `[DONE]` included?
+    /// Whether the client has the whole last attempt, including `[DONE]`.
     pub(crate) delivered: bool,
-    /// Whether the usage chunk of the last attempt is the proxy's wish, and not the client's.
+    /// Whether the proxy, not the client, requested the usage chunk of the last attempt.
     pub(super) asked_usage: bool,
-    /// Whether the last attempt came with a usage chunk that is the client's.
+    /// Whether the last attempt had a usage chunk for the client.
     pub(crate) has_usage_chunk: bool,
-    /// Chunks of the last attempt that came.
+    /// Number of received chunks of the last attempt.
     pub(super) chunks: u64,
 }
 
 impl Streamed {
-    /// Bytes of a choice's text in the last attempt that the client may have: no call begins in there.
+    /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
     pub(crate) fn released(&self, index: u32) -> usize {
         self.texts.get(&index).map_or(0, |text| text.released)
     }
 
-    /// Is text of this choice held?
+    /// Whether text of this choice is held.
     pub(crate) fn holds(&self, index: u32) -> bool {
         self.texts.get(&index).is_some_and(|text| !text.held.is_empty())
     }
 
-    /// What of a choice's text is still to be said when calls were made of its `spans`.
+    /// Returns the unsent text of a choice whose `spans` were converted to calls.
     pub(crate) fn unsaid(&self, index: u32, text: &str, spans: &[Range<usize>]) -> String {
         let sent = self.texts.get(&index).map(|sent| sent.text.as_str()).unwrap_or_default();
-        // A later attempt may begin with what an earlier one said.
+        // A later attempt may begin with the text of an earlier one.
         let mut at = if text.starts_with(sent) { sent.len() } else { 0 };
         let mut left = String::new();
         for span in spans {
@@ -72,7 +72,7 @@ impl Streamed {
         if left.trim().is_empty() { String::new() } else { left }
     }
 
-    /// The answer will be one of our own: nothing of the model's is left to be said.
+    /// Discards all held parts, because the proxy answers with its own text.
     pub(crate) fn replaced(&mut self) {
         self.held.clear();
         self.unsent.clear();
@@ -81,7 +81,7 @@ impl Streamed {
         }
     }
 
-    /// Takes out what is held of the last attempt, which may still be the answer.
+    /// Takes out the held parts of the last attempt, which may still become the answer.
     pub(crate) fn set_aside(&mut self) -> Aside {
         Aside {
             held: std::mem::take(&mut self.held),
@@ -92,14 +92,14 @@ impl Streamed {
         }
     }
 
-    /// Puts back what was set aside, in place of what came since.
+    /// Restores the parts that were set aside, and discards newer ones.
     pub(crate) fn restore(&mut self, aside: Aside) {
         let Aside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
         (self.held, self.unsent, self.texts) = (held, unsent, texts);
         (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
     }
 
-    /// Forgets what is held of the attempt before.
+    /// Discards the held parts of the previous attempt.
     pub(super) fn begin_attempt(&mut self) {
         self.held.clear();
         self.unsent.clear();
@@ -113,7 +113,7 @@ impl Streamed {
     }
 }
 
-/// What was held of an attempt.
+/// Held parts of an attempt.
 #[derive(Debug)]
 pub(crate) struct Aside {
     held: Vec<Bytes>,
@@ -123,18 +123,18 @@ pub(crate) struct Aside {
     texts: BTreeMap<u32, SentText>,
 }
 
-/// What may flow before the judgement.
+/// Parts of a stream that are forwarded before validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Everything: there is nothing to judge, or nothing may be changed.
+    /// Everything: nothing is validated, or nothing may be changed.
     Through,
-    /// Text; calls and the end are held.
+    /// Text only; calls and the end are held.
     Text,
-    /// Nothing: a later attempt, whose text is only sent if it is the answer.
+    /// Nothing: a later attempt, whose text is sent only if it is the answer.
     Hold,
 }
 
-/// Why a stream broke off.
+/// Cause of an aborted stream.
 enum Broken {
     Client,
     Upstream(UpstreamFailure),
@@ -209,12 +209,12 @@ pub(super) async fn flow(
 
 struct Flow<'a> {
     way: Way,
-    /// Pass on what cannot be understood: nothing is judged.
+    /// Whether invalid events are forwarded, because nothing is validated.
     lenient: bool,
     events: SseReader,
     assembler: Assembler,
     texts: Texts<'a>,
-    /// What flows on with the next send.
+    /// Data for the next send.
     out: BytesMut,
     done: bool,
 }
@@ -246,7 +246,7 @@ impl Flow<'_> {
             notes.first_chunk.get_or_insert_with(|| started.elapsed());
             let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
-            // What came before the fault still belongs to the client.
+            // Data before the error still belongs to the client.
             self.send(turn, outlet).await?;
             taken?;
         }
@@ -258,7 +258,7 @@ impl Flow<'_> {
         self.send(turn, outlet).await
     }
 
-    /// Takes one event in: part of it flows, part of it is held.
+    /// Processes one event: forwards parts and holds parts.
     fn take(&mut self, turn: &mut Turn, event: SseEvent) -> Result<(), Broken> {
         if self.done {
             return Ok(());
@@ -318,8 +318,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Sends what is held when the stream has broken off: nothing of it will be judged. Where the client has nothing yet, it
-    /// is better served with a status that tells the failure.
+    /// Sends the held text of an aborted stream, which will not be validated. If the client has nothing yet, nothing is
+    /// sent: a status reports the failure better.
     async fn release(&mut self, turn: &Turn, outlet: &mut Outlet) -> Result<(), Broken> {
         if self.way != Way::Text || !outlet.is_open() {
             return Ok(());
@@ -329,14 +329,14 @@ impl Flow<'_> {
         self.send(turn, outlet).await
     }
 
-    /// Comments and the end mark flow only where everything does.
+    /// Forwards comments and the end marker, but only if everything is forwarded.
     fn through(&mut self, raw: &[u8]) {
         if self.way == Way::Through {
             self.out.extend_from_slice(raw);
         }
     }
 
-    /// Checks that the stream is complete; a missing end mark is mended, a missing finish reason is not.
+    /// Checks that the stream is complete. A missing end marker is added; a missing finish reason is an error.
     fn end(&mut self, turn: &Turn) -> Result<(), Broken> {
         if self.done || self.lenient {
             return Ok(());
@@ -353,7 +353,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// Sends what flows; the first piece opens the stream towards the client.
+    /// Sends the pending data; the first send opens the client's stream.
     async fn send(&mut self, turn: &Turn, outlet: &mut Outlet) -> Result<(), Broken> {
         if self.out.is_empty() {
             return Ok(());

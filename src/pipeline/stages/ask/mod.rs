@@ -1,4 +1,4 @@
-//! Ask: an upstream request → the answer, assembled from the stream where it is one.
+//! Ask: sends an upstream request and returns the answer, assembled from the stream if it is one.
 
 mod flow;
 mod texts;
@@ -29,37 +29,37 @@ use super::offer::Offer;
 pub(crate) use flow::Streamed;
 pub(crate) use tries::ask;
 
-/// Statuses with which servers refuse a member that they do not know.
+/// Statuses with which servers refuse an unknown member.
 const STREAM_OPTIONS_REFUSED: [StatusCode; 2] = [StatusCode::BAD_REQUEST, StatusCode::UNPROCESSABLE_ENTITY];
 
-/// What asking gave.
+/// Result of an upstream request.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// An answer to judge.
+    /// An answer to validate.
     Completion(Completion),
-    /// Something that is passed on as it is.
+    /// An answer or error to forward unchanged.
     Relay(Relay),
-    /// The client went away; the upstream request was cancelled.
+    /// The client disconnected; the upstream request was cancelled.
     ClientGone,
 }
 
-/// What is passed on to the client as it is, where no earlier answer is of use.
+/// Data to forward to the client unchanged if no earlier answer is useful.
 #[derive(Debug)]
 pub(crate) enum Relay {
-    /// An answer that is not ours to judge: an HTTP error, or anything in mode `off`.
+    /// An answer that the proxy does not validate: an HTTP error, or any answer in mode `off`.
     Answer {
-        /// The upstream's status.
+        /// Status of the upstream.
         status: StatusCode,
-        /// The upstream's body.
+        /// Body of the upstream.
         body: Bytes,
     },
-    /// An error event that the upstream sent inside its stream, as it came.
+    /// An error event inside the upstream's stream, unchanged.
     ErrorEvent(Bytes),
     /// The upstream gave no usable answer.
     Failure(UpstreamFailure),
 }
 
-/// One upstream request and its answer, noted in the trace; besides, whether the answer asks for the request to be made again.
+/// Makes one upstream request and records it in the trace. Also returns whether the answer requests a retry.
 async fn attempt(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -87,17 +87,17 @@ async fn attempt(
     (asked, again)
 }
 
-/// The time of the whole turn is over.
+/// Returns the failure for a turn over its total time limit.
 fn over(upstream: &str, limit: u64) -> UpstreamFailure {
     UpstreamFailure {
         kind: UpstreamFailureKind::Timeout,
         upstream: upstream.to_owned(),
-        message: format!("the answer was not whole {limit} s after its request (limits.total_seconds)"),
+        message: format!("the answer was incomplete {limit} s after its request (limits.total_seconds)"),
         retry_after: None,
     }
 }
 
-/// What is noted of an exchange besides its result.
+/// Facts about an exchange besides its result.
 #[derive(Debug, Default)]
 struct Notes {
     /// Time from the request's arrival to the sending.
@@ -136,7 +136,7 @@ async fn exchange(
         let kind = if is_stream { "application/json" } else { "text/event-stream" };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     }
-    // The headers of an answer that is not used must not reach the client.
+    // The header fields of an unused answer must not reach the client.
     if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
         turn.answer_headers = headers;
         turn.answer_status = status;
@@ -144,8 +144,8 @@ async fn exchange(
     whole
 }
 
-/// Sends the request, and asks for the tokens of a stream where its client does not: a stream that says none would cost nothing. Upstreams that do
-/// not know `stream_options` are asked without from then on.
+/// Sends the request. Requests usage in a stream even if the client does not, because a stream without usage would be
+/// free of charge. If an upstream rejects `stream_options`, later requests omit it.
 async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, Asked> {
     let asks = turn.policy.mode == Mode::Guard
         && request.is_stream()
@@ -163,7 +163,7 @@ async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer
     if !STREAM_OPTIONS_REFUSED.contains(&answer.status) {
         return Ok(answer);
     }
-    // Which of the two it refuses is known once it has answered the request as it came.
+    // A retry without the member shows whether the upstream refuses the member or the request.
     let again = chat(request.to_bytes()).await?;
     if again.status.is_success() {
         turn.upstream.refused_stream_usage();
@@ -181,7 +181,7 @@ async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Asked 
     if !status.is_success() || turn.policy.mode == Mode::Off {
         return Asked::Relay(Relay::Answer { status, body });
     }
-    // Some servers stream although a whole answer was asked for.
+    // Some servers stream although the request does not enable a stream.
     let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
     match read {
         Ok(completion) => Asked::Completion(completion),
@@ -235,13 +235,13 @@ fn note(
     };
     let told = match asked {
         Asked::Completion(completion) => completion.usage(),
-        // In mode `off` an answer is not judged, but its tokens count.
+        // In mode `off` an answer is not validated, but its tokens count.
         Asked::Relay(Relay::Answer { status, body }) if status.is_success() => {
             Completion::parse(body.clone()).ok().and_then(|completion| completion.usage())
         }
         _ => None,
     };
-    // What a client leaves is paid for, as far as it has come.
+    // An answer that the client abandons is charged up to that point.
     let is_served = notes.status.is_some_and(|status| status.is_success()) || matches!(asked, Asked::ClientGone);
     let estimate = (turn.admission.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
     let usage = told.unwrap_or_default();
@@ -260,15 +260,15 @@ fn note(
     turn.record.attempt(attempt, took);
 }
 
-/// What an attempt is charged for whose upstream told no tokens: because it does not, because a stream was not asked for them, or because it
-/// broke off. Who is charged nothing then would have no limit.
+/// Estimates the usage of an attempt without reported tokens: the upstream does not report them, they were not
+/// requested for a stream, or the stream was aborted. Without the estimate, such requests would bypass the limits.
 fn estimate(turn: &Turn, request: &ChatRequest, asked: &Asked) -> Usage {
     let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
     let prompt_tokens = tokens(request.to_bytes().len());
     let completion_tokens = match asked {
         Asked::Completion(completion) => tokens(completion.to_bytes().len()),
         Asked::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
-        // Models send a chunk for each token, or for some.
+        // Models send a chunk for each token, or for a few tokens.
         _ => turn.streamed.chunks,
     };
     Usage { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, cached_tokens: 0 }

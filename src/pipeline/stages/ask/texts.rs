@@ -1,4 +1,4 @@
-//! The texts of a stream's choices on their way: what flows, and what is held because it may be a call.
+//! The texts of a stream's choices: forwards text, and holds text that may be a call.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -13,16 +13,16 @@ use callwright_openai::{Assembler, Chunk};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 
-/// How texts are held.
+/// Rules for holding text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// What is held.
+    /// Rules for the text to hold.
     pub(super) hold: HoldRules,
-    /// For how long.
+    /// Maximum hold time.
     pub(super) max_time: Duration,
 }
 
-/// The texts of all choices.
+/// Texts of all choices.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     starts: &'a Starts,
@@ -32,42 +32,42 @@ pub(super) struct Texts<'a> {
     choices: BTreeMap<u32, Text<'a>>,
 }
 
-/// The text of one choice.
+/// Text of one choice.
 #[derive(Debug)]
 struct Text<'a> {
     hold: Hold<'a>,
-    /// What is held, in order; bytes before it have flowed.
+    /// Held pieces in order; all bytes before them are sent.
     held: VecDeque<HeldText>,
-    /// Since when something is held, and from which byte on.
+    /// Start time of the current hold, and its first byte.
     since: Option<(Instant, usize)>,
-    /// Bytes that had come before the chunk that is being taken.
+    /// Number of bytes before the current chunk.
     before: usize,
     calls: bool,
 }
 
-/// A piece of text that is held.
+/// A held piece of text.
 #[derive(Debug, Clone)]
 pub(crate) struct HeldText {
-    /// Its bytes in the text of its choice.
+    /// Byte range in the text of its choice.
     range: Range<usize>,
     chunk: Chunk,
-    /// The event that brought it, where that brought nothing else.
+    /// The original event, if it contains only this piece.
     event: Option<Bytes>,
 }
 
-/// What became of a choice's text when its stream ended.
+/// State of a choice's text at the end of its stream.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentText {
-    /// The text that the client has.
+    /// Text that the client has.
     pub(crate) text: String,
-    /// Bytes of the last attempt's text that may have flowed, and so are no call.
+    /// Number of bytes of the last attempt's text that were released as text, not as part of a call.
     pub(crate) released: usize,
-    /// What is held of the last attempt.
+    /// Held pieces of the last attempt.
     pub(crate) held: VecDeque<HeldText>,
 }
 
 impl HeldText {
-    /// Cuts off what stands before the byte `at` of the choice's text, and what else may flow.
+    /// Splits off the part before byte `at` of the choice's text, with the other members of the chunk that may be sent.
     fn cut(&mut self, at: usize) -> Option<Chunk> {
         let (first, rest) = self.chunk.cut_text(at.saturating_sub(self.range.start));
         let first = first?;
@@ -75,7 +75,7 @@ impl HeldText {
         Some(first)
     }
 
-    /// Writes it, as it came where that is possible.
+    /// Writes the piece, as the original event if possible.
     pub(crate) fn write(&self, out: &mut BytesMut) {
         match &self.event {
             Some(event) => out.extend_from_slice(event),
@@ -89,7 +89,7 @@ impl<'a> Texts<'a> {
         Self { starts, notations, rules, metrics, choices: BTreeMap::new() }
     }
 
-    /// Takes in what the last chunk brought; tells whether all text that has come may flow, the last chunk as it is.
+    /// Processes the last chunk. Returns whether all text so far may be sent, with the last chunk unchanged.
     pub(super) fn advance(&mut self, assembler: &Assembler) -> bool {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
@@ -100,12 +100,13 @@ impl<'a> Texts<'a> {
         all_flows
     }
 
-    /// Writes what was held and may flow now.
+    /// Writes the held text that may be sent now.
     pub(super) fn drain(&mut self, out: &mut BytesMut) {
         self.choices.values_mut().for_each(|choice| choice.drain(out));
     }
 
-    /// Writes the part of the last chunk that may flow, and holds the rest. `event` is the whole event, where the chunk is.
+    /// Writes the part of the last chunk that may be sent, and holds the rest. `event` is the original event of the
+    /// whole chunk.
     pub(super) fn divide(&mut self, chunk: &Chunk, event: Option<&Bytes>, out: &mut BytesMut) {
         let parts = chunk.by_choice();
         let event = event.filter(|_| parts.len() == 1);
@@ -117,12 +118,12 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// When something has been held as long as is allowed.
+    /// Returns the earliest time at which a hold expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.choices.values().filter_map(|choice| choice.since).map(|(since, _)| since + self.rules.max_time).min()
     }
 
-    /// Takes for text what has been held as long as is allowed.
+    /// Releases expired holds as text.
     pub(super) fn expire(&mut self) {
         let now = Instant::now();
         for choice in self.choices.values_mut() {
@@ -133,7 +134,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Takes for text all that is held: the stream broke off, and nothing of it will be judged.
+    /// Releases all holds as text: the stream was aborted, so nothing will be validated.
     pub(super) fn give_up(&mut self) {
         for choice in self.choices.values_mut() {
             choice.hold.give_up();
@@ -141,7 +142,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// What became of the texts, now that the stream has ended.
+    /// Returns the state of the texts at the end of the stream.
     pub(super) fn finish(mut self, assembler: &Assembler) -> BTreeMap<u32, SentText> {
         let mut sent = BTreeMap::new();
         for (index, text, _) in assembler.texts() {
@@ -206,7 +207,7 @@ impl<'a> Text<'a> {
     fn divide(&mut self, chunk: &Chunk, event: Option<&Bytes>, out: &mut BytesMut) {
         let range = self.before..self.hold.seen();
         let flows = if self.held.is_empty() { self.hold.released().saturating_sub(self.before) } else { 0 };
-        // What has no text, such as reasoning, flows past what is held.
+        // Chunks without text, such as reasoning, bypass the held text.
         if range.is_empty() || (self.held.is_empty() && flows >= range.len()) {
             return match event {
                 Some(event) => out.extend_from_slice(event),

@@ -1,4 +1,4 @@
-//! A request that failed is made again, or made to another upstream, as long as the client has nothing of its answer.
+//! Retries and failover of a failed request, as long as the client has received nothing of its answer.
 
 use std::time::Duration;
 
@@ -16,10 +16,11 @@ use super::super::offer::Offer;
 use super::flow::Streamed;
 use super::{Asked, Relay, attempt};
 
-/// Sends the draft and reads the answer. Text of a stream flows on to the client meanwhile.
+/// Sends the draft and reads the answer. Streamed text is forwarded to the client meanwhile.
 ///
-/// A request is made again where nothing came of it and that is certain: no connection was made, or the answer asks for it. The alias's next
-/// target is asked where this one gives nothing of use and the client has nothing of the turn: what one model began, no other goes on with.
+/// A request is retried only if it certainly had no effect: no connection was made, or the answer requests a retry. The
+/// turn fails over to the alias's next target if this one gives no useful answer and the client has received nothing of
+/// the turn. A model never continues the answer of another model.
 pub(crate) async fn ask(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -48,7 +49,7 @@ pub(crate) async fn ask(
             were_made |= retries.were_made();
             retries = turn.upstream.retries(&turn.headers);
         } else {
-            // Client and proxy would multiply their retries.
+            // Otherwise the retries of client and proxy would multiply.
             if (were_made || retries.were_made()) && is_of_no_use(&asked, again) {
                 forbid_retry(&mut turn.answer_headers);
             }
@@ -60,8 +61,8 @@ pub(crate) async fn ask(
     }
 }
 
-/// How long a wait may be. The head of a stream is not held beyond its time by a wait: as long as it is held, the client gets the status that
-/// would be waited out.
+/// Returns the maximum wait. A wait must not hold the head of a stream beyond its time limit: until then, the client
+/// can get the status of the failure.
 fn time_for_waits(pipeline: &Pipeline, turn: &Turn, outlet: &Outlet) -> Duration {
     let left = turn.time_left();
     match pipeline.hold_head().checked_sub(turn.record.elapsed()) {
@@ -70,7 +71,8 @@ fn time_for_waits(pipeline: &Pipeline, turn: &Turn, outlet: &Outlet) -> Duration
     }
 }
 
-/// Could another upstream do better? What is wrong with the request itself, or with a key, is for its client or operator to hear of.
+/// Whether another upstream could give a better result. Errors of the request itself or of a key are reported to the
+/// client or operator.
 fn is_of_no_use(asked: &Asked, again: Option<Again>) -> bool {
     match asked {
         Asked::Relay(Relay::Failure(_) | Relay::ErrorEvent(_)) => true,
@@ -81,7 +83,7 @@ fn is_of_no_use(asked: &Asked, again: Option<Again>) -> bool {
     }
 }
 
-/// Waits; false where the client goes away meanwhile.
+/// Waits; returns false if the client disconnects meanwhile.
 async fn pause(turn: &mut Turn, wait: Duration) -> bool {
     turn.record.waited(wait);
     tokio::select! {
@@ -91,7 +93,7 @@ async fn pause(turn: &mut Turn, wait: Duration) -> bool {
     }
 }
 
-/// Forgets what is left of an attempt of which the client has nothing.
+/// Discards the rest of an attempt of which the client has received nothing.
 fn forget(turn: &mut Turn) {
     turn.streamed = Streamed::default();
     turn.answer_status = StatusCode::OK;

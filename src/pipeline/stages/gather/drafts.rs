@@ -1,4 +1,4 @@
-//! Faults and what mended them → drafts of lessons, in general terms.
+//! Builds drafts of lessons in general terms from faults and their corrections.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use callwright_types::{Call, Explanation, LessonDraft, Trace};
 use super::super::results::ToolResult;
 use super::mendings::{Recovered, mended, recovered, recovered_by_client};
 
-/// Drafts of one turn: each says one thing, and a turn that goes wrong more often says the same again.
+/// Maximum number of drafts per turn. Further drafts of a failing turn mostly repeat earlier ones.
 const MAX_DRAFTS: usize = 8;
 
-/// The lessons that a turn may teach, each once.
+/// Returns the possible lessons of a turn, without duplicates.
 pub(super) fn drafts(
     trace: &Trace,
     results: &[ToolResult],
@@ -51,7 +51,7 @@ pub(super) fn drafts(
     distinct
 }
 
-/// What drafts are made with.
+/// Data for the creation of drafts.
 struct Source<'a> {
     toolbook: &'a Toolbook,
     settings: &'a Settings,
@@ -83,7 +83,7 @@ impl Source<'_> {
     }
 }
 
-/// The arguments as a value; what cannot be read is none.
+/// Returns the parsed arguments; null if they are invalid JSON.
 fn arguments(call: &Call) -> Value {
     serde_json::from_str(&call.arguments).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Faults of a turn, and the calls that mended them.
+//! Pairs of faulty or failed calls and the calls that corrected them.
 
 use std::collections::HashSet;
 
@@ -8,31 +8,31 @@ use callwright_types::{Call, Diagnosis, Trace};
 
 use super::super::results::ToolResult;
 
-/// A call in which the scan found faults, and the one that came in its place.
+/// A call with faults, and the call that replaced it.
 #[derive(Debug)]
 pub(super) struct Mended<'a> {
-    /// The faulty call as the model made it; `None` where the answer held none that could be read.
+    /// The faulty call as the model made it; `None` if the answer had no readable call.
     pub(super) faulty: Option<&'a Call>,
-    /// What the scan found in it.
+    /// Diagnoses of the faulty call.
     pub(super) diagnoses: Vec<&'a Diagnosis>,
     /// The call that the model made after the feedback.
     pub(super) call: &'a Call,
-    /// What verifies that it works.
+    /// Evidence that the call works.
     pub(super) backing: Backing,
 }
 
-/// A call that failed, and a later call of the same tool that worked.
+/// A call that failed, and a later call of the same tool that succeeded.
 #[derive(Debug)]
 pub(super) struct Recovered<'a> {
     /// The call that failed.
     pub(super) failed: &'a Call,
-    /// How the proxy knows: its own execution, or what the client's tool said.
+    /// The proxy's own execution of the failed call; `None` for a call of the client.
     pub(super) execution: Option<&'a Execution>,
-    /// The call that worked.
+    /// The call that succeeded.
     pub(super) call: &'a Call,
 }
 
-/// The calls of a turn that mended faults, as far as they worked or can still turn out to work.
+/// Returns the calls of a turn that corrected faults, if they succeeded or can still be verified.
 pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) -> Vec<Mended<'a>> {
     let mut found = Vec::new();
     for (at, attempt) in trace.attempts.iter().enumerate() {
@@ -47,7 +47,7 @@ pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) ->
     found
 }
 
-/// The faulty calls of an answer, by their places, with what is wrong with each.
+/// Returns the faulty calls of an answer by index, each with its diagnoses.
 fn faulty_calls(attempt: &Attempt) -> Vec<(usize, Vec<&Diagnosis>)> {
     let mut calls: Vec<(usize, Vec<&Diagnosis>)> = Vec::new();
     for diagnosis in &attempt.diagnoses {
@@ -59,8 +59,8 @@ fn faulty_calls(attempt: &Attempt) -> Vec<(usize, Vec<&Diagnosis>)> {
     calls
 }
 
-/// The call that came in place of a faulty one: the first without a fault, in a later answer, of the tool that was meant. Where the tool
-/// itself was the fault and nothing says which one was meant, it is the only call of the next answer or none.
+/// Returns the call that replaced a faulty one: the first call without a fault of the intended tool in a later answer.
+/// If the tool itself was the fault and no diagnosis suggests another, it is the only call of the next answer, if any.
 fn mending<'a>(faulty: Option<&Call>, diagnoses: &[&Diagnosis], later: &'a [Attempt]) -> Option<&'a Call> {
     let is_about_tool = faulty.is_none() || diagnoses.iter().any(|diagnosis| diagnosis.path.is_root());
     let suggested = || diagnoses.iter().filter_map(|diagnosis| diagnosis.suggestion.as_deref());
@@ -80,7 +80,8 @@ fn clean_calls(attempt: &Attempt) -> Vec<&Call> {
     calls.filter(|(index, _)| !faulty.contains(index)).map(|(_, call)| call).collect()
 }
 
-/// What verifies a call: that the proxy saw it work, or that the client will come back from it. `None` where it failed or was never made.
+/// Returns the evidence for a call: the proxy saw it succeed, or the client will return with its result. `None` if it
+/// failed or was never made.
 fn backing(trace: &Trace, call: &Call, is_clients: impl Fn(&str) -> bool) -> Option<Backing> {
     match trace.executions.iter().rev().find(|execution| execution.call.id == call.id) {
         Some(execution) => worked(execution).then_some(Backing::Seen),
@@ -88,12 +89,12 @@ fn backing(trace: &Trace, call: &Call, is_clients: impl Fn(&str) -> bool) -> Opt
     }
 }
 
-/// Did a call of the proxy's work?
+/// Whether a call that the proxy executed succeeded.
 pub(super) fn worked(execution: &Execution) -> bool {
     execution.outcome == "success" && execution.explanation.is_none()
 }
 
-/// The calls of the proxy's that failed, each with the next one of its tool, where that worked.
+/// Returns the failed calls of the proxy, each with the next call of the same tool, if that one succeeded.
 pub(super) fn recovered(trace: &Trace) -> Vec<Recovered<'_>> {
     let executions = &trace.executions;
     let failures = executions.iter().enumerate().filter(|(_, execution)| is_answer(execution) && !worked(execution));
@@ -110,13 +111,13 @@ pub(super) fn recovered(trace: &Trace) -> Vec<Recovered<'_>> {
     pairs.collect()
 }
 
-/// Did an API answer? What the proxy refused, or never reached, says nothing about the call.
+/// Whether an API answered. A call that was refused or never reached the API gives no evidence.
 fn is_answer(execution: &Execution) -> bool {
     execution.status.is_some()
 }
 
-/// The client's calls that failed since the user spoke last, each with the next one of its tool, where the client comes back from that one
-/// with this request, and it worked.
+/// Returns the client's calls that failed since the last user message, each with the next call of the same tool. The
+/// result of the next call must be new in this request and successful.
 pub(super) fn recovered_by_client<'a>(
     results: &'a [ToolResult],
     failed: impl Fn(&ToolResult) -> bool,
@@ -197,7 +198,8 @@ mod tests {
         let seen = trace(vec![first.clone(), second.clone()], vec![execution(&right, 201)]);
         let [mended] = &mended(&seen, |_| false)[..] else { panic!("one") };
         assert_eq!((mended.faulty.unwrap(), mended.call, &mended.backing), (&wrong, &right, &Backing::Seen));
-        // The client's call is verified when the client comes back; a failed one, or one that was never made, never.
+        // A client call is verified when the client returns; a failed call or one that was never made is never
+        // verified.
         let handed = trace(vec![first.clone(), second.clone()], Vec::new());
         assert_eq!(super::mended(&handed, |_| true)[0].backing, Backing::Awaits(vec!["3".to_owned()]));
         assert!(super::mended(&handed, |_| false).is_empty());
@@ -225,7 +227,7 @@ mod tests {
         assert_eq!((recovered.failed, recovered.call), (&failed, &again));
         let fails_again = trace(Vec::new(), vec![execution(&failed, 422), execution(&again, 409)]);
         assert!(super::recovered(&fails_again).is_empty());
-        // The same call again was no other way: the API was at fault.
+        // An identical call is no correction: the API was at fault.
         let same = trace(Vec::new(), vec![execution(&failed, 503), execution(&failed, 201)]);
         assert!(super::recovered(&same).is_empty());
     }

@@ -1,7 +1,8 @@
-//! Gather: what may be learned from a turn, once the client has its answer.
+//! Gather: collects learnable facts of a turn after the client has its answer.
 //!
-//! What a conversation says is at hand now and never again: traces hold it only where policy says so. So drafts of lessons and procedures are
-//! made here, in general terms, and the jobs of `learning` make something of those alone that turn out to be verified.
+//! The text of a conversation is available only now: traces contain it only if policy allows. Drafts of lessons and
+//! procedures are therefore created here, in general terms. The jobs of `learning` use only the drafts that are
+//! verified.
 
 mod drafts;
 mod mendings;
@@ -20,14 +21,15 @@ use super::compose::Draft;
 use super::offer::Offer;
 use super::results::{ToolResult, results};
 
-/// Adds to the trace what may be learned from the turn. `is_last_word`: its answer makes no calls, so that what was to be done is done.
+/// Adds the drafts of the turn to the trace. `is_last_word` is whether the answer makes no calls, so the task is
+/// complete.
 pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &Draft, is_last_word: bool) {
     if !turn.policy.recall.learn || turn.record.trace().memory.is_none() {
         return;
     }
-    // A helping stage: whatever breaks here costs nobody anything.
+    // An auxiliary stage: a panic here must not affect the turn.
     if catch_unwind(AssertUnwindSafe(|| note(turn, offer, draft, is_last_word))).is_err() {
-        tracing::error!("nothing can be gathered from the turn");
+        tracing::error!("the gather stage panicked: the turn is not used for learning");
         pipeline.metrics.stage_degraded.inc(Stage::Gather);
     }
 }
@@ -48,7 +50,7 @@ fn note(turn: &mut Turn, offer: &Offer, draft: &Draft, is_last_word: bool) {
     }
 }
 
-/// What the client's tools said, where it is known which of that are failures.
+/// Returns the results of the client's tools, if failures among them are recognised.
 fn client_results(turn: &Turn) -> Vec<ToolResult> {
     let is_known = turn.policy.explain.client_tools != ClientTools::Off && turn.request.may_have_calls();
     if is_known { results(&turn.request) } else { Vec::new() }

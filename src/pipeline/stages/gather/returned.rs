@@ -1,4 +1,4 @@
-//! The calls that a client comes back from, and whether they worked.
+//! The calls whose results a client returns, and whether they succeeded.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use callwright_types::memory::Returned;
 
 use super::super::results::ToolResult;
 
-/// Calls of one request that are told: what is more is no conversation of an agent.
+/// Maximum number of reported calls per request. Agents send fewer.
 const MAX_RETURNED: usize = 64;
 
-/// The calls whose results are new in this request, in order. `trace` has the failures that were recognised.
+/// Returns the calls with new results in this request, in order. `trace` contains the recognised failures.
 pub(super) fn returned(results: &[ToolResult], trace: &Trace) -> Vec<Returned> {
     let failed: HashSet<&str> = trace.observed.iter().map(|observed| observed.call.id.as_str()).collect();
     let new = results.iter().filter(|result| result.is_new && !result.call.id.is_empty());

@@ -1,4 +1,4 @@
-//! The calls since the user spoke last → a draft of a procedure, in general terms.
+//! Builds a draft of a procedure in general terms from the calls since the last user message.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,11 +16,11 @@ use callwright_types::memory::Backing;
 use callwright_types::trace::Execution;
 use callwright_types::{Call, Owner, ProcedureDraft, Trace};
 
-/// Calls that are looked at, the last ones: what takes more is no procedure that anybody would follow again.
+/// Maximum number of calls, the last ones. A longer procedure is not worth repeating.
 const MAX_CALLS: usize = 64;
 
-/// The procedure that led to the answer; `None` where there were not several calls that fed one another. It is verified where a mistake of
-/// this very turn was mended on the way and the proxy saw it work; otherwise it takes somebody's verdict.
+/// Returns the procedure that led to the answer; `None` without several dependent calls. It is verified if the proxy
+/// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
 pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) -> Option<ProcedureDraft> {
     let conversation = draft.conversation();
     let made = made(conversation, turn.record.trace(), offer);
@@ -36,7 +36,7 @@ pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) 
     draft_of_calls(&workflow, backing, turn.snapshot.memory.library.settings())
 }
 
-/// A call with what it was answered.
+/// A call with its answer.
 struct Made {
     tool: String,
     arguments: Value,
@@ -50,7 +50,7 @@ impl Made {
     }
 }
 
-/// The calls since the user spoke last that were answered, in order.
+/// Returns the answered calls since the last user message, in order.
 fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
     let failed: HashSet<&str> = trace.observed.iter().map(|observed| observed.call.id.as_str()).collect();
     let executed: HashMap<&str, &Execution> =
@@ -77,7 +77,7 @@ fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
         let (worked, text) = match (owner, executed.get(call.id.as_str())) {
             (Owner::Client, _) => (!failed.contains(call.id.as_str()), said),
             (_, Some(execution)) => (worked(execution), execution.body.clone().unwrap_or(said)),
-            // Of what an earlier turn ran, only the text is left.
+            // An execution of an earlier turn leaves only the text.
             (_, None) => (false, said),
         };
         let arguments = serde_json::from_str(&call.arguments).ok()?;
@@ -90,7 +90,7 @@ fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
     made
 }
 
-/// The tools of these calls, each once.
+/// Returns the tools of these calls, without duplicates.
 fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a CompiledTool> {
     let mut names: Vec<&str> = made.iter().map(|made| made.tool.as_str()).collect();
     names.sort_unstable();
@@ -98,12 +98,12 @@ fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a CompiledTool> {
     names.into_iter().filter_map(|name| offer.toolbook.get(name)).map(|tool| &**tool).collect()
 }
 
-/// The names of the parameters of a client's own tool: all that may be learned of them.
+/// Returns the parameter names of a client's own tool: nothing else of it may be learned.
 fn bare(tool: &CompiledTool) -> Option<Value> {
     (tool.tool.owner == Owner::Client).then(|| names_only(&tool.tool.parameters))
 }
 
-/// What the documents say of a tool; of a client's own, names alone.
+/// Returns the documented facts of a tool; only names for a client's own tool.
 fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>) -> KnownTool<'a> {
     let tool = &compiled.tool;
     let operation: Option<&Operation> = match &tool.owner {
@@ -126,7 +126,7 @@ fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>
     }
 }
 
-/// What the user said, oldest first.
+/// Returns the user messages, oldest first.
 fn said(conversation: &ChatRequest) -> Vec<String> {
     let messages = conversation.messages().into_iter().filter(|message| message.role == "user");
     messages.filter_map(|message| message.text.map(|text| text.into_owned())).collect()

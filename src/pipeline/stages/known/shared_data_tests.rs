@@ -1,6 +1,6 @@
-//! When is it evident that another tool serves a request better (E2.1)? Measured on requests of which the right tool is known:
-//! a call of it must raise no alarm, a call of another tool should.
-#![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
+//! Measures the detection of a more relevant tool (E2.1) on requests with a known correct tool: a call of it must raise
+//! no alarm, a call of another tool should raise one.
+#![allow(clippy::print_stdout, reason = "the test prints its measurements")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use callwright_search::embedding::{Settings, built_in};
 use callwright_types::rules::{Action, RelevanceRules, ScanRules};
 use callwright_types::{Call, FaultCode, Owner, Tool};
 
-/// Sets of requests and tools. (Of the others one has a handful of tools, or names that say nothing.)
+/// Data sets of requests and tools. The other sets have only a few tools, or meaningless names.
 const SETS: [&str; 5] = ["banking77", "huggingface", "metatool", "metatool_multi", "sealtools"];
 
-/// Shares of wrong calls that raise an alarm under the default rules, over all sets, below which it is of no use.
+/// Minimum share of wrong calls that raise an alarm under the default rules, over all sets.
 const LEAST_RECALL_BY_WORDS: f64 = 0.05;
 const LEAST_RECALL_BY_MEANING: f64 = 0.2;
 
-/// Requests of a set that are tried.
+/// Maximum number of requests per set.
 const REQUESTS: usize = 300;
 
-/// Tools that are offered at the same time, the right ones among them.
+/// Number of tools offered at the same time, including the correct ones.
 const OFFERED: usize = 20;
 
-/// Values of [`RelevanceRules`] that are shown: share, and coverage or closeness.
+/// Printed values of [`RelevanceRules`]: share, and coverage or closeness.
 const GRID: [(f64, f64); 12] = [
     (0.0, 0.1),
     (0.1, 0.3),
@@ -44,7 +44,7 @@ const GRID: [(f64, f64); 12] = [
     (0.3, 0.5),
 ];
 
-/// Share of right calls that may raise an alarm under the default rules.
+/// Maximum share of correct calls that may raise an alarm under the default rules.
 const MOST_FALSE_ALARMS: f64 = 0.01;
 
 fn folder() -> PathBuf {
@@ -70,7 +70,7 @@ fn tool(value: &Value) -> Tool {
     }
 }
 
-/// A request with the tools offered, a right one and a wrong one.
+/// A request with the offered tools, a correct one and a wrong one.
 struct Trial {
     offer: Offer,
     relevance: Relevance,
@@ -103,7 +103,7 @@ fn trials(set: &str, shelf: &ToolShelf, mut requests: Vec<Value>) -> Vec<Trial> 
     trials
 }
 
-/// Shares of the right and of the wrong calls that raise an alarm.
+/// Returns the shares of correct and of wrong calls that raise an alarm.
 fn alarms(trials: &[Trial], relevance: &RelevanceRules) -> [f64; 2] {
     let faults = ScanRules::default().faults.with(FaultCode::ToolNotRelevant, Action::Feedback);
     let rules = ScanRules { faults, relevance: relevance.clone(), ..ScanRules::default() };
@@ -118,7 +118,8 @@ fn alarms(trials: &[Trial], relevance: &RelevanceRules) -> [f64; 2] {
     [share(|trial| &trial.right), share(|trial| &trial.wrong)]
 }
 
-/// Prints the alarms of both halves of each set; fails where the default rules raise too many or too few on the second half.
+/// Prints the alarms of both halves of each set. Fails if the default rules raise too many or too few on the second
+/// half.
 fn measure(sets: &[(&str, Vec<Trial>)], least_recall: f64) {
     for held_out in [false, true] {
         let half = |trials: &'_ Vec<Trial>| if held_out { trials.len() / 2..trials.len() } else { 0..trials.len() / 2 };
@@ -173,8 +174,8 @@ fn by_meaning_a_call_of_the_right_tool_raises_next_to_no_alarm() {
     measure(&sets, LEAST_RECALL_BY_MEANING);
 }
 
-/// `CALLWRIGHT_LEARNED` names a folder with `SET.rep/`, what `callwright learn representations` wrote from a part of the requests of a set, and
-/// `SET.eval.jsonl`, the rest of them.
+/// `CALLWRIGHT_LEARNED` names a folder with `SET.rep/`, the output of `callwright learn representations` for a part of
+/// the requests of a set, and `SET.eval.jsonl`, the other requests.
 #[test]
 fn by_learned_patterns_a_call_of_the_right_tool_raises_next_to_no_alarm() {
     let Some(learned) = std::env::var_os("CALLWRIGHT_LEARNED").map(PathBuf::from).filter(|_| !is_absent()) else {

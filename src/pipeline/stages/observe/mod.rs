@@ -1,11 +1,11 @@
-//! Observe: tool messages that the client sent back → those that report a failure, explained.
+//! Observe: recognises failures in the tool messages of the client, and explains them.
 //!
-//! A client that executes its own tools sends what came of its calls. Where that is a failure, the documentation's explanation is added
-//! behind the message's text, which stays first and as it is. Failures of earlier turns are explained again in every turn, and the same
-//! conversation gives the same texts: what the provider has in its prompt cache stays as it is there. Only so many of the newest are looked up,
-//! and only for so long: what a conversation holds costs no more than that.
+//! A client that executes its own tools sends the results of its calls. If a result is a failure, the explanation from
+//! the documentation is appended to the message's text, which stays unchanged. Failures of earlier turns are explained
+//! again in every turn. The same conversation gives the same texts, so the provider's prompt cache stays valid. The
+//! number of failures and the lookup time are limited, independent of the conversation's length.
 //!
-//! `results` reads the conversation, [`Seen`] remembers what was looked at before.
+//! `results` parses the conversation, [`Seen`] caches earlier results.
 
 mod seen;
 
@@ -32,18 +32,18 @@ use super::results::{ToolResult, results};
 pub(crate) use seen::Seen;
 use seen::{Failure, Key};
 
-/// Explains the failures that the client's tool messages report, as policy says. In shadow mode they are only noted.
+/// Explains the failures in the client's tool messages, as policy specifies. In shadow mode they are only recorded.
 pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
     let is_wanted = turn.policy.mode != Mode::Off && turn.policy.explain.client_tools != ClientTools::Off;
     if !is_wanted || !turn.request.may_have_calls() {
         return;
     }
     let started = Instant::now();
-    // A helping stage: whatever breaks here does not cost the turn.
+    // An auxiliary stage: a panic here must not affect the turn.
     match AssertUnwindSafe(failures(pipeline, turn, offer)).catch_unwind().await {
         Ok(failures) => note(turn, draft, failures),
         Err(_) => {
-            tracing::error!("tool messages cannot be read: the turn goes on without");
+            tracing::error!("the observe stage panicked: the turn continues without explanations");
             pipeline.metrics.stage_degraded.inc(Stage::Observe);
         }
     }
@@ -52,13 +52,15 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer,
 
 /// The failures of a conversation.
 struct Failures {
-    /// The newest, in order, with the rule that recognised each, and what is known about it; `None` where there was no time to find out.
+    /// The newest failures in order, each with the rule that recognised it and its explanation; `None` if the time was
+    /// too short.
     looked_up: Vec<(ToolResult, &'static str, Option<Failure>)>,
-    /// How many older ones there are.
+    /// Number of older failures.
     left_out: usize,
 }
 
-/// Recognises all failures, and looks up as many of the newest as the settings allow, until the time is up or the client has gone.
+/// Recognises all failures, and looks up the newest up to the configured number, until the deadline or until the client
+/// disconnects.
 async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Failures {
     let toolsets = toolsets(turn);
     let template = pipeline.templates.replacing("observed_failure");
@@ -91,7 +93,7 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Failures {
     Failures { looked_up, left_out }
 }
 
-/// What is found before the deadline, while the client is there.
+/// Returns the result of a lookup before the deadline, while the client is connected.
 async fn in_time<T>(turn: &Turn, deadline: Instant, look: impl Future<Output = T>) -> Option<T> {
     if turn.cancelled.is_cancelled() || Instant::now() >= deadline {
         return None;
@@ -103,17 +105,17 @@ async fn in_time<T>(turn: &Turn, deadline: Instant, look: impl Future<Output = T
     }
 }
 
-/// The toolsets whose documentation may be told: those of the alias. A client that names none, or one without toolsets, offers tools of its
-/// own alone, and all documentation is there for them: `None`.
+/// Returns the toolsets whose documentation may be used: those of the alias. Without an alias or its toolsets, all
+/// tools are the client's own and all documentation is available: `None`.
 fn toolsets(turn: &Turn) -> Option<Vec<String>> {
     let alias = turn.snapshot.aliases.get(turn.request.model()).filter(|alias| !alias.toolsets.is_empty())?;
     let named = alias.toolsets.iter().flat_map(|name| turn.snapshot.catalog.toolsets_of(name));
     Some(named.map(|toolset| toolset.name.clone()).collect())
 }
 
-/// The last other calls of the same tool that failed since the user spoke last, oldest first: as many as a message may tell, so that a long
-/// conversation costs no more for each of its messages than a short one. The same call again is none of them: what it gave is the same text
-/// again, by which the model is told that it goes round in circles.
+/// Returns the last other failed calls of the same tool since the last user message, oldest first. Their number is
+/// limited to what a message may show, so the cost per message does not grow with the conversation. An identical call
+/// is excluded: its result is the same text, which shows the model that it repeats itself.
 fn earlier_of(failures: &[(ToolResult, &'static str)], result: &ToolResult) -> Vec<String> {
     let since =
         failures.iter().rev().map(|(earlier, _)| earlier).take_while(|earlier| earlier.request == result.request);
@@ -126,10 +128,10 @@ fn earlier_of(failures: &[(ToolResult, &'static str)], result: &ToolResult) -> V
     calls
 }
 
-/// Failed messages that are looked through for earlier calls of a tool.
+/// Maximum number of failed messages that are searched for earlier calls of a tool.
 const LOOKED_BACK: usize = 256;
 
-/// What is known about a failure, and whether that is final.
+/// Returns the explanation of a failure, and whether it is final.
 async fn look(
     pipeline: &Pipeline,
     turn: &Turn,
@@ -158,8 +160,8 @@ async fn look(
     (Failure { explanation: explanation.into(), note: note.map(Into::into) }, is_final)
 }
 
-/// The rule by which the message reports a failure: one of policy, a built-in one, or that the documentation of the operation which the tool
-/// is made from calls its code an error.
+/// Returns the rule by which the message reports a failure: a policy rule, a built-in one, or an error code in the
+/// documentation of the operation with this tool name.
 fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
     match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
@@ -173,10 +175,10 @@ fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
 
-/// The name of the rule that the documentation calls the code of a message an error.
+/// Name of the rule for error codes in the documentation.
 const DOCUMENTED_CODE: &str = "documented_code";
 
-/// The operation of these toolsets whose tool has this name.
+/// Returns the operation in these toolsets whose tool has this name.
 fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<OperationRef> {
     let is_told = |name: &String| toolsets.is_none_or(|toolsets| toolsets.contains(name));
     let told = turn.snapshot.catalog.toolsets().filter(|toolset| is_told(&toolset.name));
@@ -188,7 +190,7 @@ fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<Ope
     }
 }
 
-/// What the request itself says about a tool: its description, and those of its parameters.
+/// Returns the documentation in the request itself: the tool's description, and those of its parameters.
 fn texts(tool: &CompiledTool) -> Vec<DocText> {
     let own = DocText { text: tool.tool.description.clone(), source: "the tool's description".to_owned() };
     let parameters = tool.parameters().filter_map(|parameter| {
@@ -199,7 +201,7 @@ fn texts(tool: &CompiledTool) -> Vec<DocText> {
     std::iter::once(own).filter(|own| !own.text.trim().is_empty()).chain(parameters).collect()
 }
 
-/// Adds the explanations to the messages where policy says so, and notes all of it in the trace.
+/// Adds the explanations to the messages if policy allows, and records them in the trace.
 fn note(turn: &mut Turn, draft: &mut Draft, failures: Failures) {
     let adds = turn.policy.mode == Mode::Guard && turn.policy.explain.client_tools == ClientTools::On;
     turn.record.trace_mut().observed_left_out = u32::try_from(failures.left_out).unwrap_or(u32::MAX);
@@ -220,8 +222,8 @@ fn note(turn: &mut Turn, draft: &mut Draft, failures: Failures) {
     }
 }
 
-/// How many of so many failures, the oldest, are not explained any more. Half of the most at a time: the conversation as it was sent
-/// before changes seldom then, and providers find it in their caches.
+/// Returns how many of the oldest failures are omitted. The number grows in steps of half of the maximum, so the sent
+/// conversation seldom changes and prompt caches stay valid.
 fn left_out(count: usize, most: usize) -> usize {
     let step = most.div_ceil(2).max(1);
     (count.saturating_sub(most).div_ceil(step) * step).min(count)

@@ -1,4 +1,4 @@
-//! What was found in tool messages before. A client sends its whole conversation with every request, so all but its end was looked at.
+//! Cache of analysed tool messages. A client sends its whole conversation with every request, so only the end is new.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use callwright_types::rules::FailureRule;
 
 use super::super::results::ToolResult;
 
-/// What is known about a failure that a message reports. Cheap to clone.
+/// Explanation of a failure in a message. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Failure {
-    /// What the documentation says about it.
+    /// The explanation from the documentation.
     pub(super) explanation: Arc<Explanation>,
-    /// What is added to the message; `None` where there is nothing to say.
+    /// The text to append to the message; `None` if there is no explanation.
     pub(super) note: Option<Arc<str>>,
 }
 
-/// What was found in a message.
+/// Result of the analysis of a message.
 #[derive(Debug, Clone)]
 enum Found {
-    /// The rule by which it reports a failure, if it does.
+    /// The rule by which the message reports a failure, if any.
     Rule(Option<&'static str>),
-    /// What is known about the failure.
+    /// The explanation of the failure.
     Failure(Failure),
 }
 
-/// Messages that were looked at, with what was found. It belongs to one catalog and its documentation. Clones share one memory.
+/// Cache of analysed messages. It belongs to one catalog and its documentation. Clones share one cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     cache: ByteCache<[u8; 32], Found>,
 }
 
 impl Seen {
-    /// A memory of about so many bytes.
+    /// Creates a cache of about this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         Self { cache: ByteCache::new(bytes, |_, found| weight(found)) }
     }
 
-    /// How much is remembered.
+    /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
         self.cache.usage()
     }
 
-    /// The rule by which the message of `key` reports a failure, as it was found before, or as it is found now.
+    /// Returns the rule by which the message of `key` reports a failure, from the cache or from `look`.
     pub(super) fn rule_or(&self, key: [u8; 32], look: impl FnOnce() -> Option<&'static str>) -> Option<&'static str> {
         if let Some(Found::Rule(rule)) = self.cache.get(&key) {
             return rule;
@@ -58,7 +58,7 @@ impl Seen {
         rule
     }
 
-    /// What was found out about the failure of `key` before.
+    /// Returns the cached explanation of the failure of `key`.
     pub(super) fn failure(&self, key: [u8; 32]) -> Option<Failure> {
         match self.cache.get(&key) {
             Some(Found::Failure(failure)) => Some(failure),
@@ -66,7 +66,7 @@ impl Seen {
         }
     }
 
-    /// Remembers what was found out about the failure of `key`.
+    /// Caches the explanation of the failure of `key`.
     pub(super) fn remember(&self, key: [u8; 32], failure: &Failure) {
         self.cache.insert(key, Found::Failure(failure.clone()));
     }
@@ -83,19 +83,19 @@ fn weight(found: &Found) -> usize {
     }
 }
 
-/// Makes the keys of one turn's messages: hashes of everything that what is found depends on.
+/// Computes the cache keys of one turn's messages: hashes of all inputs of the analysis.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// The rules of policy, and whose documentation may be told.
+    /// Hash of the policy rules and of the toolsets whose documentation is used.
     rules: [u8; 32],
-    /// The operator's template.
+    /// Hash of the operator's template.
     template: [u8; 32],
-    /// The tools by their names.
+    /// Hashes of the tools by name.
     tools: HashMap<String, [u8; 32]>,
 }
 
 impl Key {
-    /// Keys under these rules, with the documentation of these toolsets, in the words of this template.
+    /// Creates the key for these rules, toolsets and template.
     pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>, template: Option<&str>) -> Self {
         let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
         let toolsets = toolsets.map(|toolsets| toolsets.join("\n"));
@@ -103,12 +103,12 @@ impl Key {
         Self { rules, template: Sha256::digest(optional(template)).into(), tools: HashMap::new() }
     }
 
-    /// The key of what a message is recognised by.
+    /// Returns the key for the recognition of a message.
     pub(super) fn of_message(&self, result: &ToolResult) -> [u8; 32] {
         digest([&self.rules[..], result.call.name.as_bytes(), result.text.as_bytes()])
     }
 
-    /// The key of a failure, after these calls that failed before.
+    /// Returns the key for the explanation of a failure after these earlier failed calls.
     pub(super) fn of_failure(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> [u8; 32] {
         let name = &result.call.name;
         let tool = *self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
@@ -118,7 +118,7 @@ impl Key {
     }
 }
 
-/// Tells nothing from an empty text.
+/// Distinguishes `None` from an empty text.
 fn optional(text: Option<&str>) -> String {
     text.map(|text| format!("={text}")).unwrap_or_default()
 }
@@ -129,7 +129,7 @@ fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// A tool as it is offered; one that is not has nothing to be told by.
+/// Hashes an offered tool; a tool that is not offered adds nothing.
 fn tool(offer: &Offer, name: &str) -> [u8; 32] {
     let mut hash = Sha256::new();
     if let Some(compiled) = offer.toolbook.get(name) {

@@ -1,4 +1,5 @@
-//! The tools that a turn may be offered, of one side: those of toolsets, in the dialect of the upstream, or the client's own.
+//! The tools of one side that may be offered in a turn: those of toolsets, in the schema dialect of the upstream, or
+//! the client's own.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,20 +19,20 @@ use callwright_types::representation::Representation;
 use callwright_types::rules::{OfferRules, ToolGlobs};
 use callwright_types::{Owner, SchemaDialect, Tool};
 
-/// Bytes of the cache of which tools the rules of policies name: there are as many entries as policies, or nearly.
+/// Cache size in bytes for the tools that policy rules name, with about one entry per policy.
 const RULED_BYTES: u64 = 1024 * 1024;
 
-/// Tools in the order of their documents, or of the client's list. What costs time is done when it is asked for first: of a thousand
-/// tools, most are never offered.
+/// Tools in the order of their documents, or of the client's list. Expensive data is computed at first use, because
+/// most of a thousand tools are never offered.
 #[derive(Debug)]
 pub(super) struct Candidates {
     dialect: SchemaDialect,
-    /// Tokens, about, that a description may have with what was learned behind it.
+    /// Approximate maximum tokens of a description with its learned patterns.
     description_tokens: usize,
     tools: Vec<Candidate>,
     positions: HashMap<String, usize>,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
-    /// Whose texts are searched, in the order of the tools.
+    /// Search indexes of the tools, in the same order.
     shelved: Vec<Arc<ShelvedTools>>,
     index: ArcSwapOption<Indexed>,
     ruled: ByteCache<(Vec<String>, Vec<String>), Arc<Ruled>>,
@@ -41,30 +42,30 @@ pub(super) struct Candidates {
 struct Candidate {
     tool: Arc<Tool>,
     name: Arc<str>,
-    /// Place in the client's list, and a digest of what stands there.
+    /// Index in the client's list, and a digest of the JSON text.
     own: Option<(usize, u64)>,
     learned: Option<Arc<Representation>>,
-    /// Without what was learned, and with it.
+    /// JSON text without and with the learned patterns.
     written: [OnceLock<(Arc<WrittenTool>, u64)>; 2],
 }
 
-/// An index, and what it is made of.
+/// A search index and its segments.
 #[derive(Debug)]
 struct Indexed {
     segments: Vec<Arc<ToolSegment>>,
     index: ToolIndex,
 }
 
-/// Which tools rules name.
+/// The tools that policy rules name.
 #[derive(Debug, Default)]
 pub(super) struct Ruled {
-    /// In order.
+    /// Positions of the tools to offer always, in order.
     pub(super) always: Vec<usize>,
     pub(super) never: HashSet<usize>,
 }
 
 impl Candidates {
-    /// The tools of `toolsets`, those that `catalog` has.
+    /// Collects the tools of those `toolsets` that the catalog has.
     pub(super) fn of(catalog: &Catalog, shelf: &ToolShelf, toolsets: &[String], dialect: SchemaDialect) -> Self {
         let (mut tools, mut shelved) = (Vec::new(), Vec::new());
         for toolset in toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
@@ -77,7 +78,7 @@ impl Candidates {
         Self::new(tools, shelved, dialect, shelf.description_tokens())
     }
 
-    /// Those of the client's own tools that may be left out: each with its place in the client's list and its JSON text.
+    /// Collects the client's own tools that may be omitted, each with its index in the client's list and its JSON text.
     pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolShelf) -> Self {
         let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(&[text])));
         let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
@@ -98,27 +99,28 @@ impl Candidates {
         Self { dialect, description_tokens, tools, positions, folded, shelved, index, ruled }
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     pub(super) fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// The tool at a position.
+    /// Returns the tool at a position.
     pub(super) fn tool(&self, position: usize) -> Option<&Arc<Tool>> {
         self.tools.get(position).map(|candidate| &candidate.tool)
     }
 
-    /// The name of the tool at a position, to be kept.
+    /// Returns the name of the tool at a position as a shared string.
     pub(super) fn name(&self, position: usize) -> Option<&Arc<str>> {
         self.tools.get(position).map(|candidate| &candidate.name)
     }
 
-    /// Where the tool of this name stands.
+    /// Returns the position of the tool with this name.
     pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).copied()
     }
 
-    /// Where the tool stands that a name means: the one of this name, or the only one that differs in writing alone.
+    /// Returns the position of the tool that a name refers to: the exact name, or a unique match without regard to
+    /// spelling variants or namespace.
     pub(super) fn meant(&self, name: &str) -> Option<usize> {
         let only = |name: &str| {
             let folded = self.folded.get_or_init(|| self.fold());
@@ -138,17 +140,17 @@ impl Candidates {
         folded
     }
 
-    /// Place in the client's list, where the tool at a position is one of the client's.
+    /// Returns the index in the client's list if the tool at a position is one of the client's.
     pub(super) fn own_place(&self, position: usize) -> Option<usize> {
         self.tools.get(position)?.own.map(|(place, _)| place)
     }
 
-    /// The tool at a position as it is sent, with what was learned of it or without.
+    /// Returns the JSON form of the tool at a position, with or without the learned patterns.
     pub(super) fn written(&self, position: usize, learned: bool) -> Option<&Arc<WrittenTool>> {
         Some(&self.written_with_digest(position, learned)?.0)
     }
 
-    /// What tells whether the tool at a position is sent in the same bytes as before.
+    /// Returns a digest of the JSON form of the tool at a position, which shows whether the sent bytes changed.
     pub(super) fn digest(&self, position: usize, learned: bool) -> Option<u64> {
         match self.tools.get(position)?.own {
             Some((_, digest)) => Some(digest),
@@ -172,7 +174,7 @@ impl Candidates {
         }))
     }
 
-    /// Which tools the rules name.
+    /// Returns the tools that the rules name.
     pub(super) fn ruled(&self, rules: &OfferRules) -> Arc<Ruled> {
         let OfferRules { always, never, .. } = rules;
         if always.is_empty() && never.is_empty() {
@@ -198,17 +200,17 @@ impl Candidates {
         ruled
     }
 
-    /// Are the tools found by meaning, too? Only once all of them have vectors: until then nothing compares a request's.
+    /// Whether semantic search is available. It requires the vectors of all tools; until then no query vector is used.
     pub(super) fn has_vectors(&self) -> bool {
         self.len() > 0 && self.shelved.iter().all(|tools| tools.len() == 0 || tools.has_vectors())
     }
 
-    /// The `k` tools whose texts serve a request best, best first.
+    /// Returns the `k` best matching tools, best first.
     pub(super) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<Found> {
         self.indexed().index.search(query, k)
     }
 
-    /// The index of the texts as they are now: it is put together anew where one of its parts has got its vectors.
+    /// Returns the current index. Rebuilds it if a segment has received its vectors.
     fn indexed(&self) -> Arc<Indexed> {
         let segments: Vec<Arc<ToolSegment>> = self.shelved.iter().map(|tools| tools.segment()).collect();
         let is_same =
@@ -216,7 +218,7 @@ impl Candidates {
         if let Some(known) = self.index.load_full().filter(is_same) {
             return known;
         }
-        // What was learned about ranking was learned of one toolset alone.
+        // The learned ranking weights apply to a single toolset only.
         let fusion = if let [only] = self.shelved.as_slice() { only.fusion() } else { Fusion::default() };
         let index = ToolIndex::new(segments.iter().cloned(), fusion);
         let indexed = Arc::new(Indexed { segments, index });
@@ -224,7 +226,7 @@ impl Candidates {
         indexed
     }
 
-    /// A learned pattern of the tool at a position, in words.
+    /// Returns the description of a learned pattern of the tool at a position.
     pub(super) fn pattern(&self, position: usize, pattern: usize) -> Option<String> {
         let mut at = position;
         for tools in &self.shelved {
@@ -249,7 +251,7 @@ fn ruled_bytes((always, never): &(Vec<String>, Vec<String>), ruled: &Arc<Ruled>)
     globs.sum::<usize>() + (ruled.always.len() + 2 * ruled.never.len()) * size_of::<usize>()
 }
 
-/// A digest of what is sent, for comparisons within this process.
+/// Returns a digest for comparisons within this process.
 pub(super) fn digest(texts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);

@@ -1,7 +1,9 @@
-//! Which tools are offered, and in which order: what was offered before, and behind it what the conversation asks for now.
+//! Selection and order of the offered tools: the tools offered before, followed by those that the conversation needs
+//! now.
 //!
-//! A pure function of the conversation, the rules and what was offered before. Gone through step by step from the beginning of a
-//! conversation it gives what it gave turn by turn, so that a session that is not remembered begins with the same tools all the same.
+//! The selection is a pure function of the conversation, the rules and the tools offered before. Replaying all steps
+//! from the beginning of a conversation gives the same result as turn by turn. A session without stored state therefore
+//! starts with the same tools.
 
 use std::collections::HashMap;
 
@@ -12,44 +14,44 @@ use super::conversation::Step;
 use super::pool::{Pool, ToolAt};
 use super::ranking::Ranked;
 
-/// The part of an upstream's room that is left free, as a divisor, when some tools have to make room for others: then they need not do
-/// so again with every turn.
+/// Divisor for the share of the upstream's limit that is left free after an eviction, so that not every turn evicts
+/// tools.
 const SLACK: usize = 4;
 
-/// A tool that is offered, and why.
+/// An offered tool, with the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pick {
     pub(super) tool: ToolAt,
     pub(super) reason: OfferReason,
-    /// Its score as a share of the best one's.
+    /// Score relative to the best score.
     pub(super) share: Option<f32>,
     pub(super) pattern: Option<String>,
-    /// The step that asked for it last.
+    /// The last step that needed the tool.
     pub(super) used: u32,
 }
 
-/// The tools offered, in the order of their first offering.
+/// The offered tools, in the order of their first offer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Chosen {
     pub(super) picks: Vec<Pick>,
-    /// Steps that were gone through.
+    /// Number of processed steps.
     pub(super) step: u32,
-    /// Did tools have to make room for others?
+    /// Whether tools were evicted.
     pub(super) evicted: bool,
 }
 
-/// What a step is judged by.
+/// Rules for the selection in a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules<'a> {
     pub(super) offer: &'a OfferRules,
-    /// Tools that the upstream takes besides those that are not chosen.
+    /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(super) room: usize,
-    /// Names that `tool_choice` asks for.
+    /// Names that `tool_choice` requires.
     pub(super) required: &'a [String],
 }
 
 impl Chosen {
-    /// Offers what the step asks for. `rank` ranks the tools of a pool for what the user said.
+    /// Adds the tools that the step needs. `rank` ranks the tools of a pool for the user messages.
     pub(super) fn advance(
         &mut self,
         pools: &[Pool],
@@ -59,7 +61,7 @@ impl Chosen {
     ) {
         self.step += 1;
         for pick in &mut self.picks {
-            // Later turns tell it anew; what was called stays in use.
+            // The reasons of this step are set below; called tools stay in use.
             if !matches!(pick.reason, OfferReason::Called) {
                 pick.reason = OfferReason::Sticky;
             }
@@ -76,7 +78,7 @@ impl Chosen {
         self.fit(rules.room);
     }
 
-    /// Adds tools for a reason that comes up while the turn runs.
+    /// Adds tools for a reason that occurs while the turn runs.
     pub(super) fn add(&mut self, tools: &[ToolAt], reason: OfferReason, room: usize) {
         for tool in tools {
             let pick = Pick { tool: *tool, reason, share: None, pattern: None, used: self.step };
@@ -86,7 +88,7 @@ impl Chosen {
         self.fit(room);
     }
 
-    /// Notes what is wanted of what is offered already; gives back the rest.
+    /// Updates the tools that are already offered; returns the others.
     fn merge(&mut self, wanted: Vec<Pick>) -> Vec<Pick> {
         let known: HashMap<ToolAt, usize> =
             self.picks.iter().enumerate().map(|(place, pick)| (pick.tool, place)).collect();
@@ -104,7 +106,8 @@ impl Chosen {
         fresh
     }
 
-    /// Leaves out what finds no room: what the conversation does not use now, and of that what was used longest ago.
+    /// Evicts tools beyond the limit: first those that the conversation does not use now, the least recently used ones
+    /// first.
     fn fit(&mut self, room: usize) {
         if self.picks.len() <= room {
             return;
@@ -128,16 +131,15 @@ impl Chosen {
     }
 }
 
-/// What goes first where there is too little room: what is used now, by its reason and then by how well it serves; then what was used
-/// last.
+/// Returns the sort key for evictions: tools in use first, by reason and then by score; then the most recently used.
 fn precedence(pick: &Pick, in_use: bool) -> (bool, OfferReason, std::cmp::Reverse<u32>, f32) {
     let reason = if in_use { pick.reason } else { OfferReason::Sticky };
-    // What is ranked now and was there before is worth what is ranked now.
+    // A tool that was offered before and is ranked now counts as ranked.
     let reason = if in_use && reason == OfferReason::Sticky { OfferReason::Ranked } else { reason };
     (!in_use, reason, std::cmp::Reverse(pick.used), -pick.share.unwrap_or_default())
 }
 
-/// What a step asks for in one pool, the most important first.
+/// Tools that a step needs from one pool, most important first.
 struct Wanted<'a> {
     pool: &'a Pool,
     step: u32,
@@ -157,7 +159,7 @@ impl Wanted<'_> {
         let named = |names: &[String]| names.iter().filter_map(|name| pool.named(name)).collect::<Vec<_>>();
         self.take(named(rules.required), OfferReason::Required);
         self.take(pool.always(), OfferReason::Always);
-        // Of many, those that were called last.
+        // Most recently called tools first.
         self.take(named(step.called).into_iter().rev(), OfferReason::Called);
         if pool.is_whole(rules.offer, rules.room) {
             return self.take(pool.positions(), OfferReason::Whole);
@@ -166,7 +168,7 @@ impl Wanted<'_> {
         self.rank(before, rules.offer, rank(pool, step));
     }
 
-    /// The best ones above the cut-off; below it, and in the order of the documents, as many as the minimum asks for.
+    /// Takes the best tools above the cut-off. Fills up to the minimum with those below it, then in document order.
     fn rank(&mut self, before: &Chosen, rules: &OfferRules, ranked: Vec<Ranked>) {
         let (k, min) = (rules.k as usize, rules.min as usize);
         let mut above: Vec<Ranked> = ranked.into_iter().filter(|found| self.pool.is_free(found.position)).collect();

@@ -1,4 +1,4 @@
-//! What is chosen in which order, and what makes room for what.
+//! Tests of the order of selected tools and of evictions.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
     Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
 }
 
-/// What a step of a conversation asks for.
+/// The needs of a step of a conversation.
 #[derive(Default)]
 struct Asked {
     said: Vec<String>,
@@ -54,7 +54,7 @@ fn said(text: &str) -> Asked {
     Asked { said: vec![text.to_owned()], ..Asked::default() }
 }
 
-/// Goes through the steps; what is offered in the end, with the reasons.
+/// Processes the steps; returns the finally offered tools with the reasons.
 fn chosen(rules: &OfferRules, steps: &[Asked], hidden: &[&str], room: usize) -> Vec<(&'static str, OfferReason)> {
     let (pools, mut chosen) = ([pool(rules, hidden)], Chosen::default());
     advance(&mut chosen, &pools, rules, steps, room);
@@ -167,7 +167,7 @@ fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
         assert_eq!(chosen.evicted, evicted, "{text}");
         offered = names(shown(&chosen));
     }
-    // Three quarters of the room of four.
+    // Three quarters of the limit of four.
     assert_eq!(offered, ["cancelBooking", "sendInvoice", "payInvoice"]);
 }
 

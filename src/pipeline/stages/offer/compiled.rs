@@ -1,4 +1,4 @@
-//! The tools of a turn, compiled for judgement and written for the upstream; and those compiled before.
+//! The tools of a turn, compiled for validation and serialised for the upstream, and the cache of compiled offers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,6 +8,7 @@ use crate::pipeline::tool_shelf::ToolShelf;
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_judge::scanner::{Relevance, Toolbook, Validators};
+use callwright_knowledge::planner::when::may_require_key;
 use callwright_openai::{SentTool, WrittenTool};
 use callwright_telemetry::Metrics;
 use callwright_types::{SchemaDialect, Tool};
@@ -21,64 +22,74 @@ use super::relevance_index::RelevanceIndex;
 pub(crate) struct Offer {
     /// All tools, compiled.
     pub(crate) toolbook: Toolbook,
-    /// With what their calls may begin in a text.
+    /// Possible beginnings of their calls in a text.
     pub(crate) starts: Starts,
-    /// Which tools are sent.
+    /// The tools to send.
     pub(crate) sent: Sent,
-    /// Did the client send tools of its own?
+    /// Whether the client sent tools of its own.
     pub(crate) client_sent_tools: bool,
-    /// The tools' texts, indexed when they are first searched (E2.1).
+    /// Search index of the tools' texts, built at first use (E2.1).
     relevance: OnceLock<RelevanceIndex>,
-    /// The names of all tools.
+    /// Whether any tool may require a key, determined at first use.
+    may_require_key: OnceLock<bool>,
+    /// Names of all tools.
     pub(super) names: Arc<[String]>,
 }
 
-/// The tools as they are sent.
+/// The tools in their sent form.
 #[derive(Debug)]
 pub(crate) enum Sent {
-    /// The client's own as they came, and behind them these.
+    /// These tools are appended to the client's own list, which stays unchanged.
     Behind(Vec<Arc<WrittenTool>>),
-    /// These in place of the client's own list.
+    /// These tools replace the client's own list.
     Instead(Vec<SentTool>),
 }
 
 impl Offer {
-    /// The client's own tools, as they came.
+    /// Creates an offer of the client's own tools, unchanged.
     pub(crate) fn of_client(tools: Vec<Tool>, validators: &Validators) -> Self {
         let has_any = !tools.is_empty();
         Self::compile(tools.into_iter().map(Arc::new).collect(), Sent::Behind(Vec::new()), has_any, validators)
     }
 
-    /// Tools in the order sent.
+    /// Compiles tools in the order sent.
     pub(super) fn compile(tools: Vec<Arc<Tool>>, sent: Sent, client_sent_tools: bool, validators: &Validators) -> Self {
         let toolbook = Toolbook::compile(tools, validators);
         let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&toolbook);
-        Self { toolbook, starts, sent, client_sent_tools, relevance: OnceLock::new(), names }
+        let (relevance, may_require_key) = (OnceLock::new(), OnceLock::new());
+        Self { toolbook, starts, sent, client_sent_tools, relevance, may_require_key, names }
     }
 
-    /// Is there anything to judge calls by?
+    /// Whether there are tools for validating calls.
     pub(crate) fn is_judged(&self) -> bool {
         !self.toolbook.is_empty()
     }
 
-    /// How well each tool serves a request, by what `shelf` knows of the tools.
+    /// Returns the relevance of each tool to a request, using the index data in `shelf`.
     pub(crate) fn relevance(&self, request: &str, shelf: &ToolShelf) -> Relevance {
         let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.toolbook, shelf));
         index.search(request, shelf.text_vectors())
     }
 
-    /// Does the proxy execute calls of the tool `name`?
+    /// Whether any tool may require a key, so that a plan may be needed.
+    pub(crate) fn may_require_key(&self) -> bool {
+        *self
+            .may_require_key
+            .get_or_init(|| self.toolbook.tools().iter().any(|tool| may_require_key(&tool.tool.parameters)))
+    }
+
+    /// Whether the proxy executes calls of the tool `name`.
     pub(crate) fn is_proxys(&self, name: &str) -> bool {
         match self.toolbook.get(name) {
             Some(compiled) => compiled.tool.owner.is_proxy(),
-            // No such tool: the fault is the client's to see if it sent tools at all.
+            // The tool is unknown: the fault belongs to the client if it sent any tools.
             None => !self.client_sent_tools,
         }
     }
 }
 
-/// Identifies an offer: the client's tools as they came, the toolsets, in which dialect, and which tools are chosen, in which order.
+/// Key of an offer: the client's unchanged tools, the toolsets, the dialect, and the selected tools in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     tools: String,
@@ -87,20 +98,20 @@ struct Key {
     shape: Shape,
 }
 
-/// What of an offer does not depend on the tools' texts.
+/// The part of an offer that is independent of the tools' texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    /// Is the client's list among what is chosen from?
+    /// Whether tools are selected from the client's list.
     pub(super) narrowed: bool,
-    /// In the order sent.
+    /// The selected tools, in the order sent.
     pub(super) chosen: Vec<ToolAt>,
-    /// A digest of the tool that searches for tools, where it is offered: policy has a part in it.
+    /// Digest of the tool search tool, if offered; it depends on policy.
     pub(super) search: Option<u64>,
-    /// Are descriptions shown with what was learned?
+    /// Whether descriptions include the learned patterns.
     pub(super) representations: bool,
 }
 
-/// A key that is looked for, hashed as [`Key`] is.
+/// Borrowed form of a [`Key`] for lookups; has the same hash.
 #[derive(Debug, Clone, Copy, Hash)]
 pub(super) struct KeyView<'a> {
     pub(super) tools: &'a str,
@@ -123,40 +134,40 @@ impl Equivalent<Key> for KeyView<'_> {
     }
 }
 
-/// Bytes of a client's list of tools up to which it is cached when it is seen first: most agents send less.
+/// Maximum size in bytes of a client's tool list that is cached at its first occurrence. Most agents send less.
 const SMALL_LIST_BYTES: usize = 32 * 1024;
 
-/// Bytes of memory that a list of tools takes for each byte of its text, the text included, once it is parsed; and each tool besides.
-/// Measured on tools of agents. The schemas of the tools that are called are compiled and count in their own cache.
+/// Memory of a parsed tool list, per byte of its text (text included) and per tool. Measured on tools of agents. The
+/// compiled schemas of called tools count in their own cache.
 const OFFER_BYTES_PER_BYTE: usize = 13;
 const OFFER_BYTES_PER_TOOL: usize = 1024;
 
-/// The same of a list that is searched, estimated: its texts are indexed, with vectors.
+/// Estimated memory of a searchable tool list, which has indexed texts and vectors.
 const CANDIDATES_BYTES_PER_BYTE: usize = 24;
 const CANDIDATES_BYTES_PER_TOOL: usize = 6 * 1024;
 
-/// Bytes of the cache of toolsets that are searched. Their tools belong to the catalog; there are as many entries as aliases, or nearly.
+/// Cache size in bytes for searchable toolsets, with about one entry per alias. Their tools belong to the catalog.
 const TOOLSETS_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The part of the bytes that compiled lists take in the cache of lists that are searched.
+/// Divisor for the cache size of searchable lists, relative to that of compiled lists.
 const SEARCHED_SHARE: u64 = 2;
 
-/// Offers compiled before: agents send the same tools with every request.
+/// Cache of compiled offers: agents send the same tools with every request.
 #[derive(Debug, Clone)]
 pub struct Offers {
-    /// Of no tools.
+    /// The offer without tools.
     empty: Arc<Offer>,
     cache: ByteCache<Key, Arc<Offer>>,
-    /// By toolsets and dialect.
+    /// Searchable tools by toolsets and dialect.
     of_toolsets: ByteCache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
-    /// By the client's list.
+    /// Searchable tools by the client's list.
     of_clients: ByteCache<String, Arc<Candidates>>,
-    /// Of large lists.
+    /// First occurrences of large lists.
     first_sight: FirstSight,
 }
 
 impl Offers {
-    /// Caches of at most so many bytes, half as many for lists that are searched. They belong to one catalog.
+    /// Creates caches of at most this many bytes, and half as many for searchable lists. They belong to one catalog.
     pub fn new(bytes: u64) -> Self {
         let of_offer = |key: &Key, offer: &Arc<Offer>| {
             key.tools.len() * OFFER_BYTES_PER_BYTE + offer.toolbook.tools().len() * OFFER_BYTES_PER_TOOL
@@ -175,17 +186,17 @@ impl Offers {
         }
     }
 
-    /// How much is cached: compiled lists, and lists that are searched.
+    /// Returns the cache usage of compiled lists and of searchable lists.
     pub(crate) fn usage(&self) -> [Usage; 2] {
         [self.cache.usage(), self.of_toolsets.usage() + self.of_clients.usage()]
     }
 
-    /// The offer of no tools.
+    /// Returns the offer without tools.
     pub(super) fn empty(&self) -> Arc<Offer> {
         Arc::clone(&self.empty)
     }
 
-    /// The offer of this key, compiled where it is new.
+    /// Returns the offer for this key; compiles it if it is new.
     pub(super) fn get(&self, key: KeyView<'_>, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
         match self.known(key) {
             Some(offer) => offer,
@@ -196,12 +207,12 @@ impl Offers {
         }
     }
 
-    /// The offer of this key, where it was compiled before.
+    /// Returns the cached offer for this key.
     pub(super) fn known(&self, key: KeyView<'_>) -> Option<Arc<Offer>> {
         self.cache.get(&key)
     }
 
-    /// The tools of these toolsets.
+    /// Returns the searchable tools of these toolsets.
     pub(super) fn of_toolsets(
         &self,
         toolsets: &[String],
@@ -211,7 +222,7 @@ impl Offers {
         self.of_toolsets.get_with((toolsets.to_vec(), dialect), || Arc::new(make()))
     }
 
-    /// The client's tools of this list.
+    /// Returns the searchable tools of this client list.
     pub(super) fn of_client(&self, list: &str, make: impl FnOnce() -> Candidates) -> Arc<Candidates> {
         match self.of_clients.get(list) {
             Some(candidates) => candidates,
@@ -223,8 +234,8 @@ impl Offers {
     }
 }
 
-/// Logs and counts the schemas, of those that judged anything so far, that cannot be used in whole, each once: their tools are offered and
-/// called all the same.
+/// Logs and counts each schema with unusable parts once, for schemas that were used for validation. Their tools are
+/// still offered and called.
 pub(crate) fn report_problems(toolbook: &Toolbook, metrics: &Metrics) {
     let compiled = toolbook.tools().iter().filter(|tool| tool.is_compiled());
     for tool in compiled.filter(|tool| !tool.problems().is_empty() && tool.is_new()) {

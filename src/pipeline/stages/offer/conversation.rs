@@ -1,66 +1,66 @@
-//! What a conversation asks for, as far as it bears on which tools are offered.
+//! The parts of a conversation that determine the offered tools.
 
 use std::collections::HashSet;
 
 use callwright_openai::{ChatRequest, MessageView, ToolChoice};
 
-/// How many of a user's messages tell what the conversation is about, the last ones.
+/// Maximum number of user messages for a query, the last ones.
 const USER_MESSAGES: usize = 3;
 
-/// Characters of a message that are read. More are pasted text, not a wish.
+/// Maximum characters of a message that are analysed. Longer messages are mostly pasted text.
 const MESSAGE_CHARS: usize = 4_000;
 
-/// Times that the user spoke, counted back from the end, that are gone through where it is not known what was offered before.
+/// Maximum number of steps, the last ones, that are replayed for a session without stored state.
 pub(super) const MAX_STEPS: usize = 16;
 
-/// A conversation, step by step: each time the user spoke, what had come until then.
+/// A conversation as steps: one per user message, with all earlier messages.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// Oldest first; there is always one.
+    /// Oldest first; never empty.
     steps: Vec<End>,
-    /// Names of tools that were called, in order.
+    /// Names of called tools, in order.
     called: Vec<String>,
-    /// Words that may be names of tools, each once.
+    /// Words that may be tool names, without duplicates.
     words: Vec<String>,
-    /// Names that `tool_choice` asks for.
+    /// Names that `tool_choice` requires.
     pub(super) required: Vec<String>,
 }
 
-/// Where a step ends, and what was said until then.
+/// The end of a step, and the messages up to it.
 #[derive(Debug)]
 struct End {
-    /// The newest first.
+    /// User messages, newest first.
     said: Vec<String>,
     called: usize,
     words: usize,
 }
 
-/// What had come when the user had spoken.
+/// The conversation up to a user message.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step<'a> {
-    /// What the user said last, the newest first.
+    /// The last user messages, newest first.
     pub(super) said: &'a [String],
-    /// Names of tools that were called, in order.
+    /// Names of called tools, in order.
     pub(super) called: &'a [String],
-    /// Words that may be names of tools.
+    /// Words that may be tool names.
     pub(super) words: &'a [String],
 }
 
 impl Conversation {
-    /// A conversation that nothing depends on.
+    /// Returns an empty conversation for turns without a selection.
     pub(super) fn unread() -> Self {
         let mut conversation = Self::default();
         conversation.end(&[]);
         conversation
     }
 
-    /// The last steps of the conversation of a request.
+    /// Parses the last steps of a request's conversation.
     pub(super) fn read(request: &ChatRequest) -> Self {
         let mut conversation = Self { required: required(&request.tool_choice()), ..Self::default() };
         let (mut said, mut known): (Vec<String>, HashSet<String>) = Default::default();
         let mut user_spoke = false;
         for message in request.messages() {
-            // Several messages of the user's in a row are one.
+            // Consecutive user messages are one step.
             if user_spoke && message.role == "assistant" {
                 conversation.end(&said);
             }
@@ -70,7 +70,7 @@ impl Conversation {
                 said.extend(message.text.as_deref().map(|text| head(text).to_owned()));
             }
         }
-        // What came after the user spoke last belongs to that.
+        // Messages after the last user message belong to its step.
         if !user_spoke {
             conversation.steps.pop();
         }
@@ -79,7 +79,7 @@ impl Conversation {
         conversation
     }
 
-    /// The steps, oldest first.
+    /// Returns the steps, oldest first.
     pub(super) fn steps(&self) -> Vec<Step<'_>> {
         let called = |end: &End| self.called.get(..end.called).unwrap_or_default();
         let words = |end: &End| self.words.get(..end.words).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Conversation {
 
     fn add(&mut self, message: &MessageView<'_>, known: &mut HashSet<String>) {
         self.called.extend(message.calls.iter().map(|call| call.name.clone()));
-        // What tools return is data: what it names is not asked for.
+        // Tool results are data: names in them are not requests.
         if matches!(message.role.as_ref(), "tool" | "function") {
             return;
         }
@@ -105,7 +105,7 @@ impl Conversation {
     }
 }
 
-/// The last texts, the newest first.
+/// Returns the last texts, newest first.
 fn last(said: &[String]) -> Vec<String> {
     said.iter().rev().filter(|text| !text.trim().is_empty()).take(USER_MESSAGES).cloned().collect()
 }
@@ -115,8 +115,9 @@ fn head(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// What may be the name of a tool: words of letters, digits, `_`, `-` and `.` that are spelt as no plain word is (`get_weather`,
-/// `getWeather`, `user.login`), or stand between quotation marks or backticks. Who asks for the weather names no tool `weather`.
+/// Returns the words that may be tool names: words of letters, digits, `_`, `-` and `.` with the spelling of an
+/// identifier (`get_weather`, `getWeather`, `user.login`), or in quotation marks or backticks. A plain word such as
+/// "weather" does not name a tool `weather`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
     let runs = text.split(move |letter: char| !is_part(letter)).filter(|run| !run.is_empty());
@@ -132,7 +133,7 @@ fn is_spelt_as_a_name(word: &str) -> bool {
     word.contains(is_mark) || pairs.any(|(before, here)| before.is_ascii_lowercase() && here.is_ascii_uppercase())
 }
 
-/// Does a piece of the text stand between two marks of the same kind?
+/// Whether a part of the text is between two identical quotation marks.
 fn is_quoted(text: &str, run: &str) -> bool {
     let start = run.as_ptr().addr() - text.as_ptr().addr();
     let before = text.get(..start).and_then(|before| before.chars().next_back());
@@ -140,7 +141,7 @@ fn is_quoted(text: &str, run: &str) -> bool {
     before == behind && before.is_some_and(|mark| matches!(mark, '`' | '"' | '\''))
 }
 
-/// The tools that the request itself asks for.
+/// Returns the tools that the request itself requires.
 fn required(choice: &ToolChoice) -> Vec<String> {
     match choice {
         ToolChoice::Named(name) => vec![name.clone()],
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(
             [steps[0].words, steps[1].words],
             [["get-weather"], ["get-weather"]],
-            "a tool's result asks for nothing"
+            "names in a tool's result are ignored"
         );
     }
 

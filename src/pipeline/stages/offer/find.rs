@@ -1,4 +1,4 @@
-//! Find tools: a call of the proxy's own search → what the model is told, and what it is offered from then on.
+//! Find tools: runs a call of the proxy's search tool, answers it, and offers the tools found.
 
 use std::time::Instant;
 
@@ -18,12 +18,12 @@ use super::pool::ToolAt;
 use super::ranking::Query;
 use super::{search, vectors};
 
-/// Does the call search for tools?
+/// Whether the call searches for tools.
 pub(crate) fn is_search(checked: &CheckedCall) -> bool {
     checked.tool().tool.owner == Owner::Search
 }
 
-/// Searches for what the call asks for, and offers what is found; the outcome is what the model is told.
+/// Runs a search and offers the tools found. The outcome is the text for the model.
 pub(crate) async fn find(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -64,7 +64,7 @@ pub(crate) async fn find(
     (outcome, execution)
 }
 
-/// The tools that the call asks for, the best first; `None` after the searches that a turn may make.
+/// Returns the tools found, best first; `None` if the turn has used all its searches.
 async fn found(
     pipeline: &Pipeline,
     turn: &Turn,

@@ -1,7 +1,7 @@
-//! Which tools a session was offered before, in which order.
+//! The tools offered to each session before, in order.
 //!
-//! A hint that is lost with the process: the conversation alone tells most of it again (`choose`). What it does not tell is which tools the
-//! proxy ran, what the model searched for, and what was chosen by an index that is another by now.
+//! This state is a hint that is lost with the process: the conversation alone reproduces most of it (`choose`). It
+//! cannot reproduce the tools that the proxy ran, the searches of the model, and selections with an older index.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use callwright_types::PrefixChange;
 
 use super::pool::Side;
 
-/// The tools that each session was offered. Clones share one memory.
+/// Tools offered per session. Clones share one cache.
 #[derive(Debug, Clone)]
 pub(crate) struct OfferedBefore {
     sessions: ByteCache<String, Arc<Remembered>>,
 }
 
-/// What a session was sent last.
+/// The tools sent last to a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Remembered {
-    /// In the order sent.
+    /// Selected tools, in the order sent.
     pub(super) tools: Vec<Kept>,
-    /// A digest of what stands before those.
+    /// Digest of the tools before them.
     pub(super) own: u64,
-    /// Steps of the conversation so far.
+    /// Number of conversation steps so far.
     pub(super) step: u32,
 }
 
@@ -32,16 +32,17 @@ pub(super) struct Remembered {
 pub(super) struct Kept {
     pub(super) side: Side,
     pub(super) name: Arc<str>,
-    /// Of its text.
+    /// Digest of its JSON text.
     pub(super) digest: u64,
-    /// The step that asked for it last.
+    /// The last step that needed it.
     pub(super) used: u32,
-    /// Was it called?
+    /// Whether it was called.
     pub(super) called: bool,
 }
 
 impl OfferedBefore {
-    /// Nothing offered yet. At most so many bytes are remembered, of all sessions together; sessions that were used last stay.
+    /// Creates an empty cache of at most this many bytes for all sessions together. The most recently used sessions
+    /// stay.
     pub(crate) fn new(bytes: u64) -> Self {
         let weigh = |session: &String, remembered: &Arc<Remembered>| {
             let tools = remembered.tools.iter().map(|kept| size_of::<Kept>() + kept.name.len());
@@ -50,24 +51,24 @@ impl OfferedBefore {
         Self { sessions: ByteCache::new(bytes, weigh) }
     }
 
-    /// How much is remembered.
+    /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
         self.sessions.usage()
     }
 
-    /// What the session was offered.
+    /// Returns the tools offered to the session.
     pub(super) fn of(&self, session: &str) -> Option<Arc<Remembered>> {
         self.sessions.get(session)
     }
 
-    /// Takes note of what a turn of the session is offered.
+    /// Stores the tools offered in a turn of the session.
     pub(super) fn note(&self, session: &str, remembered: Remembered) {
         self.sessions.insert(session.to_owned(), Arc::new(remembered));
     }
 }
 
 impl Remembered {
-    /// The first tool that is not where it was before; `None` where the tools of `now` begin with these.
+    /// Returns the first tool that is no longer at its place; `None` if the tools of `now` begin with these.
     pub(super) fn first_change(&self, now: &Self) -> Option<&Kept> {
         let is_same = |(place, before): (usize, &Kept)| {
             now.tools
@@ -78,8 +79,8 @@ impl Remembered {
         self.tools.iter().enumerate().find(|(place, before)| moved || !is_same((*place, before))).map(|(_, kept)| kept)
     }
 
-    /// Why the tools of `now` do not begin with these, where they do not. `is_gone` tells of a tool that it cannot be offered any more
-    /// because there is none, `evicted` that some made room for others.
+    /// Returns why the tools of `now` do not begin with these; `None` if they do. `text_now` returns the current digest
+    /// of a tool, or `None` if it can no longer be offered. `evicted` is whether tools were evicted.
     pub(super) fn change(
         &self,
         now: &Self,

@@ -1,8 +1,8 @@
-//! Offer: which tools the model is offered, compiled for judgement.
+//! Offer: selects the tools for the model, and compiles them for validation.
 //!
-//! `conversation` reads what a request asks for, `pool` says what there is under the rules of the turn, `choose` decides, and
-//! [`Offering`] holds the result, which may grow while the turn runs. `memory` knows what a session was offered before, so that what is
-//! sent upstream grows by appending alone.
+//! `conversation` extracts the needs of a request, `pool` applies the rules of the turn to the available tools,
+//! `choose` selects, and [`Offering`] holds the result, which may grow while the turn runs. `memory` stores the tools
+//! offered to a session, so that the list sent upstream only grows at its end.
 
 mod candidates;
 mod choose;
@@ -47,7 +47,7 @@ pub(crate) use memory::OfferedBefore;
 pub(crate) use offering::Offering;
 pub use search::NAME as SEARCH_TOOL;
 
-/// Which tools the model is offered. Without tools, an empty offer: nothing is judged then.
+/// Selects the tools for the model. Without tools, the offer is empty and nothing is validated.
 pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     let started = Instant::now();
     let mut offering = begin_beside(pipeline, turn).await;
@@ -63,14 +63,14 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
     offering
 }
 
-/// [`begin`], beside the async workers where it reads a large list of tools.
+/// Runs [`begin`], on a CPU slot if it parses a large list of tools.
 async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let is_read = narrows(turn) || catalog_joins(turn);
     let bytes = turn.request.tools_text().filter(|_| is_read).map_or(0, str::len);
     pipeline.cpu.run(turn.tenant(), (Work::Tools, bytes), || begin(pipeline, turn)).await
 }
 
-/// The tools of an offering, compiled; beside the async workers where there are many that are not cached.
+/// Compiles the tools of an offering, on a CPU slot if there are many that are not cached.
 async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<Offer> {
     let shape = offering.shape();
     let key = offering.key(turn, &shape);
@@ -83,12 +83,12 @@ async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<O
     }
 }
 
-/// Whether the client's own tools are chosen from.
+/// Whether tools are selected from the client's own list.
 fn narrows(turn: &Turn) -> bool {
     turn.policy.mode == Mode::Guard && turn.policy.offer.client_tools == ClientOffer::Narrow
 }
 
-/// What there is to choose from, of which nothing is chosen yet.
+/// Collects the tools to select from; nothing is selected yet.
 fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let (rules, joins) = (&turn.policy.offer, catalog_joins(turn));
     let narrows = narrows(turn);
@@ -98,7 +98,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let catalog = joins.then(|| catalog_pool(turn, &own));
     let unnamed = listed.iter().enumerate().filter(|(_, (tool, _))| is_narrowed && tool.is_none());
     let fixed: Vec<usize> = unnamed.map(|(place, _)| place).collect();
-    // What has no name that could be read goes along and is counted by the upstream, too.
+    // Entries without a readable name are always sent, and count for the upstream's limit too.
     let along = if is_narrowed { fixed.len() } else { listed.len() };
     let search = catalog.as_ref().filter(|_| room(turn, along) > 0);
     let search = search.and_then(|pool| search_tool(turn, pool, &own));
@@ -106,7 +106,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let session = session(turn).filter(|_| !pools.is_empty());
     let before = session.as_deref().and_then(|session| pipeline.offered_before.of(session));
-    // A request that the toolsets stay away from says nothing about later ones.
+    // A request without the toolsets gives no information about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
     let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
     let standing = [list, search.as_ref().map_or("", |search| search.text())];
@@ -127,7 +127,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     }
 }
 
-/// The client's own tools, as far as they can be told apart.
+/// Returns the client's own tools with distinct names.
 fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
     let make = || {
         let named = listed.iter().enumerate();
@@ -138,7 +138,7 @@ fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
     Pool::new(Side::Client, turn.snapshot.offers.of_client(list, make), &turn.policy.offer, [])
 }
 
-/// The tools of the alias's toolsets but those that the client has `own` ones of the same name of.
+/// Returns the tools of the alias's toolsets, without those whose name one of the client's `own` tools has.
 fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
     let (toolsets, dialect) = (&turn.toolsets, turn.upstream.settings().schema_dialect);
     let make = || Candidates::of(&turn.snapshot.catalog, &turn.snapshot.shelf, toolsets, dialect);
@@ -146,7 +146,7 @@ fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
     Pool::new(Side::Catalog, candidates, &turn.policy.offer, own.iter().map(|tool| tool.name.as_str()))
 }
 
-/// The tool that searches for tools, where there are so many that policy wants it.
+/// Returns the tool search tool if policy enables it for this number of tools.
 fn search_tool(turn: &Turn, pool: &Pool, own: &[&Tool]) -> Option<Arc<WrittenTool>> {
     let rules = &turn.policy.offer;
     let (from, whole) = (rules.search_tools.from as usize, rules.whole as usize);
@@ -156,8 +156,8 @@ fn search_tool(turn: &Turn, pool: &Pool, own: &[&Tool]) -> Option<Arc<WrittenToo
     is_wanted.then(|| search::tool(&search::name(is_taken), rules.search_tools.results, dialect))
 }
 
-/// Tools that the upstream takes besides so many. The client's own go along even where they alone are too many: what is wrong with them is
-/// for the client to see.
+/// Returns how many more tools the upstream accepts. The client's own tools are sent even if they alone are too many;
+/// the client then gets the upstream's error.
 fn room(turn: &Turn, taken: usize) -> usize {
     match turn.upstream.settings().max_tools {
         0 => usize::MAX,
@@ -165,7 +165,8 @@ fn room(turn: &Turn, taken: usize) -> usize {
     }
 }
 
-/// Chooses by what the conversation asks for and what the session was offered before; where there is a choice, tells when that began.
+/// Selects tools from the conversation's needs and the tools offered before. Returns the start time if there was a
+/// selection.
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Option<Instant> {
     let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
     let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
@@ -205,7 +206,8 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
     is_choice.then_some(started)
 }
 
-/// The vectors of what was said, where something is compared by them; and whether there should be some that are not.
+/// Returns the vectors of the user messages if any tools are compared by vectors, and whether they are missing because
+/// of an error.
 async fn vectors(
     pipeline: &Pipeline,
     turn: &Turn,
@@ -227,7 +229,7 @@ async fn vectors(
     }
 }
 
-/// What the session was offered before, as far as it may be offered still; without `sticky`, what it called.
+/// Returns the previously offered tools that may still be offered; without `sticky`, only those that were called.
 fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
     let picks = before.tools.iter().filter(|kept| sticky || kept.called).filter_map(|kept| {
         let pool = pools.iter().find(|pool| pool.side == kept.side)?;
@@ -238,15 +240,15 @@ fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
     Chosen { picks: picks.collect(), step: before.step, evicted: false }
 }
 
-/// Under what the session is remembered: two clients, or two models, have nothing in common.
+/// Returns the cache key of the session, which is separate for each client and model.
 fn session(turn: &Turn) -> Option<String> {
     let trace = turn.record.trace();
     let session = trace.session.as_deref()?;
     Some(format!("{} {} {session}", turn.tenant(), trace.model))
 }
 
-/// May the catalog's tools join? Not where no call may be made, and not where calls could not be executed: with several
-/// choices there is no one conversation to go on with.
+/// Whether the catalog's tools may be offered. Not if calls are forbidden or cannot be executed: several choices have
+/// no single conversation to continue.
 fn catalog_joins(turn: &Turn) -> bool {
     !turn.toolsets.is_empty()
         && turn.policy.mode == Mode::Guard

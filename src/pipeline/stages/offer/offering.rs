@@ -1,4 +1,4 @@
-//! What a turn is offered, which may become more while it runs.
+//! The tools offered in a turn, which may grow while it runs.
 
 use std::sync::Arc;
 
@@ -14,42 +14,42 @@ use super::memory::{Kept, Remembered};
 use super::pool::{Pool, Side, ToolAt};
 use super::ranking::{self, Query, Searches};
 
-/// What a turn is offered, and what it could be offered.
+/// The offered and the available tools of a turn.
 #[derive(Debug)]
 pub(crate) struct Offering {
     pub(super) offer: Arc<Offer>,
-    /// What is chosen from; none where nothing is.
+    /// Pools to select from; empty if there is no selection.
     pub(super) pools: Vec<Pool>,
     pub(super) chosen: Chosen,
-    /// The upstream takes so many of those besides what is not chosen.
+    /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(super) room: usize,
-    /// The tool that searches for tools.
+    /// The tool search tool.
     pub(super) search: Option<Arc<WrittenTool>>,
-    /// Places in the client's list of what cannot be left out; used where the rest can.
+    /// Indexes in the client's list of entries that cannot be omitted; used only if others can.
     pub(super) fixed: Vec<usize>,
-    /// A digest of what stands before the tools that are chosen.
+    /// Digest of the tools before the selected ones.
     pub(super) own: u64,
-    /// Under what the session is remembered.
+    /// Cache key of the session.
     pub(super) session: Option<String>,
-    /// What the session was sent last.
+    /// The tools sent last to the session.
     pub(super) before: Option<Arc<Remembered>>,
     pub(super) prefix_change: Option<PrefixChange>,
-    /// Was there no vector of what the user said?
+    /// Whether the query vectors were missing.
     pub(super) words_alone: bool,
-    /// Are descriptions shown with what was learned?
+    /// Whether descriptions include the learned patterns.
     pub(super) learned: bool,
-    /// Searches that were answered in this turn.
+    /// Number of tool searches answered in this turn.
     pub(super) searches: u32,
 }
 
 impl Offering {
-    /// The tools offered now.
+    /// Returns the current offer.
     pub(crate) fn offer(&self) -> &Arc<Offer> {
         &self.offer
     }
 
-    /// Offers those of the tools called by these names that are not offered and could be; says whether there was one. The model knows
-    /// them from earlier in the conversation, or guesses.
+    /// Adds the available tools with these called names that are not offered; returns whether there was any. The model
+    /// knows such names from earlier in the conversation, or guesses them.
     pub(crate) fn take_in<'a>(
         &mut self,
         pipeline: &Pipeline,
@@ -66,7 +66,7 @@ impl Offering {
         self.grow(pipeline, turn, &asked, OfferReason::Asked)
     }
 
-    /// Offers further tools; says whether there is any.
+    /// Adds tools to the offer; returns whether there was any.
     pub(super) fn grow(&mut self, pipeline: &Pipeline, turn: &mut Turn, tools: &[ToolAt], reason: OfferReason) -> bool {
         if tools.is_empty() {
             return false;
@@ -77,7 +77,7 @@ impl Offering {
         true
     }
 
-    /// Notes that tools were called: they stay.
+    /// Records that tools were called: they stay in the offer.
     pub(crate) fn called<'a>(&mut self, pipeline: &Pipeline, turn: &mut Turn, names: impl Iterator<Item = &'a str>) {
         let tools: Vec<ToolAt> = names.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
         self.chosen.add(&tools, OfferReason::Called, self.room);
@@ -86,7 +86,7 @@ impl Offering {
         }
     }
 
-    /// The `limit` tools that serve a query best, best first.
+    /// Returns the `limit` best tools for a query, best first.
     pub(super) fn find(&self, query: &Query<'_>, limit: usize) -> Vec<ToolAt> {
         let mut found: Vec<(f32, ToolAt)> = Vec::new();
         let searches = Searches::default();
@@ -99,22 +99,22 @@ impl Offering {
         found.into_iter().take(limit).map(|(_, tool)| tool).collect()
     }
 
-    /// The tool at a place.
+    /// Returns the tool at a place.
     pub(super) fn tool(&self, tool: ToolAt) -> Option<&Arc<Tool>> {
         self.pool(tool.side)?.candidates.tool(tool.position as usize)
     }
 
-    /// May the catalog's tools be called?
+    /// Whether the catalog's tools may be called.
     pub(crate) fn has_catalog(&self) -> bool {
         self.pool(Side::Catalog).is_some()
     }
 
-    /// Is the client's list among what is chosen from?
+    /// Whether tools are selected from the client's list.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.pool(Side::Client).is_some()
     }
 
-    /// The names of the tools that are offered, those that were found to serve the request first, best first; the others as they are sent.
+    /// Returns the names of the offered tools: ranked tools first, best first; then the others in the order sent.
     pub(crate) fn best_first(&self) -> impl Iterator<Item = &str> {
         let share = |name: &str| {
             let of_pick = |pick: &Pick| Some((self.tool(pick.tool)?.name.as_str(), pick.share?));
@@ -134,7 +134,7 @@ impl Offering {
         self.pools.iter().find(|pool| pool.side == side)
     }
 
-    /// Makes the offer of what is chosen.
+    /// Compiles the offer of the selected tools.
     pub(super) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
         let shape = self.shape();
         turn.snapshot.offers.get(self.key(turn, &shape), || {
@@ -145,7 +145,7 @@ impl Offering {
         })
     }
 
-    /// What of the offer does not depend on the tools' texts.
+    /// Returns the part of the offer that is independent of the tools' texts.
     pub(super) fn shape(&self) -> Shape {
         Shape {
             narrowed: self.pool(Side::Client).is_some(),
@@ -155,7 +155,7 @@ impl Offering {
         }
     }
 
-    /// What identifies the offer.
+    /// Returns the cache key of the offer.
     pub(super) fn key<'a>(&self, turn: &'a Turn, shape: &'a Shape) -> KeyView<'a> {
         KeyView {
             tools: turn.request.tools_text().unwrap_or_default(),
@@ -165,7 +165,7 @@ impl Offering {
         }
     }
 
-    /// The client's tools as they came, and what is chosen behind them.
+    /// Returns the client's unchanged tools, followed by the selected ones.
     fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, Sent) {
         let written = |pick: &Pick| {
             let candidates = &self.pool(pick.tool.side)?.candidates;
@@ -177,7 +177,7 @@ impl Offering {
         (tools, Sent::Behind(added))
     }
 
-    /// What is chosen, in place of the client's list.
+    /// Returns the selected tools, which replace the client's list.
     fn instead(&self) -> (Vec<Arc<Tool>>, Sent) {
         let mut sent: Vec<SentTool> = self.fixed.iter().copied().map(SentTool::Own).collect();
         let mut tools: Vec<Arc<Tool>> = Vec::new();
@@ -197,7 +197,7 @@ impl Offering {
         (tools, Sent::Instead(sent))
     }
 
-    /// Notes what is offered, in the trace and for later turns of the session.
+    /// Records the offered tools in the trace, and for later turns of the session.
     pub(super) fn note(&mut self, pipeline: &Pipeline, turn: &mut Turn) {
         turn.record.trace_mut().tools_offered = self.offer.names.clone();
         if self.pools.is_empty() {

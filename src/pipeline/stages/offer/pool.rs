@@ -1,4 +1,4 @@
-//! The tools of one side among which a turn chooses.
+//! The tools of one side from which a turn selects.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use callwright_types::rules::OfferRules;
 
 use super::candidates::{Candidates, Ruled};
 
-/// Whose a tool is.
+/// Owner of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Side {
-    /// The client's own.
+    /// The client's own tools.
     Client,
-    /// The catalog's.
+    /// The catalog's tools.
     Catalog,
 }
 
-/// A tool by its place.
+/// Reference to a tool by side and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ToolAt {
     pub(super) side: Side,
     pub(super) position: u32,
 }
 
-/// The tools of one side, under the rules of a turn.
+/// The tools of one side, with the rules of a turn applied.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) side: Side,
     pub(super) candidates: Arc<Candidates>,
     ruled: Arc<Ruled>,
-    /// Those whose name the other side has.
+    /// Tools whose name the other side has.
     hidden: HashSet<usize>,
-    /// How many may be offered.
+    /// Number of tools that may be offered.
     free: usize,
 }
 
 impl Pool {
-    /// The candidates without those that are hidden behind one of the `taken` names, and those that policy never offers.
+    /// Creates a pool without the tools that have one of the `taken` names, and those that policy never offers.
     pub(super) fn new<'a>(
         side: Side,
         candidates: Arc<Candidates>,
@@ -50,42 +50,42 @@ impl Pool {
         Self { side, candidates, ruled, hidden, free }
     }
 
-    /// How many may be offered.
+    /// Returns the number of tools that may be offered.
     pub(super) fn free(&self) -> usize {
         self.free
     }
 
-    /// Are there so few that all of them are offered?
+    /// Whether there are so few tools that all of them are offered.
     pub(super) fn is_whole(&self, rules: &OfferRules, room: usize) -> bool {
         self.free <= usize::try_from(rules.whole).unwrap_or(usize::MAX).min(room)
     }
 
-    /// May the tool at a position be offered?
+    /// Whether the tool at a position may be offered.
     pub(super) fn is_free(&self, position: usize) -> bool {
         position < self.candidates.len() && !self.hidden.contains(&position) && !self.ruled.never.contains(&position)
     }
 
-    /// Positions of all that may be offered.
+    /// Returns the positions of all tools that may be offered.
     pub(super) fn positions(&self) -> impl Iterator<Item = usize> {
         (0..self.candidates.len()).filter(|position| self.is_free(*position))
     }
 
-    /// Positions of those that policy always offers.
+    /// Returns the positions of the tools that policy always offers.
     pub(super) fn always(&self) -> impl Iterator<Item = usize> {
         self.ruled.always.iter().copied().filter(|position| self.is_free(*position))
     }
 
-    /// The position of the tool of exactly this name, where it may be offered.
+    /// Returns the position of the tool with exactly this name if it may be offered.
     pub(super) fn named(&self, name: &str) -> Option<usize> {
         self.candidates.position(name).filter(|position| self.is_free(*position))
     }
 
-    /// The tool that a name means, in whatever writing, where it may be offered.
+    /// Returns the tool that a name refers to, in any spelling variant, if it may be offered.
     pub(super) fn meant(&self, name: &str) -> Option<ToolAt> {
         self.candidates.meant(name).filter(|position| self.is_free(*position)).and_then(|position| self.at(position))
     }
 
-    /// The tool at a position.
+    /// Returns the tool at a position.
     pub(super) fn at(&self, position: usize) -> Option<ToolAt> {
         Some(ToolAt { side: self.side, position: u32::try_from(position).ok()? })
     }

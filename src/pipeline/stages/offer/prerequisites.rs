@@ -1,4 +1,4 @@
-//! What the chosen tools are of no use without: the tools that answer with a key that nobody gave.
+//! Prerequisites of the selected tools: the tools that return a required key that is missing in the conversation.
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::plan_ground::PlanGround;
@@ -11,23 +11,23 @@ use super::Offering;
 use super::choose::{Chosen, Pick};
 use super::pool::{Pool, ToolAt};
 
-/// Which tools supply what the chosen ones need.
+/// Finds the tools that supply required keys.
 #[derive(Debug)]
 pub(super) struct Prerequisites {
     ground: PlanGround,
-    /// Tools for each key.
+    /// Maximum number of tools per key.
     at_most: usize,
 }
 
 impl Prerequisites {
-    /// Those of a turn; `None` where policy wants none.
+    /// Creates the lookup for a turn; `None` if policy disables prerequisites.
     pub(super) fn of(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
         let at_most = turn.policy.offer.prerequisites as usize;
         (at_most > 0).then(|| Self { ground: PlanGround::of(pipeline, turn, offering), at_most })
     }
 
-    /// The tools that supply the keys that the tools chosen in the last step require and what was `said` has not, in the order of those; none
-    /// that is chosen itself.
+    /// Returns the tools that supply the missing required keys of the tools selected in the last step, in the order of
+    /// those. A key is missing if `said` does not contain it. Excludes tools that are selected themselves.
     pub(super) fn of_step(&self, chosen: &Chosen, pools: &[Pool], said: &[String]) -> Vec<ToolAt> {
         let said = Said::read(said.iter().map(String::as_str));
         let is_new = |pick: &&Pick| pick.used == chosen.step;
@@ -47,14 +47,14 @@ impl Prerequisites {
         tools
     }
 
-    /// Where a tool that may be offered stands.
+    /// Returns a tool's place if it may be offered.
     fn at(&self, pools: &[Pool], position: usize) -> Option<ToolAt> {
         let tool = self.ground.tool(position)?;
         pools.iter().find_map(|pool| pool.at(pool.named(tool.tool.name())?))
     }
 }
 
-/// Is the tool there for what the user said? What was called before is known to work, and what only fills the list serves nothing.
+/// Whether the tool is selected for a user message. Called tools are known to work, and filler tools serve no need.
 fn is_wanted(pick: &Pick) -> bool {
     use OfferReason::{Named, Ranked, Required};
     pick.share.is_some() || matches!(pick.reason, Required | Named | Ranked)

@@ -1,4 +1,4 @@
-//! How well tools serve what was said.
+//! Ranking of tools for the user messages.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,30 +9,30 @@ use callwright_search::retrieval::{Found, ToolQuery};
 
 use super::pool::{Pool, Side};
 
-/// What each message before the last one counts, as a share of the one behind it.
+/// Weight of each earlier message, relative to the next one.
 const FADING: f32 = 0.5;
 
-/// Tools that are looked at for one text: more than are ever offered, and few beside a large catalog.
+/// Maximum number of tools per text: more than are ever offered, but few compared with a large catalog.
 const LOOKED_AT: usize = 512;
 
-/// The vectors of texts.
+/// Vectors by text.
 pub(super) type Vectors = HashMap<String, Vector>;
 
-/// What was said, to be ranked for.
+/// Texts for ranking.
 #[derive(Debug, Clone)]
 pub(super) struct Query<'a> {
-    /// The newest first.
+    /// Newest first.
     texts: Vec<ToolQuery<'a>>,
 }
 
 impl<'a> Query<'a> {
-    /// Texts, the newest first, with those vectors of them that there are.
+    /// Creates a query from texts, newest first, with the available vectors.
     pub(super) fn of(texts: &'a [String], vectors: &'a Vectors) -> Self {
         Self { texts: texts.iter().map(|text| ToolQuery { text, vector: vectors.get(text) }).collect() }
     }
 }
 
-/// What texts found so far. The steps of a conversation look at each text several times: as the last one, and before others.
+/// Cache of search results by text. The steps of a conversation use each text several times.
 #[derive(Debug, Default)]
 pub(super) struct Searches(RefCell<FoundByText>);
 
@@ -50,17 +50,17 @@ impl Searches {
     }
 }
 
-/// A tool that was found.
+/// A ranked tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranked {
     pub(super) position: usize,
-    /// How well it serves, as a share of the best one, 0 to 1.
+    /// Score relative to the best one, from 0 to 1.
     pub(super) share: f32,
-    /// The learned pattern that is most like what was said last.
+    /// The learned pattern that is closest to the last message.
     pub(super) pattern: Option<String>,
 }
 
-/// A tool's scores over all texts.
+/// Scores of a tool over all texts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     score: f32,
@@ -68,7 +68,7 @@ struct Sum {
     pattern: Option<usize>,
 }
 
-/// The candidates that serve what was said, best first. Those that the user names come first of all.
+/// Returns the matching candidates, best first. Tools that the user names come before all others.
 pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<Ranked> {
     let (mut sums, mut by_meaning) = (HashMap::new(), false);
     let mut weight = 1.0;
@@ -86,7 +86,7 @@ pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<R
     let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
     let share = |sum: &Sum| match (sum.named, by_meaning) {
         (true, _) => 1.0,
-        // Meaning is summed as a logarithm (`retrieval::soft_sum`): a difference of scores is a share.
+        // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
         (false, true) => (sum.score - best).exp(),
         (false, false) => sum.score / best,
     };
@@ -98,7 +98,7 @@ pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<R
     ranked.into_iter().map(found).collect()
 }
 
-/// Adds what one text found, over the `lowest` of that: a tool that it did not find, or not among those looked at, has no more.
+/// Adds the results of one text, relative to the `lowest` score. Tools that are not in the results get nothing.
 fn add(sums: &mut HashMap<usize, Sum>, found: &[Found], lowest: f32, (weight, is_last): (f32, bool)) {
     for found in found {
         let sum = sums.entry(found.position).or_default();

@@ -1,4 +1,4 @@
-//! The texts of the tools of an offer, searched for the user's last message (E2.1).
+//! Search index of the texts of offered tools, for the user's last message (E2.1).
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
 use callwright_judge::scanner::{FoundTool, Relevance, Toolbook};
 use callwright_search::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
 
-/// The tools' texts with their learned patterns: by meaning where there are vectors, else by words.
+/// The tools' texts with their learned patterns. Uses vectors if available, else keywords.
 #[derive(Debug)]
 pub(super) struct RelevanceIndex {
     tools: Arc<ShelvedTools>,
@@ -18,7 +18,7 @@ pub(super) struct RelevanceIndex {
 }
 
 impl RelevanceIndex {
-    /// An index of the tools of an offer.
+    /// Creates an index of the tools of an offer.
     pub(super) fn new(offered: &Toolbook, shelf: &ToolShelf) -> Self {
         let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
         Self {
@@ -29,7 +29,8 @@ impl RelevanceIndex {
         }
     }
 
-    /// How well each tool serves a request. Nothing waits for a vector: without one of the request or of the tools, words are compared.
+    /// Returns the relevance of each tool to a request. Never waits for a vector: if one is missing, keywords are
+    /// compared.
     pub(super) fn search(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
         let vector = vectors.filter(|_| self.tools.has_vectors()).and_then(|vectors| vectors.query(request));
         let Some(vector) = vector else { return self.by_words(request) };
@@ -49,7 +50,7 @@ impl RelevanceIndex {
         Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
     }
 
-    /// The index of the segment as it is now, which changes once: when the vectors have been made.
+    /// Returns the index of the current segment, which changes once: when the vectors are available.
     fn indexed(&self) -> Arc<(Arc<ToolSegment>, ToolIndex)> {
         let segment = self.tools.segment();
         if let Some(known) = self.by_meaning.load_full().filter(|known| Arc::ptr_eq(&known.0, &segment)) {

@@ -1,4 +1,4 @@
-//! The proxy's own tool that searches for tools: a model that misses one finds it, and may call it from then on.
+//! The proxy's tool search tool: a model that lacks a tool finds it, and may call it afterwards.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use callwright_openai::WrittenTool;
 use callwright_openapi::dialect;
 use callwright_types::{Owner, SchemaDialect, Tool};
 
-/// The tool's name, unless another tool has it.
+/// Name of the tool, unless another tool has it.
 pub const NAME: &str = "search_tools";
 
-/// What the model reads about it.
+/// Description for the model.
 const DESCRIPTION: &str = "Searches all tools, also those that are not listed here, for those that serve a task. What it finds can be \
                            called from then on. Use it where no tool listed here serves, before you say that something cannot be done.";
 
-/// What is searched for.
+/// Name of the query argument.
 const QUERY: &str = "query";
-/// How many tools are wanted.
+/// Name of the argument for the maximum number of results.
 const LIMIT: &str = "limit";
 
-/// A name that no other tool has: `search_tools`, else with a number behind it.
+/// Returns an unused name: `search_tools`, else with a number appended.
 pub(super) fn name(is_taken: impl Fn(&str) -> bool) -> String {
     let further = (2_u32..).map(|number| format!("{NAME}_{number}"));
     std::iter::once(NAME.to_owned()).chain(further).find(|name| !is_taken(name)).unwrap_or_default()
 }
 
-/// The tool of this name, which gives at most so many tools.
+/// Returns the tool with this name, which returns at most `results` tools.
 pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> Arc<WrittenTool> {
     let parameters = json!({
         "type": "object",
@@ -49,7 +49,7 @@ pub(super) fn tool(name: &str, results: u32, schema_dialect: SchemaDialect) -> A
     Arc::new(WrittenTool::new(Arc::new(tool), Arc::new(translated.parameters), translated.strict))
 }
 
-/// What is searched for, and how many tools are wanted where the arguments say so. `strict` dialects have models say null for nothing.
+/// Returns the query and the optional limit. In `strict` dialects, models send null for an absent limit.
 pub(super) fn read(arguments: &Map<String, Value>) -> (&str, Option<u64>) {
     let query = arguments.get(QUERY).and_then(Value::as_str).unwrap_or_default();
     (query, arguments.get(LIMIT).and_then(Value::as_u64))

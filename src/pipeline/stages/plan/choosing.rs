@@ -1,4 +1,4 @@
-//! Which item of a list a call takes.
+//! Selection of the list item that a call uses.
 
 use serde_json::Value;
 
@@ -11,17 +11,17 @@ use super::course::Course;
 use super::drawing;
 use super::scene::Scene;
 
-/// A choice among the items of a list.
+/// A choice between the items of a list.
 pub(super) struct Choice {
-    /// The label of the call that takes the value.
+    /// Label of the call that uses the value.
     taker: String,
     tool: String,
     task: String,
     argument: String,
-    /// The label of the call whose answer has the list.
+    /// Label of the call whose answer contains the list.
     from: String,
     items: Vec<Value>,
-    /// What would be taken of each; all of it, where several arguments are taken of one item.
+    /// The value of each item that would be used; the whole item if several arguments use it.
     values: Vec<Value>,
 }
 
@@ -44,7 +44,8 @@ impl Choice {
         }
     }
 
-    /// The item that is meant without anybody being asked: the only value, or what the words of the user and of the call's task name.
+    /// Returns the item without a model request: the only distinct value, or the item that the words of the user and of
+    /// the call's task name.
     fn by_rule(&self, conversation: &[Message]) -> Option<(usize, ChosenBy)> {
         if self.values.windows(2).all(|pair| pair.first() == pair.last()) {
             return Some((0, ChosenBy::Only));
@@ -55,7 +56,7 @@ impl Choice {
     }
 }
 
-/// Chooses by rule, else by the model that draws plans; where neither can say, the plan is given up.
+/// Chooses by rule, else by the planning model. If neither decides, the plan is given up.
 pub(super) async fn choose(scene: &mut Scene<'_>, course: &mut Course, choice: Choice) {
     let conversation = scene.conversation();
     let chosen = match choice.by_rule(&conversation) {
@@ -63,7 +64,7 @@ pub(super) async fn choose(scene: &mut Scene<'_>, course: &mut Course, choice: C
         None => by_model(scene, course, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
     };
     let Some((taken, by)) = chosen else {
-        return course.end(PlanResult::GivenUp, format!("nobody could say which item `{}` takes", choice.argument));
+        return course.end(PlanResult::GivenUp, format!("cannot determine the list item for `{}`", choice.argument));
     };
     course.waiting.progress.choose(&choice.taker, &choice.from, taken);
     let items = choice.items.len();
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
     use callwright_types::plan::{Argument, Node, Reference, Source};
 
-    /// Two trips to one city are two trips, where the day is taken of the same one.
+    /// Two trips to one city are different if the day is also taken from the trip.
     #[test]
     fn equal_values_are_one_only_where_nothing_else_is_taken_of_the_item() {
         let items = [json!({"city": "Rome", "day": "May 4"}), json!({"city": "Rome", "day": "May 9"})];

@@ -1,4 +1,4 @@
-//! A plan in a turn: the state of the plan, and what the trace tells of it.
+//! A plan run in a turn: the state of the plan, and its note in the trace.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,52 +16,52 @@ use super::super::run::Ran;
 pub(crate) struct Course {
     pub(super) standing: Standing,
     pub(super) waiting: Waiting,
-    /// Under what it waited for the client, where it did.
+    /// Key under which the plan was stored while it waited for the client.
     pub(super) found_by: Option<String>,
     pub(super) choices: Vec<PlanChoice>,
     pub(super) deviations: Vec<PlanDeviation>,
     pub(super) notes: Vec<String>,
     pub(super) steps: Vec<PlanStep>,
-    /// What drawing has cost in this turn.
+    /// Cost of plan generation in this turn.
     pub(super) cost: Cost,
 }
 
-/// What of a plan waits for a client's return.
+/// The stored part of a plan that waits for the client's return.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     pub(super) progress: Progress,
-    /// Why the plan was drawn.
+    /// Reason for the plan.
     pub(super) reason: String,
-    /// The procedure that it was filled in from.
+    /// Id of the procedure that was the template.
     #[serde(default)]
     pub(super) procedure: Option<String>,
-    /// What the user was asked for: tools and their parameters.
+    /// Inputs requested from the user: tools and their parameters.
     #[serde(default)]
     pub(super) asked: Vec<(String, String)>,
-    /// Does a call wait for a person's approval?
+    /// Whether a call waits for approval.
     #[serde(default)]
     pub(super) unapproved: bool,
 }
 
-/// How a plan stands.
+/// State of a plan run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It says what comes next.
+    /// The plan determines the next step.
     UnderWay,
-    /// The upstream is asked: a call waits for a person's approval, and the model has to tell the user.
+    /// The upstream answers: a call waits for approval, and the model has to inform the user.
     Held,
-    /// It has ended.
+    /// The plan has ended.
     Over(PlanResult),
 }
 
 impl Course {
-    /// A plan of which nothing was done yet.
+    /// Creates a plan run without any progress.
     pub(super) fn begin(plan: Plan, reason: String) -> Self {
         let progress = Progress::begin(plan);
         Self::of(Waiting { progress, reason, procedure: None, asked: Vec::new(), unapproved: false })
     }
 
-    /// A plan that waited for the client under this key.
+    /// Creates a plan run from a plan stored under this key.
     pub(super) fn found(waiting: Waiting, key: String) -> Self {
         Self { found_by: Some(key), ..Self::of(waiting) }
     }
@@ -85,13 +85,13 @@ impl Course {
         }
     }
 
-    /// Gives the plan up: what it says is faulty, in these words.
+    /// Gives the plan up because of the diagnoses of its calls.
     pub(crate) fn refuse(&mut self, judged: &JudgedAnswer) {
         let faults: Vec<&str> = judged.diagnoses().map(|diagnosis| diagnosis.message.as_str()).collect();
         self.end(PlanResult::GivenUp, format!("its calls are faulty: {}", faults.join("; ")));
     }
 
-    /// Notes what it said and how that was judged.
+    /// Records the plan's calls and their repairs.
     pub(crate) fn said(&mut self, judged: &JudgedAnswer) {
         let calls: Vec<Call> = judged.calls().map(|call| call.mended.clone()).collect();
         for call in &calls {
@@ -105,7 +105,8 @@ impl Course {
         }
     }
 
-    /// Takes in what came of calls that the proxy ran. A failure that no other arguments mend, as a refused credential, ends the plan.
+    /// Records the outcomes of calls that the proxy ran. A failure that other arguments cannot correct, such as a
+    /// refused credential, ends the plan.
     pub(crate) fn ran(&mut self, ran: &Ran) {
         for result in &ran.results {
             let id = &result.checked.call().id;
@@ -122,17 +123,17 @@ impl Course {
             if is_planned && failed && !result.failed && !self.waiting.unapproved {
                 self.end(
                     PlanResult::GivenUp,
-                    format!("{} failed, and not by its arguments", result.checked.call().name),
+                    format!("{} failed, not because of its arguments", result.checked.call().name),
                 );
             }
         }
     }
 
-    /// Where the values of calls that were not made yet come from, while that is certain.
+    /// Returns the expected sources of argument values for the remaining calls, as long as they are certain.
     pub(crate) fn expectations(&self) -> Option<Expectations> {
         match self.standing {
             Standing::UnderWay | Standing::Held => Some(self.waiting.progress.expectations()),
-            // Other ways are open then; but what a call answered, it answered.
+            // Other calls are possible then, but the received answers stay valid.
             Standing::Over(PlanResult::GivenUp | PlanResult::Limit) => {
                 let mut expectations = self.waiting.progress.expectations();
                 expectations.expected.retain(|expected| !expected.values.is_empty());
@@ -142,7 +143,7 @@ impl Course {
         }
     }
 
-    /// Writes into the trace what is known of the plan now.
+    /// Writes the current state of the plan into the trace.
     pub(crate) fn note(&self, turn: &mut Turn) {
         let progress = &self.waiting.progress;
         let result = match self.standing {
@@ -171,7 +172,7 @@ impl Course {
     }
 }
 
-/// What an answer says: JSON, or a text.
+/// Returns the value of an answer: parsed JSON, or text.
 pub(super) fn value_of(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).trim().to_owned()))
 }

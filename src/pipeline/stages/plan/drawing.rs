@@ -1,4 +1,4 @@
-//! Asks the model that draws plans, and keeps account of what that costs.
+//! Requests to the planning model, with their cost.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::course::Course;
 use super::metered::Metered;
 use super::scene::Scene;
 
-/// What a plan is drawn from in a turn.
+/// Input for plan generation in a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sketch<'a> {
     pub(super) ground: &'a PlanGround,
     pub(super) asked: &'a Asked,
     pub(super) conversation: &'a [Message],
-    /// How similar requests were served.
+    /// Outline from similar requests.
     pub(super) outline: &'a [String],
 }
 
@@ -38,8 +38,8 @@ impl Sketch<'_> {
     }
 }
 
-/// Draws a plan, from a procedure that gives what is asked for where there is one. Where there is no plan, the trace tells why, and the turn
-/// goes on without.
+/// Generates a plan, from a matching procedure if there is one. Without a plan, the trace has the reason, and the turn
+/// continues without it.
 pub(super) async fn begin(
     scene: &mut Scene<'_>,
     sketch: &Sketch<'_>,
@@ -68,10 +68,10 @@ pub(super) async fn begin(
     undrawn.is_none().then_some(course)
 }
 
-/// Draws a part of a course's plan anew; `mends` tells whether something had failed.
+/// Generates a part of the plan again; `mends` is whether a call had failed.
 ///
 /// # Errors
-/// [`Undrawn`]: there is no plan any more.
+/// [`Undrawn`] if there is no plan any more.
 pub(super) async fn renew(
     scene: &mut Scene<'_>,
     course: &mut Course,
@@ -90,13 +90,13 @@ pub(super) async fn renew(
     Ok(())
 }
 
-/// Asks which item of a list is meant.
+/// Requests the choice of a list item from the model.
 pub(super) async fn choose_item(scene: &mut Scene<'_>, course: &mut Course, chance: &Chance<'_>) -> Chosen {
     let ask = async |model: &Metered, settings: &DrawSettings| choose(chance, model, settings).await;
     asking(scene, &mut course.cost, ask).await
 }
 
-/// What ending a plan without a result means for the trace.
+/// Returns the result in the trace for a plan that was not generated.
 pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
     match undrawn {
         Undrawn::Limit(_) => PlanResult::Limit,
@@ -104,7 +104,7 @@ pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
     }
 }
 
-/// Runs something that asks the model, within what is left of the limits; what it cost goes into the trace and is added to `cost`.
+/// Runs model requests within the remaining limits. Records their cost in the trace and adds it to `cost`.
 async fn asking<T>(scene: &mut Scene<'_>, cost: &mut Cost, run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T) -> T {
     let mut settings = scene.pipeline.planner.drawing(&scene.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);

@@ -1,4 +1,4 @@
-//! The state of a plan is committed before an answer leaves that a client returns with.
+//! Storage of a plan's state, which is committed before the answer with which the client returns is sent.
 
 use sha2::{Digest, Sha256};
 
@@ -14,8 +14,8 @@ use super::super::answer::Settled;
 use super::super::kept_key::Said;
 use super::course::{Course, Standing};
 
-/// Keeps a plan that waits for the client: for the results of the calls that it gets, or for what its user says to a question. Without a store
-/// the turn after goes on without the plan.
+/// Stores a plan that waits for the client: for the results of its calls, or for the user's answer to a question.
+/// Without a store, the next turn continues without the plan.
 pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Option<Course>, settled: &Settled) {
     let Some(course) = course else { return };
     if matches!(course.standing, Standing::Over(_)) {
@@ -35,14 +35,14 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
     } else if sent.is_empty() {
         question_key(turn.request.messages().iter(), &message.text().unwrap_or_default())
     } else {
-        // The model made calls of its own: it has taken over.
+        // The model made calls of its own, so it has taken over.
         return;
     };
     let document = match serde_json::to_string(&course.waiting) {
         Ok(document) if document.len() <= pipeline.settings.max_kept_bytes => document,
         Ok(_) => {
             let limit = pipeline.settings.max_kept_bytes;
-            let error = StoreError::Refused(format!("it is larger than pipeline.max_kept_bytes ({limit}) allows"));
+            let error = StoreError::Refused(format!("the plan is larger than pipeline.max_kept_bytes ({limit})"));
             return refused(pipeline, &error);
         }
         Err(error) => return refused(pipeline, &StoreError::Refused(error.to_string())),
@@ -54,7 +54,7 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
     }
 }
 
-/// A plan that waited for the client has ended: later turns of the conversation are not to find it again.
+/// Deletes the state of a plan that has ended, so that later turns of the conversation do not find it.
 pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
     let Some(key) = &course.found_by else { return };
     if let Err(error) = pipeline.plans.end_plan(turn.tenant(), key).await {
@@ -62,7 +62,7 @@ pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
     }
 }
 
-/// What a plan is found by whose user was asked something: the question, and what was said before it.
+/// Returns the key of a plan that waits for an answer of the user: a hash of its question and the messages before it.
 pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>, question: &str) -> String {
     let mut said = Said::nothing();
     before.for_each(|message| said.add(message));
@@ -72,10 +72,10 @@ pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>
     hex(&hash.finalize())
 }
 
-/// Tells of a plan that is not kept, unless the operator wants it so.
+/// Logs a plan that cannot be stored, unless the operator disabled the store.
 fn refused(pipeline: &Pipeline, error: &StoreError) {
     if *error != StoreError::Off {
-        tracing::warn!(%error, "the state of a plan cannot be kept");
+        tracing::warn!(%error, "cannot store the state of a plan");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
     }
 }

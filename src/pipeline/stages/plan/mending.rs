@@ -1,4 +1,4 @@
-//! A part of a plan is drawn anew: a call failed, or the user spoke.
+//! Partial regeneration of a plan after a failed call or a user message.
 
 use crate::pipeline::plan_ground::PlanGround;
 use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
@@ -8,7 +8,7 @@ use super::course::Course;
 use super::drawing::{self, Sketch};
 use super::scene::Scene;
 
-/// Draws a call anew that failed or cannot be made, as often as there may be rounds of dynamic feedback.
+/// Regenerates a call that failed or cannot be made, at most as often as the limit of dynamic feedback rounds.
 pub(super) async fn mend(scene: &mut Scene<'_>, course: &mut Course, label: String, why: String) {
     if course.waiting.progress.mended() >= scene.turn.policy.limits.dynamic_feedback {
         return course.end(PlanResult::GivenUp, why);
@@ -19,16 +19,16 @@ pub(super) async fn mend(scene: &mut Scene<'_>, course: &mut Course, label: Stri
         Err(undrawn) => course.end(drawing::result_of(&undrawn), format!("{why}; {undrawn}")),
         // The same call would fail again.
         Ok(()) if *course.waiting.progress.plan() == before => {
-            course.end(PlanResult::GivenUp, format!("{why}, and nothing else is known"));
+            course.end(PlanResult::GivenUp, format!("{why}, and there is no alternative"));
         }
         Ok(()) => course.notes.push(why),
     }
 }
 
-/// Draws a part of the plan anew, from the conversation as it is now; `mends` tells whether something had failed.
+/// Regenerates a part of the plan from the current conversation; `mends` is whether a call had failed.
 ///
 /// # Errors
-/// [`Undrawn`]: there is no plan any more.
+/// [`Undrawn`] if there is no plan any more.
 pub(super) async fn renew(
     scene: &mut Scene<'_>,
     course: &mut Course,

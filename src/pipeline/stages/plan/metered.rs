@@ -1,4 +1,4 @@
-//! The model that draws plans and makes outlines, with what asking it costs.
+//! The model for plans and outlines, with the cost of its requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use callwright_upstream::{Exchange, Manner, TextModel, TextSource};
 
 use super::scene::Scene;
 
-/// A model that is asked for a turn: within the turn's time, and until its client goes away.
+/// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]
 pub(super) struct Metered {
     model: TextModel,
@@ -26,20 +26,20 @@ pub(super) struct Metered {
     purpose: Purpose,
     attempts: Mutex<Vec<(Attempt, Duration, Cost)>>,
     cancelled: CancellationToken,
-    /// Time that is left of the turn's.
+    /// Remaining time of the turn.
     deadline: Duration,
     started: Instant,
-    /// Time from the request's arrival to that.
+    /// Time from the request's arrival to `started`.
     started_after: Duration,
 }
 
 impl Metered {
-    /// The model that draws a turn's plans, asked for this purpose.
+    /// Creates the planning model of a turn for this purpose.
     pub(super) fn of(scene: &Scene<'_>, purpose: Purpose) -> Self {
         let turn = &*scene.turn;
         let (model, upstream, name) = scene.pipeline.planning_model(turn);
         Self {
-            // The upstream decides which of the client's fields it takes.
+            // The upstream selects which of the client's header fields it forwards.
             model: model.for_client(turn.headers.clone()),
             upstream,
             name,
@@ -52,7 +52,7 @@ impl Metered {
         }
     }
 
-    /// Writes what was asked into the trace, and says what it has cost.
+    /// Records the requests in the trace, and returns their cost.
     pub(super) fn charge(self, scene: &mut Scene<'_>) -> Cost {
         let mut cost = Cost::default();
         for (attempt, took, spent) in self.attempts.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -62,10 +62,10 @@ impl Metered {
         cost
     }
 
-    /// What a request gives in time.
+    /// Awaits a request within the time limit.
     ///
     /// # Errors
-    /// Why it gives nothing.
+    /// The reason if the client disconnected or the time is over.
     async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Result<T, String> {
         let left = self.deadline.saturating_sub(self.started.elapsed());
         tokio::select! {

@@ -1,12 +1,13 @@
-//! Plan: a request → a plan of calls under way, or nothing; and a plan under way → what it says in the model's place (Reverse Chain).
+//! Plan: creates or resumes a plan of calls for a request, and lets it answer instead of the model (Reverse Chain).
 //!
-//! A plan is a source of answers. Where a turn would ask its upstream, a plan under way speaks instead: the calls that are ready become an
-//! answer that is judged, run, kept and sent as a model's is. When all calls were answered, or the plan cannot go on, the upstream is asked,
-//! with everything that was found out in its conversation.
+//! A plan is a source of answers. Where a turn would query its upstream, a running plan answers instead: its ready
+//! calls become an answer that is validated, run, stored and sent like a model's answer. When all calls are answered,
+//! or the plan cannot continue, the upstream gets the conversation with all results.
 //!
-//! `drawing` asks the model that draws plans, `resume` finds a plan again when a client returns and holds it against what the client did,
-//! `past` has what was learned: a procedure that is the plan already, or an outline that helps whoever answers. `speak` says what comes next, `keep` commits the state that an answer depends on. A plan that breaks is given up and counted; it never
-//! costs a turn its answer.
+//! `drawing` requests plans from the planning model. `resume` finds a plan when a client returns, and compares it with
+//! the client's actions. `past` provides learned procedures as templates or outlines. `speak` determines the next step.
+//! `keep` commits the state on which an answer depends. A plan that fails is given up and counted; it never costs a
+//! turn its answer.
 
 mod choosing;
 mod course;
@@ -26,6 +27,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::cpu::Work;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::plan_ground::PlanGround;
 use crate::pipeline::turn::Turn;
@@ -47,7 +49,7 @@ pub(crate) use outlined::OutlinedBefore;
 use past::Past;
 use scene::Scene;
 
-/// The plan that this turn follows: one that waited for the client, or a new one where policy wants one.
+/// Returns the plan for this turn: a stored one that waited for the client, or a new one if policy requires one.
 pub(crate) async fn plan(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -60,7 +62,7 @@ pub(crate) async fn plan(
     }
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
     let attempts = turn.record.trace().attempts.len();
-    // A helping stage: whatever breaks here does not cost the turn.
+    // An auxiliary stage: a panic here must not affect the turn.
     let mut scene = Scene { pipeline, turn: &mut *turn, offering, draft };
     let begun = AssertUnwindSafe(begin(&mut scene)).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
@@ -71,17 +73,17 @@ pub(crate) async fn plan(
         turn.record.operation(OperationKind::Plan, started, calls);
     }
     begun.unwrap_or_else(|_| {
-        tracing::error!("no plan can be made: the turn goes on without");
+        tracing::error!("the plan stage panicked: the turn continues without a plan");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
         None
     })
 }
 
-/// Things that nobody gave and no tool evidently finds out, from which on an outline may help (`procedures: auto`).
+/// Minimum number of missing inputs without a clear source for which an outline is made (`procedures: auto`).
 const LACKING: usize = 2;
 
-/// Can a plan be followed at all, or past solutions used? Not without tools, nor where calls may not be made or only of some tools, nor where there is no one
-/// conversation to go on with; and in the legacy form calls have no ids by which a plan could be found again.
+/// Whether a plan or past procedures can be used. Requires tools, an unrestricted tool choice and a single
+/// conversation. In the legacy form, calls have no ids by which a plan could be found.
 fn may_plan(turn: &Turn, offering: &Offering) -> bool {
     turn.policy.mode == Mode::Guard
         && (turn.policy.plan != PlanMode::Off || turn.policy.procedures != ProceduresMode::Off)
@@ -102,12 +104,13 @@ async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
         return Some(course);
     }
     let request = asked_now(&scene.turn.request)?;
-    let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
     let is_outlined = past.as_ref().is_some_and(Past::is_always);
-    // Both rules ask for keys that nobody gave.
-    if mode != PlanMode::Always && !is_outlined && !ground.requires_key() {
+    // Both rules require a missing key.
+    let needs_key = mode != PlanMode::Always && !is_outlined;
+    if needs_key && !scene.offering.offer().may_require_key() {
         return None;
     }
+    let ground = ground(scene, needs_key).await?;
     let conversation = scene.conversation();
     let (reason, lacks) = needed(scene, &ground, &conversation, &request, past.is_some()).await;
     let is_outlined = is_outlined || lacks;
@@ -128,7 +131,22 @@ async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
     drawing::begin(scene, &sketch, reason, procedure).await
 }
 
-/// Why a plan is drawn, where one is; and does the request lack several things that no tool evidently finds out?
+/// Returns the tools of the turn as the planner sees them; `None` if one of them has to require a key and none does.
+async fn ground(scene: &Scene<'_>, needs_key: bool) -> Option<PlanGround> {
+    let build = || {
+        let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
+        (!needs_key || ground.requires_key()).then_some(ground)
+    };
+    // A list that is not indexed yet takes as long as compiling it.
+    if PlanGround::is_known(scene.turn, scene.offering) {
+        return build();
+    }
+    let bytes = scene.turn.request.tools_text().map_or(0, str::len);
+    scene.pipeline.cpu.run(scene.turn.tenant(), (Work::Tools, bytes), build).await
+}
+
+/// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
+/// source.
 async fn needed(
     scene: &Scene<'_>,
     ground: &PlanGround,
@@ -140,7 +158,7 @@ async fn needed(
     if mode != PlanMode::Auto && !has_past {
         return ((mode == PlanMode::Always).then(String::new), false);
     }
-    // A simple turn is not to wait for vectors.
+    // A simple turn must not wait for vectors.
     let asked = ground.ask_at_once(scene.pipeline, scene.turn, request).await;
     let sketch = Sketch { ground, asked: &asked, conversation, outline: &[] };
     let reason = match mode {
@@ -151,14 +169,14 @@ async fn needed(
     (reason, has_past && lacking(&sketch.occasion()) >= LACKING)
 }
 
-/// Why the request needs a plan; `None` where it needs none.
+/// Returns why the request needs a plan; `None` if it needs none.
 fn reason(sketch: &Sketch<'_>) -> Option<String> {
     let why = needs_plan(&sketch.occasion())?;
     let name = |position| sketch.ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
-    Some(format!("nobody gave `{}` of {}, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
+    Some(format!("`{}` of {} is missing, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
 }
 
-/// What the plan says next, as a model's answer; `None` where the upstream is to be asked.
+/// Returns the next answer of the plan; `None` if the upstream is to answer.
 pub(crate) async fn speak(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -170,15 +188,15 @@ pub(crate) async fn speak(
     let mut scene = Scene { pipeline, turn, offering, draft };
     let said = AssertUnwindSafe(speak::speak(&mut scene, course, purpose)).catch_unwind().await;
     said.unwrap_or_else(|_| {
-        tracing::error!("a plan breaks: the turn goes on without");
+        tracing::error!("a plan panicked: the turn continues without it");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
         course.end(PlanResult::GivenUp, "");
         None
     })
 }
 
-/// Is what the plan said right? If it is faulty, the plan is given up, and the upstream is asked. (Unless the proxy runs it, the client
-/// sees no more of it.)
+/// Whether the plan's answer is valid. If not, the plan is given up and the upstream answers. The client does not see
+/// the invalid answer.
 pub(crate) fn accepts(turn: &mut Turn, course: &mut Option<Course>, judged: &JudgedAnswer) -> bool {
     let Some(course) = course else { return false };
     let is_right = judged.diagnoses().next().is_none();
@@ -191,7 +209,8 @@ pub(crate) fn accepts(turn: &mut Turn, course: &mut Option<Course>, judged: &Jud
     is_right
 }
 
-/// What the user asks for in this turn; `None` where it is not the user's that speaks, as while tools are called.
+/// Returns the user's request of this turn; `None` if the last message is not from the user, for example during tool
+/// calls.
 fn asked_now(request: &ChatRequest) -> Option<String> {
     let messages = request.messages();
     let last = messages.iter().rev().find(|message| !matches!(message.role.as_ref(), "system" | "developer"))?;

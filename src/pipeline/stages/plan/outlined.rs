@@ -1,4 +1,4 @@
-//! Which message of a user has which outline behind it.
+//! Cache of the outlines that were appended to user messages.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use super::super::recall::key;
 use super::past;
 use super::scene::Scene;
 
-/// Messages of the user, the last ones, whose outlines are looked up.
+/// Maximum number of user messages, the last ones, whose outlines are looked up.
 const USER_MESSAGES: usize = 64;
 
-/// The outlines behind messages. A message keeps its own, so that the conversation as it was sent before stays as it is, and providers find
-/// it in their prompt caches; and while tools are called it is not made again. A hint: it is lost with the process, and bounded.
+/// Outlines by user message. A message keeps its outline, so the sent conversation does not change and prompt caches
+/// stay valid. It is also not made again during tool calls. The cache is bounded and lost with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct OutlinedBefore {
     messages: ByteCache<String, Arc<Outlined>>,
@@ -32,12 +32,12 @@ pub(crate) struct OutlinedBefore {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outlined {
     pub(super) steps: Vec<String>,
-    /// The procedures that were found for it, those that were withheld among them.
+    /// The procedures found for it, including those withheld.
     pub(super) procedures: Vec<Recalled>,
 }
 
 impl OutlinedBefore {
-    /// None yet; at most so many bytes are remembered, of messages that came last.
+    /// Creates an empty cache of at most this many bytes; the latest messages stay.
     pub(crate) fn new(bytes: u64) -> Self {
         let weigh = |key: &String, outlined: &Arc<Outlined>| {
             let texts = outlined.steps.iter().map(|step| step.len() + size_of::<String>()).sum::<usize>();
@@ -47,20 +47,20 @@ impl OutlinedBefore {
         Self { messages: ByteCache::new(bytes, weigh) }
     }
 
-    /// How much is remembered.
+    /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
         self.messages.usage()
     }
 }
 
-/// A message of the user.
+/// A user message.
 struct Said {
-    /// Where it stands in the conversation that is sent.
+    /// Index in the sent conversation.
     place: usize,
     key: String,
 }
 
-/// Puts the outlines of earlier turns back behind their messages.
+/// Appends the outlines of earlier turns to their messages again.
 pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
     let before = &pipeline.outlined_before.messages;
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
@@ -78,20 +78,20 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) 
     }
 }
 
-/// The outline of the user's last message, where it has one.
+/// Returns the outline of the last user message, if it has one.
 pub(super) fn of_last(scene: &Scene<'_>) -> Option<Arc<Outlined>> {
     let last = said(scene.turn, scene.draft.conversation()).pop()?;
     scene.pipeline.outlined_before.messages.get(&last.key)
 }
 
-/// Puts an outline behind the user's last message, in this turn and in later ones.
+/// Appends an outline to the last user message, in this turn and in later ones.
 pub(super) fn remember(scene: &mut Scene<'_>, outlined: Arc<Outlined>) {
     let Some(Said { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
     scene.draft.add_note(place, note(&outlined.steps));
     scene.pipeline.outlined_before.messages.insert(key, outlined);
 }
 
-/// The user's last messages that say something.
+/// Returns the last user messages that are not empty.
 fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
     let trace = turn.record.trace();
     let Some(memory) = &trace.memory else { return Vec::new() };
@@ -101,7 +101,7 @@ fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
     let texts: Vec<(usize, String)> = texts.filter(|(_, text)| !text.trim().is_empty()).collect();
     let skipped = texts.len().saturating_sub(USER_MESSAGES);
     let session = trace.session.as_deref();
-    // A model that saw the client's own tools wrote the outline: it is for no request that offers others.
+    // The model that wrote the outline saw the client's own tools, so requests with other tools must not get it.
     let tools = outline_key("", turn.request.tools_text().unwrap_or_default());
     let said = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| Said {
         place,

@@ -1,4 +1,4 @@
-//! What past solutions say of a request: the plan that was followed before, or the outline of a new one (AAG).
+//! Use of past procedures for a request: as the template of the plan, or for the outline of a new one (AAG).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -30,19 +30,19 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// `None` where policy wants none, or nothing was learned for the turn's scope.
+    /// Returns `None` if policy disables procedures, or if nothing was learned for the turn's scope.
     pub(super) fn of(turn: &Turn) -> Option<Self> {
         let (mode, memory) = (turn.policy.procedures, turn.record.trace().memory.as_ref()?);
         let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.knows(&memory.scope);
         knows.then(|| Self { scope: memory.scope.clone(), mode })
     }
 
-    /// Is an outline made whatever is asked for?
+    /// Whether an outline is always made.
     pub(super) fn is_always(&self) -> bool {
         self.mode == ProceduresMode::Always
     }
 
-    /// The one procedure that can be followed as it is, unless it is withheld.
+    /// Returns the one procedure that can be followed unchanged, unless it is withheld.
     pub(super) async fn template(
         &self,
         scene: &mut Scene<'_>,
@@ -67,7 +67,7 @@ impl Past {
         found
     }
 
-    /// The outline of what to do, made of the procedures that fit, and noted behind the user's message; none where none fits.
+    /// Returns an outline from the matching procedures and appends it to the user's message; empty if none matches.
     pub(super) async fn outline(&self, scene: &mut Scene<'_>, ground: &PlanGround, request: &str) -> Vec<String> {
         if let Some(known) = outlined::of_last(scene) {
             return known.steps.clone();
@@ -103,10 +103,10 @@ impl Past {
         model.charge(scene);
         scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
         if let Some(stopped) = &made.stopped {
-            tracing::debug!(stopped, "an outline ended before its end");
+            tracing::debug!(stopped, "the outline is incomplete");
         }
         let mut procedures: Vec<Recalled> = made.fitting.iter().map(|id| lot.falls_on(id)).collect();
-        // Those that only a question found would not have been found for another draft.
+        // Procedures that only a question of the outline found are not part of the experiment.
         let others = made.procedures.into_iter().filter(|id| !made.fitting.contains(id));
         procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
         note(scene.turn, procedures.clone());
@@ -117,10 +117,11 @@ impl Past {
     }
 }
 
-/// Whether the tool of this name is one of a toolset, or, where it is to have a fingerprint, the client's own that has it.
+/// Whether the tool of this name is in play: a tool of a toolset, or, if `fingerprint` is set, a client tool with this
+/// fingerprint.
 fn is_in_play(ground: &PlanGround, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
     let Some(position) = ground.position(name) else { return false };
-    // A tool of a toolset that may not be called is found out when the plan is drawn.
+    // A toolset's tool that may not be called is detected during plan generation.
     let Some(tool) = ground.tool(position) else { return fingerprint.is_none() };
     let own = (tool.tool.tool.owner == Owner::Client).then(|| tool.tool.client());
     match (own, fingerprint) {
@@ -130,11 +131,11 @@ fn is_in_play(ground: &PlanGround, name: &str, fingerprint: Option<&Fingerprint>
     }
 }
 
-/// Decides by lot whether a procedure that was found is withheld from a turn: only so can be told what it does. However often it is asked, the
-/// lot falls once.
+/// Randomly withholds procedures that were found, to measure their effect. Repeated draws for a turn and procedure give
+/// the same result.
 #[derive(Debug, Clone)]
 struct Lot {
-    /// The id of the turn.
+    /// Trace id of the turn.
     turn: String,
     settings: Settings,
 }
@@ -153,7 +154,7 @@ impl Lot {
     }
 }
 
-/// Notes in the trace that these procedures were found, each once.
+/// Records these procedures in the trace, without duplicates.
 pub(super) fn note(turn: &mut Turn, found: impl IntoIterator<Item = Recalled>) {
     let Some(memory) = &mut turn.record.trace_mut().memory else { return };
     for recalled in found {
@@ -163,7 +164,7 @@ pub(super) fn note(turn: &mut Turn, found: impl IntoIterator<Item = Recalled>) {
     }
 }
 
-/// The vector of what the user said, where procedures have some.
+/// Returns the vector of the user's message, if procedures have vectors.
 async fn vector(scene: &Scene<'_>, text: &str) -> Option<Vector> {
     let memory = &scene.turn.snapshot.memory;
     let text: String = text.chars().take(memory.library.settings().request_chars).collect();

@@ -1,4 +1,4 @@
-//! A client returns: the plan that waited for it, held against what it did.
+//! Resumption of a plan when the client returns, compared with the client's actions.
 
 use std::collections::BTreeSet;
 
@@ -19,25 +19,25 @@ use super::keep::{ended, question_key};
 use super::mending::renew;
 use super::scene::Scene;
 
-/// Messages, counted back from the last, whose calls may be those of a plan.
+/// Maximum number of messages, the last ones, that are searched for calls of a plan.
 const LOOKED_BACK: usize = 64;
 
-/// Plans of one conversation that are looked up.
+/// Maximum number of plans per conversation that are looked up.
 const MAX_PLANS: usize = 16;
 
-/// What a conversation says about a plan that waits for it.
+/// Facts from a conversation about a plan that waits for it.
 struct Return {
-    /// Every call since the plan's first one.
+    /// All calls since the plan's first one.
     seen: Vec<SeenCall>,
-    /// The plan asked the user something, and this is the answer.
+    /// Whether the last message answers a question of the plan.
     is_answer: bool,
-    /// The user spoke after the plan's last call.
+    /// Whether the user wrote a message after the plan's last call.
     user_spoke: bool,
-    /// The client wrote an answer of its own after the plan's last call.
+    /// Whether the client wrote its own answer after the plan's last call.
     client_answered: bool,
 }
 
-/// Finds the plan that waits for this conversation, and takes over what became of it meanwhile.
+/// Finds the plan that waits for this conversation, and applies the client's actions to it.
 pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     let (mut course, returned) = found(scene.pipeline, scene.turn).await?;
     let plan = course.waiting.progress.plan();
@@ -49,7 +49,7 @@ pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     }
     let is_done = course.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
-        // It has ended in an earlier turn.
+        // The plan ended in an earlier turn.
         ended(scene.pipeline, scene.turn, &course).await;
         return None;
     }
@@ -67,7 +67,7 @@ pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
     Some(course)
 }
 
-/// The client went another way. What its user asks for now may need a plan of its own.
+/// Drops a plan that the client did not follow. A new user request may need a plan of its own.
 async fn dropped(scene: &mut Scene<'_>, mut course: Course, returned: &Return) -> Option<Course> {
     course.end(PlanResult::Dropped, "");
     course.note(scene.turn);
@@ -78,7 +78,7 @@ async fn dropped(scene: &mut Scene<'_>, mut course: Course, returned: &Return) -
     None
 }
 
-/// The user answered what was asked: the calls that miss something are completed anew.
+/// Regenerates the incomplete calls after the user answered the plan's question.
 async fn answered(scene: &mut Scene<'_>, course: &mut Course) {
     let missing: BTreeSet<String> =
         course.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
@@ -89,7 +89,7 @@ async fn answered(scene: &mut Scene<'_>, course: &mut Course) {
     }
 }
 
-/// The user spoke in the middle: what is wanted is selected anew, and what serves it stays.
+/// Selects the goals again after an unexpected user message, and keeps the useful parts.
 async fn spoken(scene: &mut Scene<'_>, course: &mut Course) {
     let before = course.waiting.progress.plan().clone();
     match renew(scene, course, Renewal::Goals, false).await {
@@ -112,7 +112,7 @@ fn changed_goals(before: &Plan, after: &Plan) -> Vec<PlanDeviation> {
     changed
 }
 
-/// The plan that waits for this conversation.
+/// Finds the plan that waits for this conversation.
 async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
     let messages = turn.request.messages();
     let handles = handles(&messages);
@@ -125,7 +125,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
         Ok(rows) => rows,
         Err(StoreError::Off) => return None,
         Err(error) => {
-            tracing::warn!(%error, "plans that wait for clients cannot be read: the turn goes on without");
+            tracing::warn!(%error, "cannot read stored plans: the turn continues without a plan");
             pipeline.metrics.stage_degraded.inc(Stage::Plan);
             return None;
         }
@@ -142,13 +142,13 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
 fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<Waiting> {
     serde_json::from_str(&row.document)
         .inspect_err(|error| {
-            tracing::warn!(turn = row.turn, %error, "a plan that waits for a client cannot be read: the turn goes on without");
+            tracing::warn!(turn = row.turn, %error, "the stored plan is invalid: the turn continues without a plan");
             pipeline.metrics.stage_degraded.inc(Stage::Plan);
         })
         .ok()
 }
 
-/// The handles of plans whose calls the conversation may have, the latest first.
+/// Returns the handles of plans whose calls the conversation may contain, latest first.
 fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
     let mut handles: Vec<String> = Vec::new();
     let calls = messages.iter().rev().take(LOOKED_BACK).flat_map(|message| &message.calls);
@@ -160,7 +160,7 @@ fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
     handles
 }
 
-/// What a plan would be found by that asked what the user answers now.
+/// Returns the key of a plan whose question the user answers now.
 fn question(messages: &[MessageView<'_>]) -> Option<String> {
     let (last, before) = messages.split_last()?;
     let (question, before) = before.split_last()?;
@@ -168,7 +168,7 @@ fn question(messages: &[MessageView<'_>]) -> Option<String> {
     is_question.then(|| question_key(before.iter(), question.text.as_deref().unwrap_or_default()))
 }
 
-/// What became of a plan, as the conversation tells.
+/// Extracts the client's actions on a plan from the conversation.
 fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> Return {
     let is_ours = |message: &MessageView<'_>| message.calls.iter().any(|call| ids::handle_of(&call.id) == Some(handle));
     let first = messages.iter().position(is_ours).unwrap_or(messages.len());

@@ -1,4 +1,4 @@
-//! What a plan acts in.
+//! Context of a plan run.
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
@@ -7,7 +7,7 @@ use callwright_types::Message;
 use super::super::compose::Draft;
 use super::super::offer::Offering;
 
-/// The turn, what it is offered and the request that grows: what a plan reads, and what it may change.
+/// The turn, its offering and its growing request: the data that a plan reads and may change.
 pub(super) struct Scene<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) turn: &'a mut Turn,
@@ -16,14 +16,15 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Offers tools that the plan calls, as far as the turn could be offered them: calls of others are not judged.
+    /// Offers the tools that the plan calls, as far as the turn may use them: only calls of offered tools are
+    /// validated.
     pub(super) fn offer<'t>(&mut self, tools: impl Iterator<Item = &'t str>) {
         if self.offering.take_in(self.pipeline, self.turn, tools) {
             self.draft.offer(self.offering.offer());
         }
     }
 
-    /// The conversation as it goes to the model: with what the proxy ran, and what failed.
+    /// Returns the conversation for the model, including the proxy's calls and failures.
     pub(super) fn conversation(&self) -> Vec<Message> {
         self.draft.conversation().messages().into_iter().map(Message::from).collect()
     }

@@ -1,4 +1,4 @@
-//! What a plan under way says in the model's place.
+//! The answers of a running plan.
 
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
@@ -16,9 +16,9 @@ use super::course::Course;
 use super::mending::mend;
 use super::scene::Scene;
 
-/// What the plan says next, as a model's answer; `None` where the upstream is to be asked.
+/// Returns the next answer of the plan; `None` if the upstream is to answer.
 pub(super) async fn speak(scene: &mut Scene<'_>, course: &mut Course, purpose: Purpose) -> Option<Completion> {
-    // After feedback on what the model said, and for its last word, the model has to speak.
+    // Only the model can react to feedback on its own answer, and give a final answer.
     if !matches!(purpose, Purpose::First | Purpose::ToolResults | Purpose::DynamicFeedback) {
         return None;
     }
@@ -40,9 +40,9 @@ pub(super) async fn speak(scene: &mut Scene<'_>, course: &mut Course, purpose: P
     Some(completion)
 }
 
-/// What comes next, without what is borrowed of the plan.
+/// The next step, without borrows from the plan.
 enum Move {
-    /// The call of this label has to be drawn anew, and why.
+    /// Label of the call to regenerate, and the reason.
     Mend(String, String),
     Ask(Vec<Missing>),
     Call(Vec<Ready>),
@@ -50,7 +50,7 @@ enum Move {
     End(PlanResult, &'static str),
 }
 
-/// What nobody gave.
+/// A missing input.
 struct Missing {
     tool: String,
     argument: String,
@@ -89,12 +89,12 @@ fn next(course: &Course) -> Move {
             Move::Call(ready.collect())
         }
         Next::Choose(options) => Move::Choose(Choice::of(options)),
-        Next::Wait => Move::End(PlanResult::GivenUp, "calls of it were not answered"),
+        Next::Wait => Move::End(PlanResult::GivenUp, "some of its calls were not answered"),
         Next::Done => Move::End(PlanResult::Complete, ""),
     }
 }
 
-/// Takes one step: says something, brings the plan nearer to that, or ends it.
+/// Runs one step: answers, advances the plan, or ends it.
 async fn step(scene: &mut Scene<'_>, course: &mut Course) -> Option<Completion> {
     match next(course) {
         Move::Ask(missing) => return ask(scene, course, missing),
@@ -106,26 +106,26 @@ async fn step(scene: &mut Scene<'_>, course: &mut Course) -> Option<Completion> 
     None
 }
 
-/// One question that names all that is missing. What was asked for before is not asked for again: the model goes on then; as it does where
-/// the client wants a call, or an answer in a form of its own.
+/// Returns one question for all missing inputs. Gives the plan up if an input was requested before, or if the client
+/// requires a call or a JSON answer.
 fn ask(scene: &Scene<'_>, course: &mut Course, missing: Vec<Missing>) -> Option<Completion> {
     let request = &scene.turn.request;
     if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
-        course.end(PlanResult::GivenUp, "something is missing, and the client takes no question");
+        course.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
         return None;
     }
     let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
     let text = scene.pipeline.templates.missing_inputs(&questions);
     let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
     if asked.iter().any(|input| course.waiting.asked.contains(input)) {
-        course.end(PlanResult::GivenUp, "the user was asked for what is missing, and it is missing still");
+        course.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
         return None;
     }
     course.waiting.asked.extend(asked);
     Some(Completion::of_text(&scene.turn.record.trace().model, &text))
 }
 
-/// The calls that are ready: the proxy's own, or where there are none the client's, as nothing else can be done before it returns.
+/// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
 fn call(scene: &mut Scene<'_>, course: &mut Course, ready: Vec<Ready>) -> Option<Completion> {
     scene.offer(ready.iter().map(|ready| ready.tool.as_str()));
     let offer = scene.offering.offer();
@@ -152,7 +152,7 @@ fn call(scene: &mut Scene<'_>, course: &mut Course, ready: Vec<Ready>) -> Option
     Some(Completion::of_calls(&scene.turn.record.trace().model, &made))
 }
 
-/// Numbers where texts are wanted are written as texts: APIs answer with ids in either form.
+/// Converts numbers and booleans to strings where the schema requires strings: APIs return ids in both forms.
 fn fitting(offer: &Offer, tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut arguments {
         let parameter = offer.toolbook.get(tool).and_then(|tool| tool.parameter(name));

@@ -1,4 +1,4 @@
-//! What was shown behind which message of a user before.
+//! Cache of the lessons that were appended to user messages.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use callwright_common::digest::{add_part, hex};
 use callwright_types::Lesson;
 use callwright_types::memory::Recalled;
 
-/// What messages of users were shown of memory. A message keeps it, so that the conversation as it was sent before stays as it is, and
-/// providers find it in their prompt caches. A hint: it is lost with the process, and bounded.
+/// Lessons by user message. A message keeps its lessons, so the sent conversation does not change and prompt caches
+/// stay valid. The cache is bounded and lost with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct RecalledBefore {
     messages: ByteCache<String, Arc<Shown>>,
 }
 
-/// What a message was shown. It holds no text of a request: what a lesson says of a client's own tools is made of each request's own schemas, so
-/// that none of them reaches another request with an equal message.
+/// The lessons of a message. Contains no text of a request: the wording about a client's own tools is created from each
+/// request's own schemas, so it cannot leak to another request with an equal message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Shown {
-    /// The lessons behind the message, best first.
+    /// The shown lessons, best first.
     pub(super) shown: Vec<Arc<Lesson>>,
-    /// Whether the model is told where there is none.
+    /// Whether the model is informed if there is no lesson.
     pub(super) tell_none: bool,
-    /// The lessons that were found, those that were withheld among them.
+    /// The lessons found, including those withheld.
     pub(super) lessons: Vec<Recalled>,
 }
 
@@ -37,34 +37,34 @@ impl Shown {
 }
 
 impl RecalledBefore {
-    /// Nothing shown yet; at most so many bytes are remembered, of messages that came last.
+    /// Creates an empty cache of at most this many bytes; the latest messages stay.
     pub(crate) fn new(bytes: u64) -> Self {
         Self { messages: ByteCache::new(bytes, |key, shown| key.len() + shown.weight()) }
     }
 
-    /// What a message was shown, where it is remembered.
+    /// Returns the cached lessons of a message.
     pub(super) fn of(&self, key: &str) -> Option<Arc<Shown>> {
         self.messages.get(key)
     }
 
-    /// Takes note of what a message is shown.
+    /// Stores the lessons of a message.
     pub(super) fn remember(&self, key: String, shown: Arc<Shown>) {
         self.messages.insert(key, shown);
     }
 
-    /// Is nothing remembered?
+    /// Whether the cache is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// How much is remembered.
+    /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
         self.messages.usage()
     }
 }
 
-/// How a message is known again: by whose it is, the session, its place among the user's messages, and its text. Without a session, equal
-/// messages at equal places have the same.
+/// Returns the key of a message: its scope, the session, its index among the user's messages, and its text. Without a
+/// session, equal messages at equal places share an entry.
 pub(crate) fn key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
     let mut hash = Sha256::new();
     for part in [scope, session.unwrap_or_default(), &ordinal.to_string(), text] {

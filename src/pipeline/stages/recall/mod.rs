@@ -1,8 +1,7 @@
-//! Recall: turn → the lessons that its request wants, behind the user's message (ExpNote, section 3.2: RECALL).
+//! Recall: appends the lessons that match a request to the user's message (ExpNote, section 3.2: RECALL).
 //!
-//! A note stands behind the message of the user that it was looked up for, and stays there in later turns of the conversation:
-//! what is sent grows by appending alone. Whether a lesson is shown is drawn by lot, so that can be told whether it helps; the draw is made
-//! once for a message.
+//! A note stays with its user message in later turns of the conversation, so the sent conversation only grows at its
+//! end. A random draw decides whether a lesson is shown, to measure its effect. The draw is made once per message.
 
 mod before;
 
@@ -33,14 +32,14 @@ pub(crate) use before::{RecalledBefore, key};
 use super::compose::Draft;
 use super::offer::Offer;
 
-/// Messages of the user, the last ones, that are looked at: a provider's prompt cache rests on all of them, but what was shown long ago
-/// is forgotten anyway.
+/// Maximum number of user messages, the last ones, that are processed. Prompt caches depend on all messages, but older
+/// notes are evicted anyway.
 const USER_MESSAGES: usize = 64;
 
-/// Characters of a client's tool's description, the first, that a request is compared with.
+/// Maximum characters of a client tool's description that are compared with a request.
 const PURPOSE_CHARS: usize = 400;
 
-/// Shows the turn the lessons that its request wants, as policy says.
+/// Appends matching lessons, as policy specifies.
 pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
     let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
@@ -49,11 +48,11 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
         return;
     }
     let started = Instant::now();
-    // A helping stage: whatever breaks here does not cost the turn.
+    // An auxiliary stage: a panic here must not affect the turn.
     match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
         Ok(notes) => add(pipeline, turn, offer, draft, notes),
         Err(_) => {
-            tracing::error!("lessons cannot be recalled: the turn goes on without");
+            tracing::error!("the recall stage panicked: the turn continues without lessons");
             pipeline.metrics.stage_degraded.inc(Stage::Recall);
         }
     }
@@ -63,17 +62,17 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
     turn.record.operation(OperationKind::SearchMemory(MemoryKind::Lesson), started, found);
 }
 
-/// What stands behind a message of the user.
+/// Lessons of a user message.
 struct Placed {
     place: usize,
     shown: Arc<Shown>,
-    /// Is it the user's last message?
+    /// Whether it is the user's last message.
     is_last: bool,
-    /// Was it decided in an earlier turn?
+    /// Whether the lessons were selected in an earlier turn.
     again: bool,
 }
 
-/// What stands behind the user's messages: what stood there before, and behind the last what is found for it, where there may be something.
+/// Returns the lessons of the user messages: cached ones, and new ones for the last message if `may_show` is set.
 async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<Placed> {
     let said = said(&turn.request);
     let session = turn.record.trace().session.as_deref();
@@ -98,7 +97,7 @@ async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, m
     notes
 }
 
-/// The user's messages that say something, with their places in the conversation.
+/// Returns the non-empty user messages with their index in the conversation.
 fn said(request: &ChatRequest) -> Vec<(usize, String)> {
     let messages = request.messages().into_iter().enumerate();
     let users = messages.filter(|(_, message)| message.role == "user");
@@ -106,7 +105,7 @@ fn said(request: &ChatRequest) -> Vec<(usize, String)> {
     said.filter(|(_, text)| !text.trim().is_empty()).collect()
 }
 
-/// Finds what a request wants, and draws which of it is shown.
+/// Finds the lessons for a request, and draws which of them are shown.
 async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> Shown {
     let notebook = &turn.snapshot.memory.notebook;
     let tools = tools_in_play(offer, notebook, scope);
@@ -127,7 +126,8 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     Shown { shown, tell_none: turn.policy.recall.tell_none, lessons: drawn.iter().map(recalled).collect() }
 }
 
-/// The tools that lessons may be about. How a client's own tool is known again is worked out only where there is a lesson about one of its name.
+/// Returns the tools that lessons may be about. The fingerprint of a client tool is computed only if there is a lesson
+/// about its name.
 fn tools_in_play<'a>(offer: &'a Offer, notebook: &Notebook, scope: &Scope) -> Vec<ToolInPlay<'a>> {
     let tools = offer.toolbook.tools().iter();
     let in_play = |tool: &'a Arc<CompiledTool>| match &tool.tool.owner {
@@ -141,7 +141,7 @@ fn tools_in_play<'a>(offer: &'a Offer, notebook: &Notebook, scope: &Scope) -> Ve
     tools.filter_map(in_play).collect()
 }
 
-/// What lessons say to this request; `None` where they say nothing.
+/// Returns the note for this request; `None` if there is nothing to show.
 fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .. }: &Shown) -> Option<String> {
     let offered = |known: &ClientTool| {
         let tool = offer.toolbook.get(known.name.as_str())?;
@@ -151,7 +151,7 @@ fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .
     (!said.is_empty() || *tell_none).then(|| shown(&said))
 }
 
-/// The vector of what the user said, where lessons have some.
+/// Returns the vector of the user's message, if lessons have vectors.
 async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
     let embedder = turn.snapshot.memory.embedder.as_ref()?;
     let limit = turn.snapshot.memory.notebook.settings().query_chars;
@@ -159,7 +159,7 @@ async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> 
     query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
 }
 
-/// Adds the notes to the draft, and what the last message was shown to the trace.
+/// Adds the notes to the draft, and the lessons of the last message to the trace.
 fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft, notes: Vec<Placed>) {
     for Placed { place, shown, is_last, again } in notes {
         if let Some(note) = note(offer, turn.snapshot.memory.notebook.settings(), &shown) {

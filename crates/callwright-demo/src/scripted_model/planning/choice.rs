@@ -1,21 +1,21 @@
-//! Which item of a list is meant.
+//! Choice of a list item.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::heard::{Line, users_latest_first};
 
-/// An item.
+/// List item.
 #[derive(Debug, Deserialize)]
 pub(super) struct OptionData {
     number: u64,
     value: Value,
 }
 
-/// Wishes, and the member of an item that is to be the least.
+/// Wishes, each with the item member to minimise.
 const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs"), ("smallest", "capacity")];
 
-/// The one of which the user wished that something be the least, or of which the user said most words, or the first.
+/// Chooses the item with the minimum of a wished measure, or the one with the most words of the user, or the first.
 pub(super) fn answer(conversation: &[Line], options: &[OptionData]) -> Value {
     let said: Vec<&str> = users_latest_first(conversation).collect();
     let wish = |text: &&str| LEAST.iter().find(|(wish, _)| text.contains(wish)).map(|(_, member)| *member);
@@ -31,13 +31,13 @@ fn least<'a>(options: &'a [OptionData], member: &str) -> Option<&'a OptionData> 
         let number = |value: Option<&Value>| value.and_then(Value::as_f64);
         match (number(one), number(other)) {
             (Some(one), Some(other)) => one.total_cmp(&other),
-            // Times of one form compare as text.
+            // Times of the same format compare as text.
             _ => one.and_then(Value::as_str).cmp(&other.and_then(Value::as_str)),
         }
     })
 }
 
-/// The first of those with the most words that were said; `None` where nothing of any was said.
+/// Returns the first item with the most words of the user; `None` if no word matches.
 fn most_said<'a>(options: &'a [OptionData], said: &str) -> Option<&'a OptionData> {
     let said: Vec<&str> = words(said).collect();
     let count = |option: &OptionData| {

@@ -1,4 +1,4 @@
-//! Which tools end in what the user wants.
+//! Choice of the tools that achieve the user's goals.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::ToolData;
 use super::heard::{Line, gives_something, users_latest_first};
 
-/// Words by which the user gives up what was wanted.
+/// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
 
-/// A plan under way.
+/// Plan in progress.
 #[derive(Debug, Deserialize)]
 pub(super) struct Present {
     goals: Vec<Goal>,
@@ -29,7 +29,7 @@ struct Call {
     call: String,
 }
 
-/// The goals: what was wanted, where a plan is under way, and else what is asked for now.
+/// Returns the goals: those of the plan in progress, and those of the current request.
 pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<&Present>) -> Value {
     let now = users_latest_first(conversation).next().unwrap_or_default();
     let Some(present) = present else {
@@ -45,7 +45,8 @@ pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<
     json!({ "goals": goals, "changed": if gives_something(now) { changed } else { Vec::new() } })
 }
 
-/// The tool whose description begins with a verb of the request; of several the one with the most words in common.
+/// Returns the tool whose description begins with a verb of the request; of several, the one with the most words in
+/// common.
 fn wanted(request: &str, tools: &[ToolData]) -> Option<Goal> {
     let said = words(request);
     let is_said = |word: &String| said.contains(word);
@@ -54,13 +55,13 @@ fn wanted(request: &str, tools: &[ToolData]) -> Option<Goal> {
     Some(Goal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
 }
 
-/// What a call is to do, as its tool's description begins.
+/// Returns the task of a call: the beginning of its tool's description.
 pub(super) fn summary(description: &str) -> String {
     let end = description.find(['\n', '.']).unwrap_or(description.len());
     description.get(..end).unwrap_or_default().trim().to_owned()
 }
 
-/// Words in lower case, without the `s` that a third person or a plural has.
+/// Returns the words in lower case, without the `s` of a third person or a plural.
 fn words(text: &str) -> Vec<String> {
     let words = text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(|word| word.to_lowercase().trim_end_matches('s').to_owned()).collect()

@@ -1,26 +1,26 @@
-//! Which words of a conversation give which argument.
+//! Extraction of argument values from a conversation.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::question::{clock_after, count_of, date, name_after};
 
-/// Something that was said.
+/// Message of a conversation.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Line {
     from: String,
     text: String,
 }
 
-/// What the user said, the latest first: what is said later counts.
+/// Returns the user messages, latest first: later ones take precedence.
 pub(super) fn users_latest_first(conversation: &[Line]) -> impl Iterator<Item = &str> {
     conversation.iter().rev().filter(|line| line.from == "user").map(|line| line.text.as_str())
 }
 
-/// How an argument is read from a text: the value, and the words that it rests on.
+/// Extraction of an argument from a text: the value, and the words that it comes from.
 type Reading = fn(&str) -> Option<(Value, String)>;
 
-/// Names of arguments, and how they are read.
+/// Argument names and their extraction.
 const READINGS: [(&str, Reading); 8] = [
     ("name", |text| name_in(text, &["in the name of ", "for ", "I am ", "I'm "])),
     ("origin", |text| name_in(text, &["from "])),
@@ -32,7 +32,7 @@ const READINGS: [(&str, Reading); 8] = [
     ("capacity", people_in),
 ];
 
-/// The value that the user gave for an argument, and the words. A time without a day gets the day that was said elsewhere.
+/// Returns the user's value for an argument, and its words. A time without a day gets the day given elsewhere.
 pub(super) fn said(conversation: &[Line], argument: &str) -> Option<(Value, String)> {
     let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
     let (value, words) = users_latest_first(conversation).find_map(reading)?;
@@ -43,7 +43,7 @@ pub(super) fn said(conversation: &[Line], argument: &str) -> Option<(Value, Stri
     Some((format!("{day}T{}", value.as_str()?).into(), words))
 }
 
-/// Did the user give something with these words that an argument is read from?
+/// Whether the text contains a value for any argument.
 pub(super) fn gives_something(text: &str) -> bool {
     READINGS.iter().any(|(_, reading)| reading(text).is_some())
 }

@@ -1,11 +1,12 @@
-//! What the scripted model answers to the questions by which plans are drawn.
+//! Answers of the scripted model to planning requests. Owns its planning strategy. Must not read anything but the
+//! request.
 //!
-//! It reads the question and nothing else, by a strategy that is as small as its others:
+//! The strategy is minimal:
 //!
-//! - [`goals`]: what is wanted is the tool whose description begins with a verb that the user said;
-//! - [`sources`]: what the user said is a value; what the user did not say, and a tool tells of by name, comes from that tool; for what is
-//!   left the user is asked;
-//! - [`choice`]: of several items the one that the user named, or wished for by a measure, or else the first.
+//! - [`goals`]: the goal is the tool whose description begins with a verb of the user;
+//! - [`sources`]: an argument takes a value from the user, otherwise from a tool with a matching output name, otherwise
+//!   the user is asked;
+//! - [`choice`]: of several items, the one that the user named, or wished for by a measure, or the first.
 
 mod choice;
 mod goals;
@@ -18,36 +19,36 @@ use serde_json::{Map, Value};
 use super::request::Message;
 use heard::Line;
 
-/// A question, as its data tell it. The system's message says in words what these members mean.
+/// Data of a planning request. The system message explains these members.
 #[derive(Debug, Default, Deserialize)]
 struct Question {
     conversation: Vec<Line>,
-    /// Tools of which one may be wanted.
+    /// Tools to choose from.
     #[serde(default)]
     tools: Option<Vec<ToolData>>,
-    /// A plan under way.
+    /// Plan in progress.
     #[serde(default)]
     present: Option<goals::Present>,
-    /// A call whose arguments are wanted, or of one of them.
+    /// Call whose arguments are requested, all or one.
     #[serde(default)]
     wanted: Option<Value>,
-    /// Items of which one is wanted.
+    /// Items to choose from.
     #[serde(default)]
     options: Option<Vec<choice::OptionData>>,
 }
 
-/// A tool as a question tells it.
+/// Tool in a planning request.
 #[derive(Debug, Default, Deserialize)]
 struct ToolData {
     name: String,
     #[serde(default)]
     description: String,
-    /// What it answers with; nothing where nobody knows.
+    /// Output members; `None` if unknown.
     #[serde(default)]
     outputs: Option<Map<String, Value>>,
 }
 
-/// The answer to a question about a plan; `None` where the request is none.
+/// Returns the answer to a planning request; `None` for other requests.
 pub(super) fn answer(messages: &[Message]) -> Option<String> {
     let [system, user, ..] = messages else { return None };
     if system.role != "system" || user.role != "user" {

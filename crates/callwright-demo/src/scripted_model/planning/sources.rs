@@ -1,4 +1,4 @@
-//! Where the arguments of a call come from.
+//! Sources of a call's arguments.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -7,19 +7,19 @@ use super::ToolData;
 use super::goals::summary;
 use super::heard::{Line, said};
 
-/// A call whose arguments are wanted.
+/// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
 pub(super) struct Wanted {
     #[serde(default)]
     tool: String,
-    /// Calls that this one is needed for.
+    /// Calls that depend on this one.
     #[serde(default)]
     needed_for: Vec<Later>,
     arguments: Vec<Argument>,
     /// Tools that may supply arguments.
     #[serde(default)]
     tools: Vec<ToolData>,
-    /// Calls of such tools that the plan has.
+    /// Existing calls of these tools in the plan.
     #[serde(default)]
     planned: Vec<Planned>,
 }
@@ -30,7 +30,7 @@ struct Argument {
     required: bool,
     #[serde(default)]
     schema: Value,
-    /// Names of the tools that may supply it, the likeliest first.
+    /// Names of the tools that may supply it, likeliest first.
     #[serde(default)]
     tools: Vec<String>,
 }
@@ -46,7 +46,7 @@ struct Planned {
     tool: String,
 }
 
-/// What no tool knows but the user alone, and how the user is asked for it.
+/// Arguments that only the user can supply, with the questions to the user.
 const QUESTIONS: [(&str, &str); 6] = [
     ("start", "From when on?"),
     ("end", "Until when?"),
@@ -56,10 +56,10 @@ const QUESTIONS: [(&str, &str); 6] = [
     ("capacity", "For how many people?"),
 ];
 
-/// What a tool has to say of the things that it finds, so that it comes before others: what is to be booked has to be it.
+/// Word in the description of a preferred tool: a bookable thing must be free.
 const BOOKABLE: &str = "free";
 
-/// The sources of all arguments that the call needs or the user gave.
+/// Returns the sources of all arguments that are required or given by the user.
 pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
     let mut calls: Vec<Value> = Vec::new();
     let mut arguments = Vec::new();
@@ -88,14 +88,15 @@ pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
 }
 
 impl Wanted {
-    /// The first tool that tells of the very thing, or answers with a value of the argument's name, and where that stands there. Of a tool of
-    /// which nobody knows the answers, and that shows none either, it is all that it answers.
+    /// Returns the first tool whose output has the entity's key or a value with the argument's name, and the path of
+    /// that value. If the outputs of a tool are unknown and its description has no example, the path is its whole
+    /// output.
     fn supplier(&self, argument: &Argument) -> Option<(&ToolData, String)> {
         if user_is_asked(argument).is_some() {
             return None;
         }
         let named = |name: &String| self.tools.iter().find(|tool| tool.name == *name);
-        // What this call is part of the way to comes after it.
+        // Calls that depend on this call run after it.
         let is_before =
             |tool: &&ToolData| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
         let suppliers = || argument.tools.iter().filter_map(named).filter(is_before);
@@ -110,19 +111,19 @@ impl Wanted {
     }
 }
 
-/// Where an answer tells of what an argument is the key of: for `room_id` the `id` of one of the `rooms`.
+/// Returns the path of the entity's key: for `room_id` the `id` of one of the `rooms`.
 fn key_place(outputs: &[String], argument: &str) -> Option<String> {
     let (thing, key) = argument.rsplit_once('_')?;
     let things = if thing == "person" { "people".to_owned() } else { format!("{thing}s") };
     outputs.iter().find(|pointer| pointer.ends_with(&format!("/{things}/0/{key}"))).cloned()
 }
 
-/// Where an answer has a value of an argument's name.
+/// Returns the path of a value with the argument's name.
 fn name_place(outputs: &[String], argument: &str) -> Option<String> {
     outputs.iter().find(|pointer| pointer.rsplit('/').next() == Some(argument)).cloned()
 }
 
-/// The values of a tool's answers: as the question tells them, or as an example in the tool's description has them.
+/// Returns the outputs of a tool, from the request or from an example in its description.
 fn outputs(tool: &ToolData) -> Vec<String> {
     if let Some(outputs) = &tool.outputs {
         return outputs.keys().cloned().collect();
@@ -134,7 +135,7 @@ fn outputs(tool: &ToolData) -> Vec<String> {
     pointers
 }
 
-/// The pointers of all plain values; of lists the first item stands for all.
+/// Collects the pointers of all scalar values; of arrays, the first item represents all.
 fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -158,7 +159,7 @@ fn question(argument: &Argument) -> String {
     format!("What is this to be: {about}")
 }
 
-/// One argument of the answer.
+/// Returns one argument of the answer.
 fn given(name: &str, source: &str, of_source: Value) -> Value {
     let mut given = Map::from_iter([("name".to_owned(), name.into()), ("source".to_owned(), source.into())]);
     given.extend(of_source.as_object().cloned().unwrap_or_default());
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(asked("Book a flight.", alone)["calls"].as_array().map(Vec::len), Some(1));
     }
 
-    /// Whatever its answer has, a call cannot supply what is needed to make it, nor what it needs itself.
+    /// A call must not supply its own arguments, nor those of a call that it depends on.
     #[test]
     fn what_comes_later_supplies_nothing() {
         let outputs = json!({ "/room_id": "", "/rooms/0/id": "" });

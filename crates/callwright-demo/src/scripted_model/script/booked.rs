@@ -1,4 +1,4 @@
-//! A room or a flight is booked, by whomever: says which, by what the tools told. No mistake.
+//! Confirms the booking of a room or a flight from the tool results. Makes no mistake.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub(super) fn next(_: &ChatRequest, exchange: &Exchange) -> Option<Next> {
     Some(Next::Say(format!("Flight {flight} is booked for {traveller}; the booking is {id}.")))
 }
 
-/// A result that has both what was booked and the booking's own id.
+/// Returns a result with both the booked item and the booking's id.
 fn booking(exchange: &Exchange, thing: &str) -> Option<Map<String, Value>> {
     exchange.result_with(thing).filter(|result| result.contains_key("id"))
 }

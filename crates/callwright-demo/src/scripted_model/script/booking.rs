@@ -1,6 +1,6 @@
-//! "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00": finds the person and the rooms,
-//! then books with the ids that were found. No mistake: here the work is in the order of the calls. It is asked for this only where no plan is
-//! followed.
+//! "Book a room for 6 people in the name of Ada Lovelace on 2026-06-02 from 10:00 to 11:00": finds the person and the
+//! rooms, then books with the found ids. Makes no mistake, because the difficulty is the order of the calls. Used only
+//! if no plan is followed.
 
 use serde_json::{Map, Value};
 
@@ -66,7 +66,7 @@ impl<'a> Wish<'a> {
         Next::Call("Both ids are known now.", vec![Draft::new(tool, call)])
     }
 
-    /// Times of one form compare as text.
+    /// Times of the same format compare as text.
     fn is_free(&self, room: &Value) -> bool {
         let booked = room.get("booked").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         booked

@@ -1,5 +1,5 @@
-//! "Call planRoute {"origin": ...}": makes the call that the user dictates, whatever is wrong with it; for trying things out. No
-//! mistake of its own, and every lesson is taken.
+//! "Call planRoute {"origin": ...}": makes the call that the user dictates, including its mistakes, for experiments.
+//! Makes no mistake of its own, and applies every lesson.
 
 use serde_json::{Map, Value};
 

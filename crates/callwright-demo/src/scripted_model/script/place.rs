@@ -1,4 +1,4 @@
-//! "Where is Osaka Castle?": finds a place. The mistake: the tool's name, written with other separators.
+//! "Where is Osaka Castle?": finds a place. Mistake: the tool name with other separators.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! "Which rooms seat 6 people on 2026-06-02?": lists rooms. The mistake: the day is left out, although the user named it.
+//! "Which rooms seat 6 people on 2026-06-02?": lists rooms. Mistake: the date is omitted, although the user named it.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
-//! "Plan a route from 34.9858, 135.7588 to 34.6873, 135.5258 by bike": plans a route. The mistakes: points are passed on in the
-//! order in which the user wrote them, numbers and booleans are written as text, names with hyphens and capitals. And where the
-//! user wants a helicopter, the model insists on one.
+//! "Plan a route from 34.9858, 135.7588 to 34.6873, 135.5258 by bike": plans a route. Mistakes: points are in the
+//! user's order, numbers and booleans are text, names have hyphens and capitals. If the user wants a helicopter, the
+//! model insists on one.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::super::question::{count_of, points};
 use super::super::request::ChatRequest;
 use super::{Next, arguments, items, text};
 
-/// What the user says, and the mode that the model takes it for.
+/// Words of the user, each with the mode that the model infers.
 const MODES: [(&str, &str); 7] = [
     ("helicopter", "helicopter"),
     ("bike", "cycling"),

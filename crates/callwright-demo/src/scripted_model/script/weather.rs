@@ -1,5 +1,5 @@
-//! "What will the weather be in Oslo for the next 3 days?": asks the client's own tool. The mistakes: the names of the tool and of
-//! a parameter, and a number written as text.
+//! "What will the weather be in Oslo for the next 3 days?": calls the client's own tool. Mistakes: the names of the
+//! tool and of a parameter, and a number as text.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The request body.
+//! Encoding of the request body.
 
 use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8};
@@ -9,13 +9,13 @@ use super::{content, form, multipart};
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
 
-/// What begins each JSON text of an `application/json-seq` (RFC 7464 section 2.2).
+/// Start of each JSON text of an `application/json-seq` body (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: char = '\u{1e}';
 
-/// The media type and the bytes of the body, where the call has one.
+/// Returns the media type and the bytes of the body, if the call has one.
 ///
 /// # Errors
-/// Where the value has no form in the media type that the operation wants.
+/// Fails if the value cannot be represented in the media type of the operation.
 pub(super) fn encode(
     binding: Option<&BodyBinding>,
     value: Option<&Value>,
@@ -32,7 +32,7 @@ pub(super) fn encode(
     Ok(Some((header(&binding.media_type)?, Bytes::from(text))))
 }
 
-/// A body that is one text, one file or one XML document.
+/// Encodes a body that is one text, one file or one XML document.
 fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
     let name = match &binding.shape {
         BodyShape::Argument(name) => name,
@@ -40,7 +40,7 @@ fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, B
     };
     let wanted = &binding.media_type;
     let Some(written) = content::write(name, value, &binding.content, Some(wanted))? else { return Ok(None) };
-    // Only a range leaves it to the content what it is.
+    // The content determines the media type only if the operation has a range.
     let media_type = written.media_type.filter(|_| wanted.contains('*')).unwrap_or_else(|| wanted.clone());
     let bytes = match binding.content {
         Content::File => Bytes::from(written.bytes),
@@ -49,7 +49,8 @@ fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, B
     Ok(Some((header(&media_type)?, bytes)))
 }
 
-/// A text in the charset that the media type names (RFC 9110 section 8.3.2); UTF-8 where it names none that is known.
+/// Encodes a text in the charset of the media type (RFC 9110 section 8.3.2); UTF-8 if the media type names no known
+/// charset.
 fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refusal> {
     let charset = charset(media_type).and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
     if charset.output_encoding() == UTF_8 {
@@ -58,7 +59,7 @@ fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refu
     let text = String::from_utf8_lossy(&utf8);
     let (bytes, _, has_unmappable) = charset.encode(&text);
     if has_unmappable {
-        return Err(refuse!("the argument `{name}` has characters that {} does not have", charset.name()));
+        return Err(refuse!("the argument `{name}` contains characters that {} cannot encode", charset.name()));
     }
     Ok(Bytes::from(bytes.into_owned()))
 }
@@ -69,7 +70,7 @@ fn charset(media_type: &str) -> Option<&str> {
     Some(label.trim().trim_matches('"'))
 }
 
-/// One JSON text per item, each on a line of its own; a value that is no array is the only item.
+/// Writes one JSON text per item, each on its own line. A value that is not an array is the only item.
 fn sequence(media_type: &str, value: &Value) -> String {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let has_separator = essence(media_type).ends_with("json-seq");
@@ -79,16 +80,17 @@ fn sequence(media_type: &str, value: &Value) -> String {
 }
 
 fn header(media_type: &str) -> Result<HeaderValue, Refusal> {
-    HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is no media type"))
+    HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))
 }
 
-/// Is a media type JSON: `application/json`, or one with the suffix `+json` (RFC 6839), with or without parameters?
+/// Whether a media type is JSON: `application/json`, or one with the suffix `+json` (RFC 6839), with or without
+/// parameters.
 pub(super) fn is_json(media_type: &str) -> bool {
     let essence = essence(media_type);
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
-/// The media type without its parameters.
+/// Returns the media type without its parameters.
 pub(super) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Bodies of every media type, from the values that arguments have.
+//! Bodies of every media type, from argument values.
 
 use std::collections::BTreeMap;
 

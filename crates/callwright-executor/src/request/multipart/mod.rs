@@ -1,7 +1,8 @@
-//! Bodies of the types `multipart/*` (RFC 2046 section 5.1; `multipart/form-data`: RFC 7578).
+//! Bodies of type `multipart/*` (RFC 2046 section 5.1; `multipart/form-data`: RFC 7578).
 //!
-//! Each member of the object is a part with its name in `Content-Disposition: form-data`, whatever the subtype: OpenAPI 3.0.4 ties members to
-//! parts by that alone. Each item of an array is a part of its own (RFC 7578 section 4.3).
+//! Each member of the object is a part with its name in `Content-Disposition: form-data`, for every subtype, because
+//! OpenAPI 3.0.4 maps members to parts by that field only. Each item of an array is a separate part (RFC 7578 section
+//! 4.3).
 
 use std::collections::BTreeMap;
 
@@ -19,27 +20,28 @@ use crate::refusal::{Refusal, refuse};
 use callwright_common::digest::hex;
 use callwright_openapi::{BodyBinding, Encoding};
 
-/// Characters of a boundary; RFC 2046 section 5.1.1 allows 70.
+/// Length of a boundary in characters; RFC 2046 section 5.1.1 allows 70.
 const BOUNDARY_CHARS: usize = 40;
 
-/// Fields of a part that are not the document's to set: they frame it.
+/// Framing fields of a part, which the document may not set.
 const FRAMING: [&str; 4] = ["content-disposition", "content-length", "content-type", "transfer-encoding"];
 
-/// One part.
+/// One part of the body.
 struct Part<'a> {
     name: String,
     written: Written,
     headers: Option<&'a BTreeMap<String, String>>,
 }
 
-/// The media type with its boundary, and the body.
+/// Returns the media type with its boundary, and the body.
 ///
 /// # Errors
-/// Where the value is no object, a file cannot be read, or the document gives a part a media type or a field that no header can carry.
+/// Fails if the value is not an object, a file cannot be decoded, or the document declares an invalid media type or
+/// field for a part.
 pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), Refusal> {
     let media_type = essence(&binding.media_type);
     let Value::Object(members) = value else {
-        return Err(refuse!("a body of type `{media_type}` is made from an object, and the value is none"));
+        return Err(refuse!("a body of type `{media_type}` requires an object, and the value is not one"));
     };
     let mut parts = Vec::new();
     for (name, value) in members {
@@ -54,15 +56,15 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValu
         body.extend_from_slice(b"\r\n");
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    // RFC 2387 section 3.1 asks for the type of the root, which is the first part.
+    // RFC 2387 section 3.1 requires the type of the root, which is the first part.
     let root = parts.first().and_then(|part| part.written.media_type.as_deref()).unwrap_or("text/plain");
     let root = if media_type == "multipart/related" { format!("; type=\"{}\"", essence(root)) } else { String::new() };
     let header = format!("{media_type}; boundary={boundary}{root}");
-    let header = HeaderValue::from_str(&header).map_err(|_| refuse!("`{media_type:?}` is no media type"))?;
+    let header = HeaderValue::from_str(&header).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))?;
     Ok((header, Bytes::from(body)))
 }
 
-/// The parts of one member: styles write texts, everything else is written by its content.
+/// Encodes the parts of one member: by its style if it has one, otherwise by its content.
 fn parts_of<'a>(
     name: &str,
     value: &Value,
@@ -82,7 +84,7 @@ fn parts_of<'a>(
     Ok(written.map(|written| Part { name: name.to_owned(), written, headers }).collect())
 }
 
-/// A part's fields and content.
+/// Returns the header fields and the content of a part.
 fn block(part: &Part<'_>) -> Result<Vec<u8>, Refusal> {
     let Part { name, written, headers } = part;
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
@@ -116,8 +118,8 @@ fn field(name: &str, value: &str) -> Result<String, Refusal> {
     }
 }
 
-/// A name between quotes: the characters that would end it, and control characters, are percent-encoded (WHATWG HTML, multipart form
-/// data; RFC 7578 section 2).
+/// Quotes a name: characters that would end the quoted string, and control characters, are percent-encoded (WHATWG
+/// HTML, multipart form data; RFC 7578 section 2).
 fn quoted(name: &str) -> String {
     name.chars().fold(String::new(), |mut quoted, letter| {
         match letter {
@@ -129,13 +131,15 @@ fn quoted(name: &str) -> String {
     })
 }
 
-/// A boundary that no part has in it. It follows from the parts, so that the same call is sent as the same bytes.
+/// Returns a boundary that occurs in no part. It is derived from the parts, so that the same call is sent as the same
+/// bytes.
 fn boundary(blocks: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();
     blocks.iter().for_each(|block| hash.update(block));
     let mut text = hex(&hash.finalize());
     text.truncate(BOUNDARY_CHARS);
-    // Content that holds its own hash cannot be made on purpose; what may still be cannot do harm.
+    // Content that contains its own hash cannot be constructed on purpose; an accidental match is resolved by hashing
+    // again.
     while blocks.iter().any(|block| memchr::memmem::find(block, text.as_bytes()).is_some()) {
         text = hex(&Sha256::digest(text.as_bytes()));
         text.truncate(BOUNDARY_CHARS);

@@ -1,4 +1,4 @@
-//! Parts, read back by a reader of their own.
+//! Parts, parsed by an independent test parser.
 
 use callwright_openapi::Content;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use callwright_openapi::{BodyFormat, BodyShape, Style};
 
-/// A part as a server sees it: its fields, and its content.
+/// A part as a server parses it: its fields and its content.
 type Read = (Vec<(String, String)>, Vec<u8>);
 
 fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Result<(String, Vec<u8>), Refusal> {
@@ -21,7 +21,8 @@ fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Re
     encode(&binding, value).map(|(header, body)| (header.to_str().unwrap().to_owned(), body.to_vec()))
 }
 
-/// Reads a body as RFC 2046 section 5.1.1 has it: delimiters begin a line, and nothing stands before the first or behind the last.
+/// Parses a body by RFC 2046 section 5.1.1: delimiters begin a line, and there is no text before the first or after
+/// the last.
 fn read(header: &str, body: &[u8]) -> Vec<Read> {
     let boundary = header.split("boundary=").nth(1).unwrap().split(';').next().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

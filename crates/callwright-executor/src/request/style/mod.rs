@@ -1,29 +1,30 @@
-//! How values are written in a path, a query, a header, a cookie and a form (OpenAPI 3.0.4, Style Values; RFC 6570).
+//! Serialisation of values in a path, query, header, cookie or form (OpenAPI 3.0.4, Style Values; RFC 6570).
 //!
-//! What the specification leaves undefined (`n/a` in its table of examples) is written all the same, as most servers read it:
+//! Combinations that the specification leaves undefined (`n/a` in its table of examples) are written as most servers
+//! read them:
 //!
 //! | style | value | written |
 //! |---|---|---|
 //! | `spaceDelimited`, `pipeDelimited` with `explode` | array, object | as `form` with `explode` |
 //! | `spaceDelimited`, `pipeDelimited`, `deepObject` | anything but arrays and objects | as `form` |
-//! | `deepObject` without `explode` | object | as with `explode`: there is no other way |
+//! | `deepObject` without `explode` | object | as with `explode`: there is no other form |
 //! | `deepObject` | array | as `form` with `explode` |
-//! | `deepObject` | objects and arrays within | `color[a][b]=1`, and the name again for each item |
-//! | any | objects and arrays within arrays and objects | as JSON |
+//! | `deepObject` | nested objects and arrays | `color[a][b]=1`, and the name repeated for each item |
+//! | any | objects and arrays inside arrays and objects | as JSON |
 //!
-//! `null`, empty arrays and empty objects are undefined values: they are left out (RFC 6570 section 2.3). Spaces become `%20`, never `+`,
-//! which decoders of URIs and of forms read alike (OpenAPI 3.1.1, Appendix E).
+//! `null`, empty arrays and empty objects are undefined values and are omitted (RFC 6570 section 2.3). Spaces become
+//! `%20`, never `+`, because URI and form decoders both accept it (OpenAPI 3.1.1, Appendix E).
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use callwright_openapi::{Binding, Style};
 
-/// Everything but the unreserved characters (RFC 3986 section 2.3): what RFC 6570 section 3.2.2 encodes.
+/// All characters except the unreserved ones (RFC 3986 section 2.3): the set that RFC 6570 section 3.2.2 encodes.
 pub(super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// As [`RESERVED`], but for the reserved characters that mean nothing to the structure of a query: those that `allowReserved` frees
-/// (OpenAPI 3.1.1, Appendix E: not `[`, `]`, `#`, `&`, `=`, `+`).
+/// [`RESERVED`] without the reserved characters that have no structural meaning in a query. `allowReserved` permits
+/// these (OpenAPI 3.1.1, Appendix E: not `[`, `]`, `#`, `&`, `=`, `+`).
 const STRUCTURE: &AsciiSet = &RESERVED
     .remove(b':')
     .remove(b'/')
@@ -38,30 +39,30 @@ const STRUCTURE: &AsciiSet = &RESERVED
     .remove(b',')
     .remove(b';');
 
-/// Percent-encodes all but unreserved characters.
+/// Percent-encodes all characters except the unreserved ones.
 pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// How the characters of names and values are written.
+/// Encoding of the characters of names and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writing {
-    /// Percent-encoded, all but unreserved characters.
+    /// Percent-encoded, except unreserved characters.
     Encoded,
-    /// Reserved characters of values, and what is percent-encoded in them, stay as they are.
+    /// Reserved characters in values, and existing percent-encoding, are preserved.
     Reserved,
-    /// As they are: in headers and in parts of a body.
+    /// Not encoded: in headers and in parts of a body.
     Plain,
 }
 
-/// A value as the styles see it.
+/// Value in the form that styles apply to.
 enum Shape {
     Text(String),
     List(Vec<String>),
     Members(Vec<(String, String)>),
 }
 
-/// The text of a path parameter, encoded; `None` for `null`.
+/// Returns the encoded text of a path parameter; `None` for `null`.
 pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
     let shape = shape(binding, value)?;
     let (style, explode, writing) = (binding.style, binding.explode, Writing::Encoded);
@@ -72,8 +73,8 @@ pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
     })
 }
 
-/// The text of a header parameter; `None` for `null`, and for a list or object without members, which is undefined (RFC 6570 section 2.3): as
-/// an empty text it would be read as one empty item. Headers are not percent-encoded.
+/// Returns the text of a header parameter, which is not percent-encoded. Returns `None` for `null`, and for an empty
+/// list or object, which is undefined (RFC 6570 section 2.3): servers would read an empty text as one empty item.
 pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
     let writing = Writing::Plain;
     let shape = shape(binding, value)?;
@@ -85,7 +86,7 @@ pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
     (!is_undefined).then(|| joined(&shape, &writing.separator(binding.style), binding.explode, writing))
 }
 
-/// The `name=value` pairs of the query parameters, encoded, in order.
+/// Returns the encoded `name=value` pairs of the query parameters, in order.
 pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
     let of = |(binding, value): &(&Binding, &Value)| {
         let writing = if binding.allow_reserved { Writing::Reserved } else { Writing::Encoded };
@@ -94,13 +95,13 @@ pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
     parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// The `name=value` pairs of the cookie parameters, encoded, in order.
+/// Returns the encoded `name=value` pairs of the cookie parameters, in order.
 pub(super) fn cookies(parameters: &[(&Binding, &Value)]) -> Vec<String> {
     let of = |(binding, value): &(&Binding, &Value)| pairs(binding, value, Writing::Encoded);
     parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// The pairs of a name and a value that one parameter or member of a form becomes.
+/// Returns the pairs of name and value for one parameter or form member.
 pub(super) fn pairs(binding: &Binding, value: &Value, writing: Writing) -> Vec<(String, String)> {
     let name = writing.name(&binding.name);
     let is_deep = binding.style == Style::DeepObject;
@@ -126,8 +127,8 @@ impl Writing {
         }
     }
 
-    /// What stands between the items of an array that is written as one text. A comma is a delimiter and stays as it is (RFC 6570
-    /// section 3.2.2).
+    /// Returns the separator between array items that are written as one text. A comma is a delimiter and is not
+    /// encoded (RFC 6570 section 3.2.2).
     fn separator(self, style: Style) -> String {
         match separator(style) {
             "," => ",".to_owned(),
@@ -136,7 +137,7 @@ impl Writing {
         }
     }
 
-    /// The name of an object's member.
+    /// Returns the name of an object's member.
     fn member(self, name: &str, member: &str) -> String {
         match self {
             Self::Plain => format!("{name}[{member}]"),
@@ -154,7 +155,8 @@ fn separator(style: Style) -> &'static str {
     }
 }
 
-/// `name=a,b` or `name=a`, `name=b`; an empty list or object gives nothing, as an undefined variable does (RFC 6570 section 2.3).
+/// Writes `name=a,b`, or `name=a` and `name=b`. An empty list or object yields nothing, like an undefined variable
+/// (RFC 6570 section 2.3).
 fn form(name: String, shape: &Shape, explode: bool, separator: &str, writing: Writing) -> Vec<(String, String)> {
     match shape {
         Shape::Text(text) => vec![(name, writing.value(text))],
@@ -168,7 +170,7 @@ fn form(name: String, shape: &Shape, explode: bool, separator: &str, writing: Wr
     }
 }
 
-/// `;name=a,b` or `;name=a;name=b`; an empty text is a bare `;name` (RFC 6570 section 3.2.7).
+/// Writes `;name=a,b` or `;name=a;name=b`; an empty text yields a bare `;name` (RFC 6570 section 3.2.7).
 fn matrix(name: &str, shape: &Shape, explode: bool) -> String {
     let pair =
         |(name, value): (&str, String)| if value.is_empty() { format!(";{name}") } else { format!(";{name}={value}") };
@@ -181,7 +183,8 @@ fn matrix(name: &str, shape: &Shape, explode: bool) -> String {
     }
 }
 
-/// `name[member]=value`, as deep as the object goes: the specification defines one level, and servers that read more read it so.
+/// Writes `name[member]=value` for every level of the object. The specification defines one level; servers that
+/// accept more use this form.
 fn deep_object(name: &str, value: &Value, writing: Writing, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {
@@ -200,7 +203,7 @@ fn joined(shape: &Shape, separator: &str, explode: bool, writing: Writing) -> St
         Shape::Text(text) => vec![writing.value(text)],
         Shape::List(items) => items.iter().map(|item| writing.value(item)).collect(),
         Shape::Members(members) => {
-            // Names are not values: what `allowReserved` frees in values could end a name.
+            // Names are encoded differently: characters that `allowReserved` permits in values could end a name.
             let name = |name: &str| writing.name(name);
             members.iter().map(|(member, value)| format!("{}{between}{}", name(member), writing.value(value))).collect()
         }
@@ -208,8 +211,8 @@ fn joined(shape: &Shape, separator: &str, explode: bool, writing: Writing) -> St
     parts.join(separator)
 }
 
-/// The value as the styles see it; a parameter described by `content` is one text: JSON, or where its media type is another one, the text
-/// that the value is.
+/// Converts the value to the form that styles apply to. A parameter described by `content` is one text: JSON, or for
+/// another media type the plain text of the value.
 fn shape(binding: &Binding, value: &Value) -> Option<Shape> {
     let is_json = binding.media_type.as_deref().map(super::body::is_json);
     Some(match value {
@@ -226,7 +229,8 @@ fn shape(binding: &Binding, value: &Value) -> Option<Shape> {
     })
 }
 
-/// The text of an item of an array: an array within it as the first of `styles` says, those within that as the rest says.
+/// Returns the text of an array item. A nested array uses the first of `styles`, and arrays within it the remaining
+/// ones.
 fn nested_text(item: &Value, styles: &[Style]) -> Option<String> {
     match (item, styles.split_first()) {
         (Value::Array(items), Some((style, rest))) => {
@@ -237,18 +241,19 @@ fn nested_text(item: &Value, styles: &[Style]) -> Option<String> {
     }
 }
 
-/// The text of a value inside a list or object; `null` is left out, and what is nested deeper than the styles define is JSON.
+/// Returns the text of a value inside a list or object. `null` is omitted; values nested deeper than the styles
+/// define are JSON.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
-        // `1e+21` is `1e21` in fewer characters, none of which has a meaning of its own in a query.
+        // `1e21` equals `1e+21` without the `+`, which has a meaning in a query.
         Value::Number(number) => Some(number.to_string().replace("e+", "e")),
         _ => Some(value.to_string()),
     }
 }
 
-/// Reserved expansion: what is percent-encoded already stays so (RFC 6570 section 3.2.3).
+/// Applies reserved expansion: existing percent-encoding is preserved (RFC 6570 section 3.2.3).
 fn encode_structure(text: &str) -> String {
     let mut pieces = text.split('%');
     let mut encoded = pieces.next().map(|first| utf8_percent_encode(first, STRUCTURE).to_string()).unwrap_or_default();

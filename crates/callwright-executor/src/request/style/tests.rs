@@ -17,7 +17,7 @@ fn binding(location: Location, style: Style, explode: bool) -> Binding {
     }
 }
 
-/// The values of the specification's table of examples: empty, string, array, object; and an empty array and object.
+/// Values of the specification's table of examples: empty, string, array, object; and an empty array and object.
 fn values() -> [Value; 6] {
     [
         json!(""),
@@ -29,11 +29,11 @@ fn values() -> [Value; 6] {
     ]
 }
 
-/// One row of the table: a style, whether it explodes, and what is written for each of [`values`].
+/// One row of the table: a style, whether it explodes, and the expected text for each of [`values`].
 type Row = (Style, bool, [&'static str; 6]);
 
-/// OpenAPI 3.1.1, Style Examples. Empty arrays and objects are undefined values, which a path cannot leave out: the text is empty but for
-/// the prefix, and [`super::super::path`] refuses it.
+/// OpenAPI 3.1.1, Style Examples. Empty arrays and objects are undefined values, which a path cannot omit: the text
+/// is empty except for the prefix, and [`super::super::path`] rejects it.
 #[test]
 fn path_styles_agree_with_the_specification_s_table() {
     let table: [Row; 6] = [
@@ -60,7 +60,7 @@ fn path_styles_agree_with_the_specification_s_table() {
     }
 }
 
-/// As above; cells that the specification leaves undefined (`n/a`) are marked.
+/// The same for queries; cells that the specification leaves undefined (`n/a`) are marked.
 #[test]
 fn query_styles_agree_with_the_specification_s_table() {
     let joined_by_space =
@@ -97,8 +97,8 @@ fn query_styles_agree_with_the_specification_s_table() {
     }
 }
 
-/// The rows of `simple` for headers, which are not percent-encoded (OpenAPI 3.1.1, Appendix D), and of `form` for cookies, whose pairs are
-/// joined by `; `.
+/// The rows of `simple` for headers, which are not percent-encoded (OpenAPI 3.1.1, Appendix D), and of `form` for
+/// cookies, whose pairs are joined by `; `.
 #[test]
 fn headers_and_cookies_agree_with_the_specification_s_table() {
     let headers: [Row; 2] = [
@@ -107,7 +107,7 @@ fn headers_and_cookies_agree_with_the_specification_s_table() {
     ];
     for (style, explode, expected) in headers {
         for (value, expected) in values().iter().zip(expected) {
-            // An empty list or object is undefined: there is no field at all.
+            // An empty list or object is undefined: the field is absent.
             let written = header(&binding(Location::Header, style, explode), value);
             let is_undefined = value == &json!([]) || value == &json!({});
             assert_eq!(written.as_deref(), (!is_undefined).then_some(expected), "{explode} {value}");
@@ -129,7 +129,7 @@ fn headers_and_cookies_agree_with_the_specification_s_table() {
     }
 }
 
-/// What JSON writes is what is sent: no rounding, no other notation.
+/// Numbers are sent as JSON writes them: no rounding, no other notation.
 #[test]
 fn numbers_and_flags_keep_their_text() {
     let plain = binding(Location::Query, Style::Form, true);
@@ -175,7 +175,8 @@ fn delimiters_within_values_are_encoded_wherever_they_are_told_apart() {
     let value = json!(["a,b", "c|d", "e f", "ü.;="]);
     let written = |style| query(&[(&binding(Location::Query, style, false), &value)]).join("&");
     assert_eq!(written(Style::Form), "color=a%2Cb,c%7Cd,e%20f,%C3%BC.%3B%3D");
-    // The specification has no escape for the other two: what is decoded once is the same as their delimiter.
+    // The specification has no escape for the other two: after one decoding, the encoded character equals their
+    // delimiter.
     assert_eq!(written(Style::PipeDelimited), "color=a%2Cb%7Cc%7Cd%7Ce%20f%7C%C3%BC.%3B%3D");
     let matrix = path(&binding(Location::Path, Style::Matrix, true), &value);
     assert_eq!(matrix.as_deref(), Some(";color=a%2Cb;color=c%7Cd;color=e%20f;color=%C3%BC.%3B%3D"));
@@ -229,8 +230,8 @@ fn characters_with_a_meaning_are_encoded_in_names_and_values() {
     assert_eq!(cookies(&[(&hostile, &json!("v; admin=1"))]), ["a%26b%3Dc%23=v%3B%20admin%3D1"]);
 }
 
-/// OpenAPI 3.1.1, Parameter Object, `allowReserved`, and Appendix E: reserved characters and percent-encoded triples stay, but for those that
-/// a query (`[`, `]`, `#`) or a form (`&`, `=`, `+`) would read otherwise.
+/// OpenAPI 3.1.1, Parameter Object, `allowReserved`, and Appendix E: reserved characters and percent-encoded triples
+/// are kept, except those that have a meaning in a query (`[`, `]`, `#`) or a form (`&`, `=`, `+`).
 #[test]
 fn allow_reserved_frees_no_character_that_ends_a_value() {
     let mut free = binding(Location::Query, Style::Form, true);
@@ -248,7 +249,7 @@ fn allow_reserved_frees_no_character_that_ends_a_value() {
     for (value, expected) in table {
         assert_eq!(query(&[(&free, &json!(value))]), [format!("color={expected}")], "{value}");
         let pairs = query(&[(&free, &json!({value: value}))]).join("&");
-        assert_eq!(pairs, format!("{}={expected}", encode(value)), "a name is encoded all the same");
+        assert_eq!(pairs, format!("{}={expected}", encode(value)), "a name is encoded anyway");
     }
 }
 

@@ -1,8 +1,8 @@
-//! Values as XML (OpenAPI 3.0.4, XML Object).
+//! Serialisation of values as XML (OpenAPI 3.0.4, XML Object).
 //!
-//! An object is an element whose members are elements or attributes within it, in the order of the value. An array is one element per item:
-//! named after the items' own XML Object, else after the array, and within an element of the array's name where it is `wrapped`. `null`
-//! is left out.
+//! An object is an element; its members are child elements or attributes, in the order of the value. An array is one
+//! element per item, named after the items' own XML Object, or else after the array. If the array is `wrapped`, its
+//! items are inside an element with the array's name. `null` is omitted.
 
 use std::io::{Error, ErrorKind};
 
@@ -14,10 +14,10 @@ use super::style;
 use crate::refusal::{Refusal, refuse};
 use callwright_openapi::{XmlNode, XmlShape, is_xml_name};
 
-/// The XML document of a value.
+/// Returns the XML document of a value.
 ///
 /// # Errors
-/// Where a name is no name of an element, or a text has characters that XML 1.0 does not have.
+/// Fails if a name is not a valid element name, or a text contains characters that are not allowed in XML 1.0.
 pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, Refusal> {
     let mut document = Document { shape, writer: Writer::new(Vec::new()) };
     let root = shape.nodes.first();
@@ -34,7 +34,7 @@ struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// One element of this name, whatever the value is.
+    /// Writes one element with this name for any value.
     fn element(&mut self, node: Option<&XmlNode>, name: &str, value: &Value) -> Result<(), Error> {
         let nothing = Map::new();
         let members = value.as_object().unwrap_or(&nothing);
@@ -68,7 +68,8 @@ impl Document<'_> {
         self.write(Event::End(BytesEnd::new(name.as_str())))
     }
 
-    /// What a member of an object becomes, or an item of an array, which is called like the array unless its own node names it.
+    /// Writes a member of an object, or an item of an array. An item has the name of the array unless its own node
+    /// has a name.
     fn member(&mut self, node: Option<&XmlNode>, key: &str, value: &Value) -> Result<(), Error> {
         let own = node.and_then(|node| node.name.as_deref());
         match value {
@@ -82,7 +83,7 @@ impl Document<'_> {
         }
     }
 
-    /// The element's attributes, and the namespaces that it and they need, each once.
+    /// Returns the attributes of the element, and the namespace declarations that it and they require, each once.
     fn attributes(&self, node: Option<&XmlNode>, members: &Map<String, Value>) -> Result<Vec<(String, String)>, Error> {
         let mut attributes: Vec<(String, String)> = namespace(node)?.into_iter().collect();
         for (key, value) in members {
@@ -108,14 +109,14 @@ impl Document<'_> {
     }
 }
 
-/// Arrays and objects have no form as an attribute.
+/// Whether the value is written as an attribute; arrays and objects cannot be.
 fn is_attribute(node: Option<&XmlNode>, value: &Value) -> bool {
     node.is_some_and(|node| node.attribute) && !matches!(value, Value::Null | Value::Array(_) | Value::Object(_))
 }
 
 fn qualified(node: Option<&XmlNode>, name: &str) -> Result<String, Error> {
     if !is_xml_name(name) {
-        return Err(Error::new(ErrorKind::InvalidInput, format!("`{name}` is no name of an element")));
+        return Err(Error::new(ErrorKind::InvalidInput, format!("`{name}` is not a valid element name")));
     }
     Ok(match prefix(node)? {
         Some(prefix) => format!("{prefix}:{name}"),
@@ -132,20 +133,20 @@ fn namespace(node: Option<&XmlNode>) -> Result<Option<(String, String)>, Error> 
 fn prefix(node: Option<&XmlNode>) -> Result<Option<&str>, Error> {
     match node.and_then(|node| node.prefix.as_deref()) {
         Some(prefix) if !is_xml_name(prefix) => {
-            Err(Error::new(ErrorKind::InvalidInput, format!("`{prefix}` is no prefix of a namespace")))
+            Err(Error::new(ErrorKind::InvalidInput, format!("`{prefix}` is not a valid namespace prefix")))
         }
         prefix => Ok(prefix),
     }
 }
 
-/// A text without the characters that no XML 1.0 document can have (section 2.2), not even escaped.
+/// Returns the text unless it contains a character that XML 1.0 forbids even in escaped form (section 2.2).
 fn checked(text: &str) -> Result<&str, Error> {
     let is_forbidden = |letter: char| {
         (letter < ' ' && !matches!(letter, '\t' | '\n' | '\r')) || matches!(letter, '\u{fffe}' | '\u{ffff}')
     };
     match text.chars().find(|letter| is_forbidden(*letter)) {
         Some(letter) => {
-            Err(Error::new(ErrorKind::InvalidInput, format!("it has no character U+{:04X}", u32::from(letter))))
+            Err(Error::new(ErrorKind::InvalidInput, format!("the character U+{:04X} is invalid", u32::from(letter))))
         }
         None => Ok(text),
     }

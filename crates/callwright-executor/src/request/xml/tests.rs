@@ -1,4 +1,4 @@
-//! XML Objects of the specification's examples, and what is hostile.
+//! XML Objects of the specification's examples, and hostile values.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn named(name: &str) -> XmlNode {
     XmlNode { name: Some(name.into()), ..XmlNode::default() }
 }
 
-/// A shape whose outermost element has these members; further nodes stand behind them, from the index that is given.
+/// Builds a shape whose root element has these members; further nodes follow, starting at the next index.
 fn shape(root: &str, members: Vec<(&str, XmlNode)>, more: Vec<XmlNode>) -> XmlShape {
     let names: BTreeMap<String, usize> =
         members.iter().enumerate().map(|(index, (name, _))| ((*name).to_owned(), index + 1)).collect();

@@ -1,30 +1,30 @@
-//! JSON, shortened and still JSON.
+//! Shortening of JSON to a size limit; the result is valid JSON.
 //!
-//! One rule holds for the whole of a value ([`Cut`]): how many items of an array, characters of a string, members of an object and levels
-//! are shown. The largest cut that fits is searched for; each try costs no more than the text that it makes, so all of them together are
-//! linear in the limit.
+//! One [`Cut`] applies to the whole value: the maximum number of array items, string characters, object members and
+//! nesting levels to show. A search finds the largest cut that fits. Each attempt stops at the limit, so the total work
+//! is linear in the limit.
 
 use serde_json::Value;
 
-/// Characters of a string for each item of an array that is shown: about a line of text beside every item.
+/// Number of string characters per array item: about a line of text per item.
 const CHARS_PER_ITEM: usize = 24;
 
-/// Members of an object for each item of an array that is shown: objects are mostly read as a whole.
+/// Number of object members per array item. Higher, because objects are mostly read as a whole.
 const MEMBERS_PER_ITEM: usize = 8;
 
-/// Levels that are shown in any case, if there is room for them at all.
+/// Minimum number of levels to show, if they fit.
 const LEVELS: usize = 2;
 
-/// Steps of the search: each fourth one doubles what is shown.
+/// Search steps per doubling of the cut.
 const STEPS_PER_DOUBLING: u32 = 4;
 
-/// The last step: a million items.
+/// Last search step: a million items.
 const MOST_STEPS: u32 = 20 * STEPS_PER_DOUBLING;
 
-/// What is said where the proxy has not read, or not got, all of a value.
+/// Note for a value that the proxy did not read or receive completely.
 const REST_MISSING: &str = "… (the answer is longer than the proxy reads, or broke off; the rest is missing)";
 
-/// How much of a value is shown.
+/// Limits for the shown part of a value.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     items: usize,
@@ -33,12 +33,12 @@ struct Cut {
     levels: usize,
 }
 
-/// At most `limit` characters of JSON: the whole value, or as much of it as fits.
+/// Returns at most `limit` characters of JSON: the whole value, or as much of it as fits.
 pub(super) fn shortened(value: &Value, limit: usize) -> String {
     written(value, Cut::NONE, limit).or_else(|| widest(value, limit)).unwrap_or_else(|| narrowest(value, limit))
 }
 
-/// As [`shortened`], and says in its place that the end of the value is missing.
+/// Shortens a value like [`shortened`], with a note at its end that the rest is missing.
 pub(super) fn shortened_and_open(value: &Value, limit: usize) -> String {
     let note = Value::from(REST_MISSING).to_string();
     let mut text = shortened(value, limit.saturating_sub(note.chars().count() + "\"…\":,".len()));
@@ -54,7 +54,7 @@ pub(super) fn shortened_and_open(value: &Value, limit: usize) -> String {
     text
 }
 
-/// The array or object that a text begins and does not end, without what is begun last and not ended.
+/// Completes the array or object of a truncated text. Drops the last incomplete item.
 pub(super) fn completed(text: &str) -> Option<Value> {
     let mut open = Vec::new();
     let mut end = (0, 0);
@@ -81,12 +81,13 @@ pub(super) fn completed(text: &str) -> Option<Value> {
     }
     let (end, depth) = end;
     let mut text = text.get(..end)?.to_owned();
-    // Brackets that were closed behind the end were opened behind it, too.
+    // Brackets that were closed after `end` were also opened after it.
     text.extend(open.get(..depth)?.iter().rev().map(|bracket| char::from(*bracket)));
     serde_json::from_str(&text).ok().filter(|value: &Value| value.is_array() || value.is_object())
 }
 
-/// The largest cut that fits: evenly first, then more of each kind alone, items before characters.
+/// Returns the value under the largest cut that fits: first scales all limits together, then raises each one alone,
+/// items before characters.
 fn widest(value: &Value, limit: usize) -> Option<String> {
     let step = last_that(0, MOST_STEPS as usize, |step| written(value, Cut::at(step as u32), limit).is_some())?;
     let mut cut = Cut::at(step as u32);
@@ -105,7 +106,8 @@ fn widest(value: &Value, limit: usize) -> Option<String> {
     written(value, cut, limit)
 }
 
-/// The last number of the range for which `holds`, where it holds up to some number; `None` where it does not hold for the first.
+/// Returns the last number of the range for which `holds` is true, by binary search; `None` if it is false for the
+/// first.
 fn last_that(first: usize, last: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     if !holds(first) {
         return None;
@@ -118,7 +120,7 @@ fn last_that(first: usize, last: usize, holds: impl Fn(usize) -> bool) -> Option
     Some(good)
 }
 
-/// For values whose first members alone are too long.
+/// Returns a minimal form of a value whose first members alone exceed the limit.
 fn narrowest(value: &Value, limit: usize) -> String {
     let cuts =
         [(4, LEVELS), (1, LEVELS), (4, 1), (1, 1)].map(|(members, levels)| Cut { members, levels, ..Cut::at(0) });
@@ -133,7 +135,7 @@ impl Cut {
     const NONE: Self = Self { items: usize::MAX, chars: usize::MAX, members: usize::MAX, levels: usize::MAX };
 
     fn at(step: u32) -> Self {
-        // Whole doublings, and quarters of one in between.
+        // Whole doublings, and quarters in between.
         let doubled = 1_usize << (step / STEPS_PER_DOUBLING);
         let size = doubled + doubled * (step % STEPS_PER_DOUBLING) as usize / STEPS_PER_DOUBLING as usize;
         Self {
@@ -145,7 +147,7 @@ impl Cut {
     }
 }
 
-/// The value under a cut; `None` where it has more than `limit` characters.
+/// Returns the value under a cut; `None` if it has more than `limit` characters.
 fn written(value: &Value, cut: Cut, limit: usize) -> Option<String> {
     let mut writer = Writer { text: String::new(), left: limit, cut };
     writer.value(value, cut.levels)?;
@@ -154,13 +156,13 @@ fn written(value: &Value, cut: Cut, limit: usize) -> Option<String> {
 
 struct Writer {
     text: String,
-    /// Characters that may still be written.
+    /// Number of characters that may still be written.
     left: usize,
     cut: Cut,
 }
 
 impl Writer {
-    /// Nesting is bounded by the parser that made the value.
+    /// Recursion is safe: the parser bounds the nesting.
     fn value(&mut self, value: &Value, levels: usize) -> Option<()> {
         match value {
             Value::Array(items) if levels == 0 && !items.is_empty() => {
@@ -207,7 +209,7 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) -> Option<()> {
-        // Each character is written as one at least.
+        // Each character takes at least one character in the output.
         match text.char_indices().nth(self.cut.chars.min(self.left)) {
             None => self.said(text),
             Some(_) if self.left < self.cut.chars => None,
@@ -223,7 +225,7 @@ impl Writer {
     }
 
     fn said(&mut self, text: &str) -> Option<()> {
-        // Longer than what is left it is in any case; it need not be escaped first.
+        // Too long in any case; skips the costly escaping.
         if text.len() / 4 > self.left {
             return None;
         }

@@ -1,11 +1,13 @@
-//! An API's answer as the model reads it: whole where it is short, else shortened by a rule that the text itself states.
+//! API responses in the form shown to the model: complete if short, else shortened by a rule that the text itself
+//! states.
 //!
-//! - JSON stays valid JSON: of arrays the first items are shown, of strings the first characters, of objects the first members, and what
-//!   is nested too deeply is named; each cut says how much is left out (`json`).
-//! - Other text is cut between lines, so that a table keeps its head and whole rows (`text`).
-//! - What is no text is described by its type and size; of other text than JSON, which has none, control characters are replaced.
+//! - JSON stays valid JSON: it shows the first items of arrays, characters of strings and members of objects, and
+//!   summarises what is nested too deeply. Each cut states how much is left out (`json`).
+//! - Other text is cut at line breaks, so that a table keeps its header and complete rows (`text`).
+//! - Binary content is described by its type and size. Control characters in text other than JSON are replaced; JSON
+//!   has none.
 //!
-//! The same answer gives the same text. The work is linear in the answer.
+//! The result is deterministic, and the work is linear in the size of the response.
 
 mod json;
 mod pages;
@@ -19,15 +21,15 @@ use serde_json::Value;
 use super::quote::{code, printable};
 use callwright_types::outcome::{ApiAnswer, NextPage};
 
-/// Fewest characters that an answer is shortened to: what a cut says about itself needs some.
+/// Minimum limit in characters: the notes about cuts need some room.
 const MIN_LIMIT: usize = 200;
 
-/// Subtypes of media types, and their endings behind a `+`, that are text, beside `text/*`.
+/// Media subtypes and structured syntax suffixes (after `+`) that are text, besides `text/*`.
 const TEXT_TYPES: [&str; 9] =
     ["json", "xml", "csv", "yaml", "x-yaml", "javascript", "x-www-form-urlencoded", "graphql", "x-ndjson"];
 
-/// At most `limit` characters (but at least 200 may be used) of a successful answer, and behind them what else there is to know: that
-/// there is no content, or a next page.
+/// Returns at most `limit` characters (but at least 200) of a successful response, and a note if it has no content or a
+/// next page.
 pub fn shown(answer: &ApiAnswer, limit: usize) -> String {
     let mut shown = content(answer, limit.max(MIN_LIMIT));
     if let Some(next) = &answer.paging.next {
@@ -37,7 +39,7 @@ pub fn shown(answer: &ApiAnswer, limit: usize) -> String {
     shown
 }
 
-/// The answer as a trace keeps it: every page whole, one after the other; what is no text is described.
+/// Returns the response as stored in a trace: all pages in full, one after the other; a description for binary content.
 pub fn recorded(answer: &ApiAnswer) -> String {
     if is_binary(answer) {
         return described(answer);
@@ -50,7 +52,7 @@ pub fn recorded(answer: &ApiAnswer) -> String {
     text
 }
 
-/// The content of a failed answer, with the members of an object in the order that `order` gives it where not all of it can be shown.
+/// Returns the content of a failed response. `order` reorders the members of an object that must be shortened.
 pub(super) fn failed(answer: &ApiAnswer, limit: usize, order: impl FnOnce(Value) -> Value) -> String {
     let limit = limit.max(MIN_LIMIT);
     if is_binary(answer) {
@@ -94,7 +96,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The items of all pages together, where they can be told, else one page after the other.
+/// Joins the items of all pages if they can be identified, else the pages one after the other.
 fn paged(answer: &ApiAnswer, limit: usize) -> String {
     let bodies = std::iter::once(&answer.body).chain(&answer.paging.later);
     let values: Result<Vec<Value>, _> = bodies.clone().map(|body| serde_json::from_slice(body)).collect();
@@ -111,7 +113,7 @@ fn fits(text: &str, limit: usize) -> bool {
     text.len() <= limit || text.char_indices().nth(limit).is_none()
 }
 
-/// The media type says so, or where it does not, the bytes do.
+/// Whether the media type or, if it is not conclusive, the content is binary.
 fn is_binary(answer: &ApiAnswer) -> bool {
     if answer.body.is_empty() {
         return false;
@@ -119,7 +121,7 @@ fn is_binary(answer: &ApiAnswer) -> bool {
     let kind = media_type(answer).to_ascii_lowercase();
     let subtype = kind.split(['/', '+']).next_back().unwrap_or_default();
     if kind.starts_with("text/") || TEXT_TYPES.contains(&subtype) {
-        // Whatever it is called: no text has such characters.
+        // No text contains NUL bytes, regardless of its media type.
         return answer.body.contains(&0);
     }
     let says_binary = ["image/", "audio/", "video/", "font/"].iter().any(|family| kind.starts_with(family))
@@ -127,7 +129,7 @@ fn is_binary(answer: &ApiAnswer) -> bool {
     says_binary || answer.body.contains(&0) || !is_utf8(answer)
 }
 
-/// A body that was cut may end within a letter.
+/// Whether the body is UTF-8. A truncated body may end within a character.
 fn is_utf8(answer: &ApiAnswer) -> bool {
     match std::str::from_utf8(&answer.body) {
         Ok(_) => true,

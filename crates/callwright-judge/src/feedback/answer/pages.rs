@@ -1,12 +1,12 @@
-//! Several pages of one answer as one.
+//! Joins several pages of a response.
 
 use serde_json::Value;
 
-/// Names under which APIs keep the items of a page, where a page has several arrays.
+/// Member names that APIs use for the items of a page that has several arrays.
 const ITEM_NAMES: [&str; 9] = ["items", "data", "results", "value", "values", "entries", "records", "content", "rows"];
 
-/// The first page with the items of all: pages that are arrays, or objects that keep their items in the same member. Pages of which
-/// neither is so stand side by side in an array.
+/// Returns the first page with the items of all pages, if the pages are arrays or objects that keep their items in the
+/// same member. Otherwise returns an array of the pages.
 pub(super) fn joined(mut pages: Vec<Value>) -> Value {
     let place = match pages.first() {
         Some(Value::Array(_)) => Some(None),

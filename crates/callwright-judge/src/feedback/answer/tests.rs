@@ -1,4 +1,4 @@
-//! What the model reads of an answer.
+//! Tests of API responses as shown to the model.
 
 use bytes::Bytes;
 use proptest::prelude::*;

@@ -1,15 +1,15 @@
-//! Text, cut between lines.
+//! Shortening of text at line breaks.
 
 use memchr::memchr_iter;
 
-/// Characters that are kept free for what is said about the cut.
+/// Number of characters reserved for the note about the cut.
 const NOTE_CHARS: usize = 90;
 
-/// What is said where the proxy has not read, or not got, all of an answer.
+/// Note for a response that the proxy did not read or receive completely.
 const BROKEN_OFF: &str = "(the answer is longer than the proxy reads, or broke off; the rest is missing)";
 
-/// At most `limit` characters: whole lines as long as they fill at least half of that, else the beginning of a line. What is left out is
-/// said at the end; `broke_off` says that there is more than `text`.
+/// Returns at most `limit` characters: complete lines if they fill at least half of it, else the beginning of a line. A
+/// note at the end states how much is left out. `broke_off` marks `text` as incomplete.
 pub(super) fn shortened(text: &str, limit: usize, broke_off: bool) -> String {
     let room = limit.saturating_sub(if broke_off { NOTE_CHARS + BROKEN_OFF.len() } else { NOTE_CHARS });
     let whole = if broke_off { limit.saturating_sub(BROKEN_OFF.len() + 1) } else { limit };

@@ -1,14 +1,14 @@
-//! Numbers within bounds.
+//! Example numbers within bounds.
 
 use serde_json::{Map, Number, Value};
 
-/// Multiples that are tried until one lies within the bounds.
+/// Maximum number of multiples to try.
 const MAX_TRIED: u32 = 3;
 
 struct Bounds {
     least: f64,
     most: f64,
-    /// Are the bounds themselves allowed?
+    /// Whether the lower and the upper bound are exclusive.
     open: (bool, bool),
     step: Option<f64>,
 }
@@ -32,12 +32,12 @@ impl Bounds {
         above && below
     }
 
-    /// The first of `wishes` within the bounds.
+    /// Returns the first of `wishes` within the bounds.
     fn first(&self, wishes: impl IntoIterator<Item = f64>) -> Option<f64> {
         wishes.into_iter().find(|wish| wish.is_finite() && self.admits(*wish))
     }
 
-    /// The multiples of the step from the lower bound on, or from one step or the upper bound where there is none.
+    /// Returns multiples of the step, starting at the lower bound; without one, at one step or below the upper bound.
     fn multiples(&self, step: f64) -> impl Iterator<Item = f64> {
         let from = if self.least.is_finite() {
             (self.least / step).ceil()
@@ -50,7 +50,7 @@ impl Bounds {
     }
 }
 
-/// A whole number; one more for each `variant`.
+/// Returns an example integer, increased by `variant` steps.
 pub(super) fn whole(keywords: &Map<String, Value>, variant: usize) -> Option<Value> {
     let bounds = Bounds::read(keywords);
     let number = match bounds.step {
@@ -68,7 +68,7 @@ pub(super) fn whole(keywords: &Map<String, Value>, variant: usize) -> Option<Val
     number.checked_add(more).map(Value::from)
 }
 
-/// A number; one more for each `variant`.
+/// Returns an example number, increased by `variant` steps.
 pub(super) fn number(keywords: &Map<String, Value>, variant: usize) -> Option<Value> {
     let bounds = Bounds::read(keywords);
     let middle = f64::midpoint(bounds.least, bounds.most);

@@ -1,14 +1,14 @@
-//! The keywords that hold for a value when one alternative of every choice is taken.
+//! Effective schema keywords of a value for a choice of alternatives.
 
 use serde_json::{Map, Value};
 
 use callwright_common::schema::resolve;
 
-/// Schemas that are merged into one.
+/// Maximum number of schemas to merge.
 const MAX_MERGED: usize = 64;
 
-/// The keywords of `schema`, of what it refers to, of all its `allOf`, and of alternative number `branch` of its `anyOf` and
-/// `oneOf` (counted round, `null` last).
+/// Merges the keywords of `schema`, its references, its `allOf`, and alternative number `branch` of its `anyOf` and
+/// `oneOf` (modulo their number, `null` last).
 pub(super) fn effective(root: &Value, schema: &Value, branch: usize) -> Map<String, Value> {
     let mut merged = Map::new();
     let mut queue = vec![schema];

@@ -1,4 +1,4 @@
-//! Arguments that fit a schema, to show a model what a right call looks like.
+//! Example arguments that match a schema, to show a correct call to the model.
 
 mod bounds;
 mod effective;
@@ -10,23 +10,24 @@ use serde_json::{Map, Value};
 use crate::scanner::CompiledTool;
 use effective::effective;
 
-/// Values that are built for one example.
+/// Maximum number of values per example.
 const MAX_VALUES: usize = 300;
 
-/// Levels of nesting in an example.
+/// Maximum nesting depth of an example.
 const MAX_DEPTH: usize = 12;
 
-/// Alternatives of a choice that are tried.
+/// Maximum number of alternatives to try.
 const MAX_BRANCHES: usize = 4;
 
-/// Items of an array in an example.
+/// Maximum number of items of an example array.
 const MAX_ITEMS: u64 = 16;
 
-/// Characters of a given value that is repeated in an example; a longer one is replaced, because it only costs tokens.
+/// Maximum length of a given value to repeat in an example. A longer one is replaced, because it only costs tokens.
 const MAX_GIVEN: usize = 300;
 
-/// Arguments for `tool` that its schema accepts: those of `given` that fit, what is required beside them, and the
-/// parameters `wanted` if it has them. `None` where none can be made, so that nothing wrong is ever shown.
+/// Returns arguments for `tool` that its schema accepts: the matching ones of `given`, the other required parameters,
+/// and the parameters `wanted`, if the tool has them. `None` if no accepted arguments are found, so an example is never
+/// wrong.
 pub(super) fn example(
     tool: &CompiledTool,
     given: &Map<String, Value>,
@@ -37,7 +38,7 @@ pub(super) fn example(
         .filter(|(name, value)| tool.parameter(name).is_some() && value.to_string().len() <= MAX_GIVEN)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    // What is given or wanted may itself be what does not fit.
+    // The given or requested parameters may themselves be invalid.
     let nothing = Map::new();
     let bases: [(&Map<String, Value>, &[String]); 3] = [(&given, wanted), (&given, &[]), (&nothing, &[])];
     let tries = bases
@@ -67,16 +68,16 @@ fn require(keywords: &mut Map<String, Value>, wanted: &[String]) {
 
 struct Builder<'a> {
     root: &'a Value,
-    /// Which alternative of every choice is taken.
+    /// Number of the alternative to choose in each `anyOf` and `oneOf`.
     branch: usize,
-    /// Are the schema's own examples and defaults used?
+    /// Whether to use examples and defaults of the schema.
     hints: bool,
-    /// Values that may still be built.
+    /// Number of values that may still be created.
     left: usize,
 }
 
 impl Builder<'_> {
-    /// A value for `schema`; `variant` tells apart the items of an array that may have none twice.
+    /// Creates a value for `schema`; `variant` distinguishes the items of an array with unique items.
     fn value(&mut self, schema: &Value, name: &str, variant: usize, depth: usize) -> Option<Value> {
         self.left = self.left.checked_sub(1)?;
         if depth > MAX_DEPTH || schema == &Value::Bool(false) {
@@ -114,7 +115,8 @@ impl Builder<'_> {
         hint.filter(|hint| self.hints && !hint.is_null() && hint.to_string().len() <= MAX_GIVEN).cloned()
     }
 
-    /// An object with the members of `base`, those that are required, and as many more as there must be.
+    /// Creates an object with the members of `base`, the required members, and as many others as `minProperties`
+    /// requires.
     fn object(&mut self, keywords: &Map<String, Value>, base: &Map<String, Value>, depth: usize) -> Option<Value> {
         const ANYTHING: &Value = &Value::Bool(true);
         let mut built = base.clone();
@@ -158,7 +160,7 @@ impl Builder<'_> {
     }
 }
 
-/// The type that an example is built of: the first that says something, else what the keywords are about.
+/// Returns the type of the example: the first type other than `null`, or the type that the keywords imply.
 fn kind(keywords: &Map<String, Value>) -> &str {
     let types = match keywords.get("type") {
         Some(Value::String(name)) => return name,

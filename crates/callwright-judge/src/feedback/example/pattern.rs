@@ -1,14 +1,15 @@
-//! A short text that matches a regular expression.
+//! Short text that matches a regular expression.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Bytes of a text that is made.
+/// Maximum length of the text in bytes.
 const MAX_BYTES: usize = 256;
 
-/// Steps that are taken to make it, whatever the expression repeats.
+/// Maximum number of steps to create it, regardless of repetitions in the expression.
 const MAX_STEPS: usize = 10_000;
 
-/// A text that matches `pattern`, as far as can be told without look-around; the schema has the last word.
+/// Returns a text that matches `pattern`. Ignores anchors and word boundaries, so the caller validates the result
+/// against the schema.
 pub(super) fn matching(pattern: &str) -> Option<String> {
     let expression = regex_syntax::Parser::new().parse(pattern).ok()?;
     let mut text = Text { bytes: Vec::new(), steps: MAX_STEPS };
@@ -22,7 +23,7 @@ struct Text {
 }
 
 impl Text {
-    /// `None` where it becomes too long, or cannot be made at all.
+    /// Appends a match of the expression; `None` if the text becomes too long or cannot be created.
     fn append(&mut self, expression: &Hir) -> Option<()> {
         self.steps = self.steps.checked_sub(1)?;
         match expression.kind() {
@@ -43,7 +44,7 @@ impl Text {
     }
 }
 
-/// A letter or digit of the class where it has one, else its first character.
+/// Returns a common letter, digit, hyphen or space of the class, else its first character.
 fn letter(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else { return None };
     let has = |wanted: char| class.ranges().iter().any(|range| range.start() <= wanted && wanted <= range.end());

@@ -1,14 +1,14 @@
-//! Texts of a format, a pattern or a length.
+//! Example texts for a format, a pattern or a length.
 
 use serde_json::{Map, Value};
 
 use super::pattern;
 
-/// Characters of a text that is made longer to fit.
+/// Maximum length to which a text is padded, in characters.
 const MAX_LENGTH: u64 = 256;
 
-/// A text that fits: by format, by pattern, else the parameter's name in angle brackets, which everybody takes for a place
-/// to fill in.
+/// Returns a matching text: by pattern, by format, else the parameter's name in angle brackets, a common notation for
+/// placeholders.
 pub(super) fn text(keywords: &Map<String, Value>, name: &str, variant: usize) -> Option<String> {
     let word = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
     if let Some(pattern) = word("pattern") {

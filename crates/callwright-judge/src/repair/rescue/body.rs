@@ -1,4 +1,4 @@
-//! What stands between the marks of a notation: calls as data, as code, or as elements.
+//! Parses the content between the markers of a notation: calls as data, as code, or as elements.
 
 use super::grammars::json_head;
 use super::literal::{Literal, Reader};
@@ -6,7 +6,8 @@ use super::written::{Written, offered};
 use super::{element, python};
 use crate::scanner::Toolbook;
 
-/// Calls up to one of the marks `closes`, which is taken, or to the end of the text. `None` where something else stands there.
+/// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
+/// content.
 pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
@@ -18,11 +19,11 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
         if !calls.is_empty() && skip_stray(reader, closes) {
             continue;
         }
-        // Behind a call without its closing mark, any word may stand before a bracket.
+        // After a call without its closing marker, any word may precede a bracket.
         let more = item(reader, toolbook);
         match more.filter(|more| calls.is_empty() || more.iter().any(|call| offered(&call.name, toolbook).is_some())) {
             Some(more) => calls.extend(more),
-            // A missing closing mark: what follows the calls is text again.
+            // The closing marker is missing: text follows the calls.
             None if !calls.is_empty() => {
                 reader.go(before);
                 return Some(calls);
@@ -36,7 +37,7 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
     }
 }
 
-/// Passes over brackets and quotes that were written once too often before one of the marks `closes`.
+/// Skips surplus brackets and quotes before one of the markers `closes`.
 fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
     let rest = reader.rest();
     let length = rest.len() - rest.trim_start_matches(['}', ']', ')', '"', '\'', ' ', '\n']).len();
@@ -44,7 +45,7 @@ fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
     length > 0 && is_closed && reader.advance(length).is_some()
 }
 
-/// One value, statement or element that holds calls, or a fence full of them.
+/// Parses one value, statement or element that contains calls, or a code fence of them.
 pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     if fence(reader)? {
         return read(reader, toolbook, &[FENCE]);
@@ -64,10 +65,11 @@ pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<W
     named_object(reader).map(|call| vec![call])
 }
 
-/// What ChatGLM calls on the line behind the tool's name.
+/// Function name that ChatGLM writes on the line after the tool's name.
 pub(super) const STAND_IN: &str = "tool_call(";
 
-/// `name {...}`, `name: {...}`, the object on the same line or on the next; `name` and `tool_call(a=1)`.
+/// Parses `name {...}` or `name: {...}`, with the object on the same line or on the next, and `name` with
+/// `tool_call(a=1)`.
 pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
     let name = python::name(reader)?;
     reader.take(":");
@@ -81,10 +83,10 @@ pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
     })
 }
 
-/// The mark of a code fence.
+/// Marker of a code fence.
 const FENCE: &str = "```";
 
-/// Passes over the opening of a code fence, and tells whether there is one.
+/// Skips the opening of a code fence, and returns whether there is one.
 fn fence(reader: &mut Reader<'_>) -> Option<bool> {
     let opens = reader.take(FENCE);
     if opens {
@@ -95,7 +97,7 @@ fn fence(reader: &mut Reader<'_>) -> Option<bool> {
     Some(opens)
 }
 
-/// Reads what may stand in a code fence of its own.
+/// Parses content that may be in a separate code fence.
 fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<T> {
     let opens = fence(reader)?;
     let found = read(reader)?;
@@ -106,12 +108,13 @@ fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -
     Some(found)
 }
 
-/// The arguments of a call whose name stands elsewhere: an object, in a fence or not, or nothing before one of the marks `closes`.
+/// Parses the arguments of a call whose name is elsewhere: an object, in a code fence or not, or nothing before one of
+/// the markers `closes`.
 pub(super) fn arguments(reader: &mut Reader<'_>, closes: &[&str]) -> Option<Literal> {
     reader.skip_space()?;
     if reader.rest().is_empty() && reader.completes() || closes.iter().any(|close| reader.rest().starts_with(close)) {
         return Some(Literal::Null);
     }
-    // A backtick is the start of a fence that was cut off, and quotes no arguments.
+    // A backtick here begins an incomplete code fence; it does not quote arguments.
     in_fence(reader, |reader| reader.peek().filter(|next| *next != '`').and_then(|_| reader.data()))
 }

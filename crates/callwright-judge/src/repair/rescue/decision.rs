@@ -1,54 +1,54 @@
-//! Call, text or unsure: one table decides what becomes of calls that were found in a text.
+//! Decides by one table whether calls found in a text are calls, text or unsure.
 //!
-//! The evidence is structural and holds in any language: the marks of a chat template, what surrounds the calls, whether an earlier
-//! message contains the same text, whether the user's message names the tool, what the tool does, and whether the upstream
-//! delivers native calls. No phrase of a language makes a call.
+//! The evidence is structural and independent of the language: chat template markers, the text around the calls,
+//! whether an earlier message contains the same text, whether the user's message names the tool, the effect of the
+//! tool, and whether the upstream delivers native calls. No phrase of a natural language makes a call.
 
 use serde::Serialize;
 
-/// How calls are marked: of several the weakest.
+/// Markers of the calls. For several calls, the weakest form applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Between marks that chat templates reserve for calls.
+    /// Enclosed in markers that chat templates reserve for calls.
     Reserved,
-    /// Without marks, or with marks that are common words.
+    /// Without markers, or with markers that are common words.
     Plain,
 }
 
-/// What else the answer says around its calls.
+/// Position of the calls among the other content of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Surroundings {
-    /// Nothing.
+    /// The answer contains nothing else.
     Alone,
-    /// The calls begin the answer; prose follows.
+    /// The calls begin the answer, and prose follows.
     Leading,
-    /// Prose precedes the calls and does not present them; the calls end the answer.
+    /// Prose precedes the calls without presenting them, and the calls end the answer.
     Following,
-    /// Prose on both sides of the calls, which does not present them.
+    /// Prose is on both sides of the calls without presenting them.
     Amid,
     /// A line presents the calls: it ends with a colon, a dash, an arrow or a question mark, or it is a heading.
     Presented,
 }
 
-/// What a call does.
+/// Effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It reads.
+    /// The call only reads.
     Reads,
-    /// It changes something, or nothing says that it only reads.
+    /// The call changes data, or there is no evidence that it only reads.
     Changes,
 }
 
-/// How the upstream delivers calls.
+/// Manner in which the upstream delivers calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// It leaves calls in the text, or is not known to do otherwise.
+    /// The upstream leaves calls in the text, or is not known to deliver native calls.
     Text,
-    /// It delivers native `tool_calls`.
+    /// The upstream delivers native `tool_calls`.
     Native,
 }
 
@@ -56,42 +56,42 @@ pub enum Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// None.
+    /// No evidence against the call.
     None,
-    /// The user's last message names the tool: it may ask about the tool.
+    /// The user's last message names the tool, so the message may be a question about the tool.
     Named,
-    /// An earlier system, user or tool message contains the calls: the answer may quote it.
+    /// An earlier system, user or tool message contains the calls, so the answer may quote it.
     Quoted,
 }
 
-/// Everything that the decision rests on.
+/// All inputs of the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Case {
-    /// How the calls are marked.
+    /// Markers of the calls.
     pub form: Form,
-    /// What surrounds them.
+    /// Position of the calls in the answer.
     pub surroundings: Surroundings,
-    /// What the conversation says against them.
+    /// Evidence from the conversation against the calls.
     pub doubt: Doubt,
-    /// What they do: of several, the most.
+    /// Effect of the calls; for several calls, the strongest.
     pub effect: Effect,
-    /// How the upstream delivers calls.
+    /// Manner in which the upstream delivers calls.
     pub delivery: Delivery,
 }
 
-/// What calls found in a text are.
+/// Decision about calls found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Calls.
+    /// The text is calls.
     Call,
-    /// Either: the model is requested to confirm, or the text stays text, by policy.
+    /// Undecided: by policy, the model is requested to confirm, or the text stays text.
     Unsure,
-    /// Text.
+    /// The text is not a call.
     Text,
 }
 
-/// Decides. docs/notations.md has the same table, which a test compares with this function.
+/// Decides by the table of docs/notations.md, which a test compares with this function.
 pub const fn decide(case: Case) -> Decision {
     use Decision::{Call, Text, Unsure};
     use Surroundings::{Alone, Amid, Following, Leading, Presented};
@@ -107,7 +107,7 @@ pub const fn decide(case: Case) -> Decision {
     };
     match (form, surroundings, delivery) {
         (Form::Reserved, Alone, _) | (Form::Reserved, Following, Delivery::Text) => Call,
-        // A model stops behind a call: who goes on may be writing about it.
+        // A model stops after a call. Prose that follows may describe the call.
         (Form::Reserved, Leading, _) | (Form::Reserved, Amid, Delivery::Text) => if_reads,
         (Form::Reserved, Following, Delivery::Native) => if_reads,
         (Form::Plain, Alone, _) if matches!(doubt, Doubt::Named) => if_reads,
@@ -138,7 +138,8 @@ pub(super) mod tests {
         serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
     }
 
-    /// The table of the documentation: a row for each form, surroundings and doubt, a column for each delivery and effect.
+    /// Renders the table of the documentation: a row for each form, surroundings and doubt, a column for each delivery
+    /// and effect.
     fn table() -> String {
         let mut rows = Vec::new();
         for form in FORMS {

@@ -1,10 +1,10 @@
-//! Whether a tool only reads.
+//! Classifies tools as reading or changing.
 
 use super::decision::Effect;
 use crate::scanner::names::words;
 use callwright_types::Tool;
 
-/// Verbs with which the names of tools begin that only read.
+/// Verbs at the start of the names of tools that only read.
 const READING: [&str; 30] = [
     "get",
     "list",
@@ -38,7 +38,7 @@ const READING: [&str; 30] = [
     "explain",
 ];
 
-/// Verbs that begin the first sentence of such a tool's description.
+/// Verbs at the start of the descriptions of tools that only read.
 const READING_SENTENCES: [&str; 14] = [
     "gets",
     "lists",
@@ -56,7 +56,7 @@ const READING_SENTENCES: [&str; 14] = [
     "looks up",
 ];
 
-/// What a call of the tool does: by its operation's method where a document gives one, else by its name or its description.
+/// Returns the effect of a tool: by the HTTP method of its API operation if known, else by its name or description.
 pub(super) fn of(tool: &Tool) -> Effect {
     let says_so = || {
         let first = words(tool.name.rsplit("__").next().unwrap_or(&tool.name)).into_iter().next();

@@ -1,4 +1,4 @@
-//! Calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its relatives.
+//! Parses calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its variants.
 
 use super::body;
 use super::extent::{self, Breaks, Within, inner_text};
@@ -11,7 +11,7 @@ use crate::scanner::{CompiledTool, Toolbook};
 /// Names of elements that are a call.
 const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "tool_use", "use_mcp_tool"];
 
-/// Names of elements that hold the arguments.
+/// Names of elements that contain the arguments.
 const ARGUMENTS: [&str; 9] = [
     "parameters",
     "arguments",
@@ -24,21 +24,21 @@ const ARGUMENTS: [&str; 9] = [
     "function_args",
 ];
 
-/// Names of elements beside these two that say nothing about what is called.
+/// Names of other elements that are ignored, because they do not identify the tool.
 const NEUTRAL: [&str; 3] = ["server_name", "tool_call_id", "id"];
 
-/// Words in the place of the tool's name, which then follows.
+/// Words in the position of the tool's name. If one is found, the name follows.
 const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
 
-/// Bytes of a tool's name on a line of its own.
+/// Maximum number of bytes of a tool's name on its own line.
 const MAX_NAME: usize = 128;
 
-/// One call as an element.
+/// Parses one call as an element.
 pub(super) fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     calls_with(reader, toolbook, false)
 }
 
-/// One call as an element, of a template that writes values between their tags as they are where `is_inline` holds.
+/// Parses one call as an element. If `is_inline` is set, the template writes values between their tags verbatim.
 pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline: bool) -> Option<Vec<Written>> {
     let tag = tag::take(reader)?;
     if !(CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper)) {
@@ -48,7 +48,8 @@ pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline
         Some(name) => named(reader, toolbook, &tag, name, is_inline)?,
         None => {
             reader.skip_space()?;
-            // Whole calls as data; whatever can hold elements again is read below, so that nothing nests without end.
+            // Parses whole calls as data. Content that may contain elements again is parsed below, which bounds the
+            // nesting.
             if reader.rest().starts_with(['{', '[']) {
                 let close = format!("</{}>", tag.full);
                 return body::read(reader, toolbook, &[&close]);
@@ -59,7 +60,8 @@ pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline
     Some(vec![call])
 }
 
-/// One call as an element of whatever form: of a call, named after the tool, or begun by the tool's name or an argument.
+/// Parses one call as an element of any form: a call element, an element named after the tool, or a call that begins
+/// with the tool's name or an argument.
 pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let tag = tag::start(reader.rest())?;
     if CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper) {
@@ -73,7 +75,7 @@ pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<W
     Some(vec![call])
 }
 
-/// `<f><a>1</a></f>` and `<f a="1"/>`, where `f` is an offered tool and `a` a parameter of it.
+/// Parses `<f><a>1</a></f>` and `<f a="1"/>`, where `f` is an offered tool and `a` is one of its parameters.
 pub(super) fn named_after_tool(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     let tag = tag::take(reader)?;
     let tool = offered(tag.name, toolbook)?;
@@ -84,7 +86,7 @@ pub(super) fn named_after_tool(reader: &mut Reader<'_>, toolbook: &Toolbook) -> 
     is_evident(&members, tool).then(|| Written::named(tag.name, members))
 }
 
-/// `<tool_name>f</tool_name>` and the arguments behind it; the end tag may be missing or another one.
+/// Parses `<tool_name>f</tool_name>` and the arguments after it. The end tag may be missing or different.
 pub(super) fn behind_name(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Name))?;
     let name = name_line(reader)?;
@@ -96,7 +98,8 @@ pub(super) fn behind_name(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Optio
     is_evident(&members, tool).then(|| Written::named(name, members))
 }
 
-/// `<parameter=a>1</parameter>` without an element around it: the tool is in the first argument, or the only one that takes them.
+/// Parses `<parameter=a>1</parameter>` without an enclosing element. The first argument names the tool, or only one
+/// tool accepts the arguments.
 pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     let start = reader.at();
     let first = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
@@ -104,7 +107,7 @@ pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> O
     reader.skip_space()?;
     let is_followed =
         tag::start(reader.rest()).is_some_and(|next| next.kind == Some(Kind::Parameter) && next.value.is_some());
-    // `<parameter=f>` where `<function=f>` was meant.
+    // The model wrote `<parameter=f>` instead of `<function=f>`.
     if is_followed && let Some(tool) = offered(&name, toolbook) {
         let members = members_of(reader, toolbook, "", &name, false)?;
         return is_evident(&members, tool).then(|| Written::named(name, members));
@@ -114,14 +117,14 @@ pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> O
     only_tool(members, toolbook)
 }
 
-/// Whether the tool has all of these arguments, or there are none and it needs none.
+/// Whether the tool has all of these arguments. Without arguments, whether the tool requires none.
 fn is_evident(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
     let has =
         |(key, _): &(String, Literal)| tool.parameters().any(|parameter| parameter.name.eq_ignore_ascii_case(key));
     if members.is_empty() { tool.needs_nothing() } else { members.iter().all(has) }
 }
 
-/// The arguments in the attributes of an element; `None` where one is not in quotes or no parameter of the tool.
+/// Parses arguments from the attributes of an element; `None` if one is not quoted or is not a parameter of the tool.
 fn attributes(text: &str, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
     let mut members = Vec::new();
     let mut rest = text.trim();
@@ -138,12 +141,12 @@ fn attributes(text: &str, tool: &CompiledTool) -> Option<Vec<(String, Literal)>>
     Some(members)
 }
 
-/// The call of the tool `name`, whose arguments follow.
+/// Parses the call of the tool `name`, whose arguments follow.
 fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str, is_inline: bool) -> Option<Written> {
     let mut name = clean(name);
     if NAME_WORDS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
         name = name_line(reader)?;
-        // The name stands where an argument would, and is ended like one.
+        // The name is in the position of an argument, and may have the end tag of one.
         let before = reader.at();
         reader.skip_space()?;
         match tag::end(reader.rest()).filter(|end| matches!(end.kind, Some(Kind::Parameter | Kind::Name))) {
@@ -155,7 +158,7 @@ fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str
     Some(Written::named(name, members))
 }
 
-/// The arguments of the tool `name`, up to the end tag of the element `call`.
+/// Parses the arguments of the tool `name`, up to the end tag of the element `call`.
 pub(super) fn members_of(
     reader: &mut Reader<'_>,
     toolbook: &Toolbook,
@@ -167,7 +170,7 @@ pub(super) fn members_of(
     members(reader, Within { call, tool, next: None }, is_inline)
 }
 
-/// A tool's name on what is left of the line, or on the next one.
+/// Parses a tool's name on the rest of the line, or on the next line.
 fn name_line(reader: &mut Reader<'_>) -> Option<String> {
     reader.skip_space()?;
     let rest = reader.rest();
@@ -178,7 +181,7 @@ fn name_line(reader: &mut Reader<'_>) -> Option<String> {
     (!name.is_empty() && !name.contains(' ')).then_some(name)
 }
 
-/// Passes over what belongs to the calls before it.
+/// Skips any of the end markers `ends`, which belong to the calls before them.
 pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut Reader<'_>, ends: &[T]) {
     loop {
         let before = reader.at();
@@ -189,11 +192,11 @@ pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut Reader<'_>, ends: &[T]) 
     }
 }
 
-/// Passes over end tags of calls and of what holds them, and over the marks that end a turn.
+/// Skips end tags of calls and of their wrappers, and markers that end a turn.
 pub(super) fn skip_closes(reader: &mut Reader<'_>) {
     loop {
         let before = reader.at();
-        // What looks like a comment is text here.
+        // Skips only white space, because comment syntax is text here.
         let blanks = reader.rest().len() - reader.rest().trim_start().len();
         if reader.advance(blanks).is_none() {
             return reader.go(before);
@@ -210,7 +213,7 @@ pub(super) fn skip_closes(reader: &mut Reader<'_>) {
     }
 }
 
-/// The arguments of a call up to its end tag: elements, or one object.
+/// Parses the arguments of a call up to its end tag: elements, or one object.
 fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Option<Vec<(String, Literal)>> {
     let mut members: Vec<(String, Literal)> = Vec::new();
     loop {
@@ -226,9 +229,9 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
                 break;
             }
             match end.kind {
-                // The end tag of the call is missing or another one.
+                // The end tag of the call is missing or different.
                 Some(Kind::Wrapper | Kind::Function | Kind::Invoke) => break,
-                // A stray one before the first argument, where the element of the call is missing as well.
+                // A stray end tag before the first argument, if the call has no element.
                 Some(Kind::Parameter | Kind::Name) if members.is_empty() && within.call.is_empty() => {
                     reader.advance(end.length)?
                 }
@@ -242,7 +245,7 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
             members.extend(object.members()?.iter().cloned());
             continue;
         }
-        // A bracket too many, between elements.
+        // A surplus bracket between elements.
         if !members.is_empty() && rest.starts_with(['}', ']']) {
             let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
             if behind.is_empty() || behind.starts_with('<') {
@@ -258,11 +261,11 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
             let is_function = start.kind == Some(Kind::Function) && start.is_assigned;
             is_name || is_function || matches!(start.kind, Some(Kind::Wrapper | Kind::Invoke))
         });
-        // What was cut off goes on.
+        // Whether the text may be truncated here.
         let is_cut = !reader.may_complete() || rest.starts_with('<') && start.is_none() && !rest.contains('>');
         let is_turn_end = extent::TURN_ENDS.iter().any(|end| rest.starts_with(end));
         if !members.is_empty() && (start.is_none() || begins_call || is_turn_end) {
-            // The end tag is missing: what follows the arguments is another call, or text.
+            // The end tag is missing: another call or text follows the arguments.
             if is_cut && !is_turn_end {
                 return None;
             }
@@ -284,7 +287,8 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
     Some(unwrapped(members, within.tool))
 }
 
-/// `<parameter=arguments>{...}`, where the tool has no such parameter but those of the object, with or without its end tag.
+/// Parses `<parameter=arguments>{...}`, with or without its end tag, if the tool has the parameters of the object but
+/// not the wrapping parameter.
 fn whole_object(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
     let start = reader.at();
     let found = object_in_parameter(reader, tool);
@@ -307,7 +311,7 @@ fn object_in_parameter(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> 
     let rest = reader.rest();
     let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
     let end = tag::end(behind).filter(|end| end.kind == Some(Kind::Parameter)).map_or(0, |end| end.length);
-    // Whatever else follows, the object was not all of the value.
+    // If any other content follows, the object is only a part of the value.
     (end > 0
         || behind.is_empty() && reader.may_complete()
         || tag::start(behind).is_some()
@@ -317,12 +321,12 @@ fn object_in_parameter(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> 
     Some(members.to_vec())
 }
 
-/// Whether an element of this name holds the arguments, and is none itself.
+/// Whether an element of this name contains the arguments and is not a parameter itself.
 fn is_holder(name: &str, tool: Option<&CompiledTool>) -> bool {
     ARGUMENTS.contains(&name) && tool.is_none_or(|tool| tool.parameter(name).is_none())
 }
 
-/// `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`.
+/// Parses `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`.
 fn parameter(
     reader: &mut Reader<'_>,
     within: Within<'_>,
@@ -352,8 +356,8 @@ fn parameter(
     Some((key, value))
 }
 
-/// A value as its schema takes it: text as it is where it may be a string, else without the blanks around it, and objects and
-/// lists in any notation.
+/// Converts a value by its schema. Returns the text verbatim if it may be a string, else without surrounding white
+/// space. Parses objects and lists in any notation.
 pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Literal {
     let keep = || Literal::Text(text.to_owned());
     let Some(parameter) = tool.and_then(|tool| tool.parameter(key)) else { return keep() };
@@ -367,7 +371,7 @@ pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Liter
     }
     let trimmed = text.trim();
     if let Ok(value) = serde_json::from_str::<serde_json::Value>(trimmed) {
-        // The blanks around a number are no part of it; coercion reads objects and lists as they are.
+        // White space around a number is not part of it. Coercion parses objects and lists in this form.
         return if value.is_number() || value.is_boolean() { Literal::Text(trimmed.to_owned()) } else { keep() };
     }
     if (kinds.contains(&"object") || kinds.contains(&"array"))
@@ -376,7 +380,7 @@ pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Liter
     {
         return value;
     }
-    // `True` and the like, on a line of its own.
+    // `True` and similar literals, on their own line.
     if matches!(whole(trimmed), Some(Literal::Bool(_) | Literal::Number(_))) {
         Literal::Text(trimmed.to_owned())
     } else {
@@ -384,7 +388,8 @@ pub(super) fn typed(text: &str, key: &str, tool: Option<&CompiledTool>) -> Liter
     }
 }
 
-/// The arguments within a single argument that the tool does not have and that holds an object of those that it has.
+/// Unwraps the arguments from a single argument that the tool does not have and that contains an object with parameters
+/// of the tool.
 pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledTool>) -> Vec<(String, Literal)> {
     let Some(tool) = tool else { return members };
     let [(key, value)] = members.as_slice() else { return members };
@@ -402,7 +407,7 @@ pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledT
     }
 }
 
-/// The value that a text is, and nothing else.
+/// Parses a text that is exactly one value.
 fn whole(text: &str) -> Option<Literal> {
     let mut reader = Reader::new(text, false);
     let value = reader.data()?;
@@ -410,7 +415,7 @@ fn whole(text: &str) -> Option<Literal> {
     reader.rest().is_empty().then_some(value)
 }
 
-/// `<tool_name>f</tool_name><parameters><a>1</a></parameters>`, `<f><a>1</a></f>`, or arguments alone.
+/// Parses `<tool_name>f</tool_name><parameters><a>1</a></parameters>`, `<f><a>1</a></f>`, or arguments alone.
 fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inline: bool) -> Option<Written> {
     let mut name: Option<String> = None;
     let mut found: Vec<(String, Literal)> = Vec::new();
@@ -459,8 +464,8 @@ fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inli
     }
 }
 
-/// The call whose tool only its arguments show: the one tool that has all of them, and needs no other. An argument `name` whose value
-/// is that of a tool names it.
+/// Returns the call of the one tool that has all of these parameters and requires no others. An argument `name` whose
+/// value is an offered tool's name identifies that tool.
 pub(super) fn only_tool(mut members: Vec<(String, Literal)>, toolbook: &Toolbook) -> Option<Written> {
     if let Some((key, value)) = members.first()
         && NAME_WORDS.contains(&key.as_str())
@@ -482,13 +487,13 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, toolbook: &Toolbook
     let mut fitting = all().filter(needs_no_other);
     match (fitting.next(), fitting.next()) {
         (Some(tool), None) => Some(Written::named(tool.name(), members.clone())),
-        // Several tools, or one with an argument missing: a call was meant, and it is open which.
+        // Several tools match, or an argument is missing: a call was meant, but the tool is ambiguous.
         _ if all().next().is_some() => Some(Written::named("", members.clone())),
         _ => None,
     }
 }
 
-/// The text of an element, up to its end tag.
+/// Returns the text of an element, up to its end tag.
 pub(super) fn text_up_to_end(reader: &mut Reader<'_>, element: &str) -> Option<String> {
     let text = reader.up_to(&format!("</{element}>"))?;
     Some(inner_text(text, Breaks::Layout).to_owned())

@@ -1,7 +1,8 @@
-//! Where the text of an argument ends, and which of its bytes belong to the layout around it.
+//! Finds the end of an argument's text, and the line breaks that belong to the layout around it.
 //!
-//! A value may hold the end tag of its own element. The end is the first such tag behind which the structure goes on: another
-//! argument, the end of the call, or the end of the text. Where two ends are possible there is no reading at all.
+//! A value may contain the end tag of its own element. The end is the first such tag after which the structure
+//! continues: with another argument, the end of the call, or the end of the text. If two ends are possible, the value
+//! is not parsed.
 
 use std::borrow::Cow;
 
@@ -9,37 +10,37 @@ use super::literal::Reader;
 use super::tag::{self, Kind};
 use crate::scanner::CompiledTool;
 
-/// Which line breaks next to the tags of an argument belong to the layout.
+/// Line breaks next to the tags of an argument that belong to the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaks {
-    /// None: the template writes the value between its tags as it is.
+    /// None: the template writes the value between its tags verbatim.
     Value,
-    /// One on either side: the template puts the value on lines of its own.
+    /// One on either side: the template puts the value on separate lines.
     Layout,
-    /// One on either side where both are there: no template is known for this form.
+    /// One on either side if both are present: no template is known for this form.
     Pair,
 }
 
-/// The call that an argument belongs to.
+/// The call that contains an argument.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Within<'a> {
-    /// The element of the call, without its namespace; empty where there is none.
+    /// Element name of the call, without its namespace; empty if there is none.
     pub(super) call: &'a str,
-    /// The tool that is called, where it is known.
+    /// The called tool, if it is known.
     pub(super) tool: Option<&'a CompiledTool>,
-    /// The element that separates arguments, where it is not the argument itself: `arg_key`.
+    /// Element that separates arguments, if it differs from the argument's own element: `arg_key`.
     pub(super) next: Option<&'a str>,
 }
 
-/// Marks of chat templates behind which a message is over.
+/// Chat template markers that end a message.
 pub(super) const TURN_ENDS: [&str; 8] =
     ["<|im_end|>", "<|eom_id|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "<|user|>", "<|observation|>", "</s>"];
 
-/// Elements that hold arguments, and may be closed behind one.
+/// Elements that contain arguments, and may be closed after one.
 const HOLDERS: [&str; 7] = ["parameters", "arguments", "args", "input", "properties", "params", "tool_input"];
 
 impl Within<'_> {
-    /// Whether `rest` continues or ends the call: what may follow an argument.
+    /// Whether `rest` continues or ends the call, as is required after an argument.
     fn continues(&self, rest: &str) -> bool {
         let rest = rest.trim_start();
         if rest.is_empty() || TURN_ENDS.iter().any(|end| rest.starts_with(end)) {
@@ -61,7 +62,8 @@ impl Within<'_> {
     }
 }
 
-/// The value of an argument of the element `full` that was just opened; takes its end tag. `taken` are the arguments before it.
+/// Parses the value of an argument in the element `full`, whose start tag was consumed; consumes its end tag. `taken`
+/// is the list of parsed arguments.
 pub(super) fn value<'a>(
     reader: &mut Reader<'a>,
     full: &str,
@@ -87,7 +89,7 @@ pub(super) fn value<'a>(
             seen = at;
             break;
         }
-        // Two end tags in a row: one too many, or one that is text.
+        // Two consecutive end tags: one is surplus, or one is text.
         if behind.trim_start().starts_with(&close) {
             reader.burn(at);
             return None;
@@ -102,7 +104,7 @@ pub(super) fn value<'a>(
         Sibling::At(at) => return unclosed(reader, at, breaks),
         Sibling::None => {}
     }
-    // What was cut off may have had another end.
+    // Truncated text may have had another end.
     if let Some(at) = found.or(only.filter(|_| count == 1 && reader.may_complete())) {
         let text = rest.get(..at)?;
         reader.advance(at + close.len())?;
@@ -114,7 +116,7 @@ pub(super) fn value<'a>(
     other_end(reader, full, breaks, within, taken.last().copied().unwrap_or_default())
 }
 
-/// Takes a value whose end tag is missing, up to `length`; the line break before what follows is layout.
+/// Consumes a value of `length` bytes whose end tag is missing. The line break before the following tag is layout.
 fn unclosed<'a>(reader: &mut Reader<'a>, length: usize, breaks: Breaks) -> Option<Cow<'a, str>> {
     let text = reader.rest().get(..length)?;
     reader.advance(length)?;
@@ -122,14 +124,14 @@ fn unclosed<'a>(reader: &mut Reader<'a>, length: usize, breaks: Breaks) -> Optio
     Some(Cow::Borrowed(text.strip_suffix('\n').unwrap_or(text)))
 }
 
-/// Text before the end of a value, at the start of a line, that looks like the next argument.
+/// Text that looks like the next argument, before the end of a value and at the start of a line.
 enum Sibling {
     None,
     At(usize),
     Ambiguous,
 }
 
-/// Looks for the next argument in `inner`: it is one where the tool has it and it was not given yet.
+/// Searches `inner` for the next argument: a parameter of the tool that was not given yet.
 fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
     if let Some(next) = within.next {
         return next_key(inner, next, within, taken);
@@ -149,7 +151,7 @@ fn sibling(inner: &str, full: &str, within: Within<'_>, taken: &[&str]) -> Sibli
     Sibling::None
 }
 
-/// Looks for the element `next`, which holds the name of the next argument.
+/// Searches for the element `next`, which contains the name of the next argument.
 fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibling {
     let start = format!("<{next}>");
     for (at, _) in inner.match_indices(&start) {
@@ -161,8 +163,8 @@ fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibl
     Sibling::None
 }
 
-/// A value that ends with another element's end tag: one of an argument's other names, that of the argument `key` itself, or that of
-/// the call.
+/// Parses a value that ends with the end tag of another element: a synonym of the argument's element, the name `key` of
+/// the argument, or the element of the call.
 fn other_end<'a>(
     reader: &mut Reader<'a>,
     full: &str,
@@ -198,11 +200,11 @@ fn other_end<'a>(
     None
 }
 
-/// A value that is one or more CDATA sections (XML 1.0, section 2.7) and nothing else: their content.
+/// Parses a value that consists only of CDATA sections (XML 1.0, section 2.7), and returns their content.
 fn cdata<'a>(reader: &mut Reader<'a>, full: &str, within: Within<'_>) -> Sections<'a> {
     let start = reader.rest();
     let Some((text, length)) = sections(reader, full) else { return Sections::None };
-    // An end tag within that ends the value as well: the section may be the value's own text.
+    // An end tag within the section may also end the value, because the section may be the value's own text.
     let close = format!("</{full}>");
     let inner = start.get(..length - close.len()).unwrap_or_default();
     let ends = |at: usize| start.get(at + close.len()..).is_some_and(|behind| within.continues(behind));
@@ -215,14 +217,14 @@ fn cdata<'a>(reader: &mut Reader<'a>, full: &str, within: Within<'_>) -> Section
     }
 }
 
-/// What a value is, read as CDATA sections.
+/// Result of parsing a value as CDATA sections.
 enum Sections<'a> {
     Text(Cow<'a, str>),
     Ambiguous,
     None,
 }
 
-/// The content of the sections that come next, and the bytes up to and with the end tag behind them.
+/// Parses consecutive CDATA sections. Returns their content, and the number of bytes up to and including the end tag.
 fn sections<'a>(reader: &mut Reader<'a>, full: &str) -> Option<(Cow<'a, str>, usize)> {
     const OPEN: &str = "<![CDATA[";
     const CLOSE: &str = "]]>";
@@ -230,7 +232,8 @@ fn sections<'a>(reader: &mut Reader<'a>, full: &str) -> Option<(Cow<'a, str>, us
     let mut rest = start.trim_start();
     let mut text: Cow<'a, str> = Cow::Borrowed("");
     while let Some(section) = rest.strip_prefix(OPEN) {
-        // The first end behind which a section or the end tag comes: a value may hold the end of a section by itself.
+        // Uses the first end that is followed by a section or the end tag, because a value may contain the end of a
+        // section.
         let end = section.match_indices(CLOSE).map(|(at, _)| at).find(|at| {
             let behind = section.get(at + CLOSE.len()..).unwrap_or_default().trim_start();
             behind.starts_with(OPEN) || tag::end(behind).is_some_and(|end| end.full == full)
@@ -256,7 +259,7 @@ fn sections<'a>(reader: &mut Reader<'a>, full: &str) -> Option<(Cow<'a, str>, us
     Some((text, start.len() - behind.len() + end.length))
 }
 
-/// The text between two tags without the line breaks that belong to the layout.
+/// Returns the text between two tags without the line breaks that belong to the layout.
 pub(super) fn inner_text(text: &str, breaks: Breaks) -> &str {
     match breaks {
         Breaks::Value => text,
@@ -268,7 +271,7 @@ pub(super) fn inner_text(text: &str, breaks: Breaks) -> &str {
     }
 }
 
-/// Whether an end tag of a call or of an argument follows that nothing opened: a value was cut at an end tag of its own text.
+/// Whether an unmatched end tag of a call or an argument follows: then a value was cut at an end tag in its own text.
 pub(super) fn leaves_end_tags(reader: &mut Reader<'_>) -> bool {
     let rest = reader.rest();
     let mut at = 0;
@@ -291,7 +294,7 @@ pub(super) fn leaves_end_tags(reader: &mut Reader<'_>) -> bool {
             && !is_quoted
             && matches!(start.kind, Some(Kind::Function | Kind::Invoke | Kind::Wrapper | Kind::Parameter))
         {
-            // The next call, which is judged by itself.
+            // The next call is checked separately.
             let before = rest.get(..at).unwrap_or_default();
             if before.trim().is_empty() || before.ends_with('\n') {
                 break;

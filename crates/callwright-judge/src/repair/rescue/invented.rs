@@ -1,6 +1,6 @@
-//! What models invent: results of calls that nothing made, and messages of others.
+//! Recognises content that models invent: results of calls that were never made, and messages of other roles.
 
-/// Marks between which a model writes the result of a call itself, where a line begins with the first. Nothing within is a call.
+/// Markers of invented results, at the start of a line. No text between them is a call.
 pub(super) const PAIRS: [[&str; 2]; 7] = [
     ["<tool_response>", "</tool_response>"],
     ["<tool_result>", "</tool_result>"],
@@ -11,7 +11,7 @@ pub(super) const PAIRS: [[&str; 2]; 7] = [
     ["<output>", "</output>"],
 ];
 
-/// Beginnings of what models invent behind a call: the result of the call, or the next message of another role.
+/// Beginnings of content that models invent after a call: the result of the call, or the next message of another role.
 const INVENTIONS: [&str; 23] = [
     "<tool_response",
     "<tool_result",
@@ -38,10 +38,10 @@ const INVENTIONS: [&str; 23] = [
     "[INST]",
 ];
 
-/// Labels of a result, where agents stop models. The label alone invents nothing.
+/// Labels of a result, at which agents stop the model. A label without a result is not an invention.
 const OBSERVATIONS: [&str; 5] = ["Observation:", "**Observation:**", "✿RESULT✿:", "✿RESULT✿", "✿RETURN✿"];
 
-/// Whether a line behind a call begins what the model invented; `rest` follows the line.
+/// Whether a line after a call begins invented content; `rest` follows the line.
 pub(super) fn begins(line: &str, rest: &str) -> bool {
     if INVENTIONS.iter().any(|start| line.starts_with(start)) {
         return true;

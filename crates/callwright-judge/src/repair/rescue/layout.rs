@@ -1,4 +1,4 @@
-//! How a text is laid out: calls, prose, code, reasoning.
+//! Splits a text into calls, prose, code and reasoning.
 
 use std::ops::Range;
 
@@ -12,70 +12,70 @@ use crate::scanner::{Budget, Toolbook};
 /// A part of a text.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    /// A line, or a part of one, that is no call.
+    /// A line, or a part of one, that is not a call.
     Prose(&'a str),
-    /// Calls; in a box, because a text has many lines and few calls.
+    /// Calls. Boxed, because a text has many lines and few calls.
     Calls(Box<Block>),
-    /// A mark that is reserved for calls, and nothing behind it that can be read as one.
+    /// A marker reserved for calls that no readable call follows.
     Broken(Box<Broken>),
 }
 
-/// Calls that stand in one place.
+/// Calls at one position.
 #[derive(Debug)]
 pub(super) struct Block {
     /// The calls as they were written.
     pub(super) calls: Vec<Written>,
-    /// In which notation.
+    /// Notation of the calls.
     pub(super) notation: &'static str,
-    /// Do they stand between marks that are reserved for calls?
+    /// Whether the calls are between markers of a notation.
     pub(super) is_marked: bool,
-    /// Are these marks used for nothing else?
+    /// Whether these markers are reserved for calls.
     pub(super) is_reserved: bool,
-    /// Where they stand, with what belongs to them on the line: a bullet, an assignment.
+    /// Range of the calls, including the list marker or assignment on their line.
     pub(super) span: Range<usize>,
-    /// Where the first call itself begins.
+    /// Position where the first call begins.
     pub(super) start: usize,
-    /// The fence that they stand in, by its number.
+    /// Index of the code fence that contains them.
     pub(super) fence: Option<usize>,
-    /// Whether a label on the same line precedes them: `Call: f(a=1)`.
+    /// Whether a label precedes them on the same line: `Call: f(a=1)`.
     pub(super) is_labelled: bool,
 }
 
-/// A mark without calls.
+/// A marker without calls.
 #[derive(Debug)]
 pub(super) struct Broken {
-    /// Whose mark it is.
+    /// Notation of the marker.
     pub(super) notation: &'static str,
-    /// Where it stands.
+    /// Range of the marker.
     pub(super) span: Range<usize>,
 }
 
-/// A text, laid out.
+/// The layout of a text.
 #[derive(Debug, Default)]
 pub(super) struct Layout<'a> {
-    /// Its parts, in order; white space and reasoning are left out.
+    /// The parts in order, without white space and reasoning.
     pub(super) pieces: Vec<Piece<'a>>,
-    /// Its fences.
+    /// The code fences.
     pub(super) fences: Vec<Fence>,
-    /// Does it hold more calls than an answer can mean?
+    /// Whether the text contains more than `MAX_CALLS` calls.
     pub(super) has_too_many: bool,
-    /// Where results or messages begin that the model invented behind its calls; nothing from there on is read.
+    /// Position where invented results or messages begin after the calls. The text after it is not parsed.
     pub(super) invented: Option<usize>,
 }
 
 /// A code fence.
 #[derive(Debug)]
 pub(super) struct Fence {
-    /// Where it stands, marks included.
+    /// Range of the code fence, including its markers.
     pub(super) span: Range<usize>,
-    /// Does it hold anything but calls?
+    /// Whether it contains content other than calls.
     pub(super) holds_code: bool,
 }
 
-/// Calls of one answer that are read: providers let a model make 128 at once.
+/// Maximum number of calls that are parsed in one answer. Providers allow a model 128 parallel calls.
 const MAX_CALLS: usize = 256;
 
-/// Marks that begin and end what a model thinks before it answers.
+/// Markers that begin and end reasoning before an answer.
 pub(super) const REASONING: [[&str; 2]; 10] = [
     ["<think>", "</think>"],
     ["<thinking>", "</thinking>"],
@@ -89,15 +89,15 @@ pub(super) const REASONING: [[&str; 2]; 10] = [
     ["<|thought_start|>", "<|thought_end|>"],
 ];
 
-/// Marks that begin reasoning, and marks that end it but much else as well.
+/// Markers that begin reasoning, with end markers that also end other content.
 pub(super) const CHANNELS: [[&str; 2]; 2] =
     [["<|channel|>analysis<|message|>", "<|end|>"], ["<|open|>think<|sep|>", "<|close|>think<|sep|>"]];
 
-/// Marks that begin and end a message to a person, in which calls are shown.
+/// Markers that begin and end a message to a person, in which calls are only shown.
 pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], ["to=self<|message|>", "<|end|>"]];
 
-/// Lays a text out. Where `may_complete` holds, brackets that the end of the text leaves open are closed. Ends early where the `budget` is
-/// spent.
+/// Splits a text into its parts. If `may_complete` is set, brackets left open at the end of the text are closed. Stops
+/// early if the `budget` is spent.
 pub(super) fn read<'a>(
     text: &'a str,
     toolbook: &Toolbook,
@@ -147,7 +147,7 @@ pub(super) fn read<'a>(
         }
         match kind {
             Mark::Notation(_) | Mark::Tag => {}
-            // What follows an invented result is invented as well.
+            // Content after an invented result is also invented.
             Mark::Invented(_) if walk.calls > 0 => walk.layout.invented = Some(mark.start),
             Mark::Invented(close) => {
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
@@ -157,7 +157,7 @@ pub(super) fn read<'a>(
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
                 walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
             }
-            // Templates may put the opening mark into the prompt: all that came before was reasoning.
+            // Templates may put the opening marker into the prompt. Then all preceding text was reasoning.
             Mark::ReasoningEnd => {
                 walk.layout = Layout::default();
                 walk.reader.forget();
@@ -184,17 +184,17 @@ struct Walk<'a, 'b> {
     budget: Option<&'b Budget>,
     reader: Reader<'b>,
     at: usize,
-    /// Where the fence that is open begins.
+    /// Position where the open code fence begins.
     fence: Option<usize>,
-    /// Does that fence hold anything but calls?
+    /// Whether that code fence contains content other than calls.
     holds_code: bool,
-    /// Calls read so far.
+    /// Number of calls parsed so far.
     calls: usize,
     line: Line,
     layout: Layout<'a>,
 }
 
-/// What a line is like up to a place.
+/// Properties of a line up to a position.
 struct Line {
     at: usize,
     is_blank: bool,
@@ -210,7 +210,7 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Goes on to a later place.
+    /// Advances to a later position.
     fn go(&mut self, text: &str, at: usize) {
         for byte in text.as_bytes().get(self.at..at).unwrap_or_default() {
             match byte {
@@ -227,7 +227,7 @@ impl Line {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// Takes one step; whether the work may go on.
+    /// Takes one step of the budget, and returns whether the work may continue.
     fn step(&self) -> bool {
         self.budget.is_none_or(Budget::step)
     }
@@ -240,14 +240,15 @@ impl<'a> Walk<'a, '_> {
         self.text.get(range).unwrap_or_default()
     }
 
-    /// Whether calls of a notation begin at a place.
+    /// Whether calls of a notation begin at a position.
     fn reads(&mut self, entry: &Entry, start: usize) -> bool {
         self.reader.go(start);
         let found = entry.read(&mut self.reader, self.toolbook);
         found.is_some_and(|calls| !calls.is_empty()) && self.reader.at() > start
     }
 
-    /// Whether a result that the model wrote itself begins here. A pair of these tags around the whole answer is only a shell.
+    /// Whether a result that the model invented begins here. A pair of these tags around the whole answer is only a
+    /// wrapper.
     fn is_invented(&mut self, mark: &Range<usize>, close: &str) -> bool {
         self.line.go(self.text, mark.start);
         let is_first = self.slice(0..mark.start).trim().is_empty();
@@ -258,7 +259,7 @@ impl<'a> Walk<'a, '_> {
         self.line.is_blank && !(is_first && is_shell())
     }
 
-    /// Is a mark more than a quotation of itself?
+    /// Whether a marker is effective, and not quoted or within a code span.
     fn is_mark(&mut self, mark: &Range<usize>, grammar: &Entry) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
@@ -288,7 +289,7 @@ impl<'a> Walk<'a, '_> {
             }
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
-                // Right behind a call, a mark begins another one.
+                // Directly after a call, a marker begins another one.
                 let follows = matches!(self.layout.pieces.last(), Some(Piece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty());
                 if grammar.is_reserved && (self.line.is_blank || opens || follows) {
                     self.layout
@@ -300,7 +301,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Adds calls, in the fence that is open.
+    /// Adds calls, in the open code fence.
     fn push(&mut self, block: Block) {
         self.calls += block.calls.len();
         self.layout.has_too_many |= self.calls > MAX_CALLS;
@@ -308,7 +309,7 @@ impl<'a> Walk<'a, '_> {
         self.layout.pieces.push(Piece::Calls(Box::new(Block { fence, ..block })));
     }
 
-    /// Takes in the lines up to `end`; a statement that begins before may end behind it.
+    /// Processes the lines up to `end`. A statement that begins before `end` may extend beyond it.
     fn lines(&mut self, end: usize) {
         while self.at < end && !self.is_done() && self.step() {
             let line_end =
@@ -321,7 +322,7 @@ impl<'a> Walk<'a, '_> {
         let line = self.slice(self.at..line_end);
         let start = self.at + line.len() - line.trim_start_matches(is_blank).len();
         let line = self.slice(start..line_end);
-        // Where a mark ends the line, the mark comes next.
+        // If a marker ends the line, the marker comes next.
         let next = end.min(line_end + 1);
         if self.calls > 0 && self.fence.is_none() && invented::begins(line, self.slice(line_end..self.text.len())) {
             self.layout.invented = Some(start);
@@ -352,7 +353,8 @@ impl<'a> Walk<'a, '_> {
         let info = self.slice(after..line_end);
         let word =
             info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter))).unwrap_or(info.len());
-        // What follows the marker directly may be the content: ```f(a=1)```, or the name of the tool whose arguments it holds.
+        // The text directly after the marker may be the content (```f(a=1)```), or the name of the tool whose arguments
+        // the fence contains.
         let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('))
             || statement::may_be_named_object(self.text.get(after + word..).unwrap_or_default())
                 && info.get(..word).is_some_and(|name| offered(name, self.toolbook).is_some())
@@ -370,7 +372,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Takes in the statement that begins on this line, where it is a call.
+    /// Processes the statement that begins on this line, and returns whether it is a call.
     fn statement(&mut self, start: usize, line_end: usize, end: usize) -> bool {
         let line = self.slice(start..line_end);
         let is_before_object = self.slice(line_end..end).trim_start().starts_with('{');
@@ -407,12 +409,12 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// White space, and what no one sees: a byte order mark, a space without width.
+/// Whether a character is white space or invisible: a byte order mark or a zero-width space.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '\u{feff}' | '\u{200b}')
 }
 
-/// The length of the mark that opens or closes a fence, where the line begins with one.
+/// Returns the length of the code fence marker at the start of the line, if there is one.
 fn fence_marker(line: &str) -> Option<usize> {
     ['`', '~'].into_iter().find_map(|letter| {
         let length = line.len() - line.trim_start_matches(letter).len();

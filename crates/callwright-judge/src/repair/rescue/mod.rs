@@ -1,10 +1,11 @@
-//! Rescue (E1): calls that a model wrote into its text become calls.
+//! Rescue (E1): converts calls that a model wrote into its text to tool calls.
 //!
-//! `layout.rs` separates calls, prose, code and reasoning; notations with marks are in the table `notations.toml`, or one file
-//! each under `grammars/` where they need a reader of their own; those without are read by `statement.rs`; `program.rs` finds program text. `verdict.rs` reads all calls of a text or none, with the evidence
-//! for them, and `decision.rs` decides by that evidence whether they are calls, text, or unsure.
+//! `layout.rs` separates calls, prose, code and reasoning. Notations with markers are in the table `notations.toml`;
+//! those that need their own reader have one file each under `grammars/`. Calls without markers are parsed by
+//! `statement.rs`, and `program.rs` finds program text. `verdict.rs` parses either all calls of a text or none, and
+//! collects the evidence for them. `decision.rs` decides by that evidence whether they are calls, text or unsure.
 //!
-//! All reading is paid for from a budget in proportion to the text (`literal::Reader`), so any text takes linear time.
+//! All parsing consumes fuel in proportion to the text (`literal::Reader`), which makes the time linear in any text.
 
 mod body;
 pub mod decision;
@@ -45,31 +46,31 @@ use callwright_types::rules::{Evidence, Expressions};
 use callwright_types::{Call, Diagnosis};
 use decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
 
-/// What the request and the answer say about how a text may be read.
+/// Restrictions from the request and the answer on how a text may be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Situation<'a> {
-    /// The weakest evidence that is accepted; [`Evidence::Off`] where no call may be made (`tool_choice: none`).
+    /// The weakest evidence that is accepted; [`Evidence::Off`] if no call is allowed (`tool_choice: none`).
     pub evidence: Evidence,
-    /// The tools that may be called, where the request allows only some of those offered.
+    /// The tools that may be called, if the request allows only some of the offered tools.
     pub allowed: Option<&'a [String]>,
-    /// Did the answer end because its tokens ran out? What was cut off is never completed.
+    /// Whether the answer ended because of its token limit. A truncated call is never completed.
     pub cut_off: bool,
-    /// Does the request ask for a JSON answer (`response_format`)? Then bare JSON is that answer.
+    /// Whether the request requires a JSON answer (`response_format`). If set, bare JSON is that answer.
     pub json_wanted: bool,
-    /// Bytes of the text that the client has already got; no call begins in there.
+    /// Number of bytes of the text that the client already received. No call begins within them.
     pub sent: usize,
-    /// How the upstream delivers calls.
+    /// Manner in which the upstream delivers calls.
     pub delivery: Delivery,
     /// Handling of arguments that are names or expressions.
     pub expressions: Expressions,
-    /// The notations that are read; `None`: the built-in ones.
+    /// The notations to parse; `None` selects the built-in ones.
     pub notations: Option<&'a Notations>,
-    /// The work that reading the text may take. Where it is spent, the reading means nothing.
+    /// Limit on the work of parsing the text. If it is spent, the result is invalid.
     pub budget: Option<&'a Budget>,
 }
 
 impl Situation<'_> {
-    /// Nothing is restricted but the evidence.
+    /// Creates a situation without restrictions other than the evidence.
     pub const fn with(evidence: Evidence) -> Self {
         Self {
             evidence,
@@ -85,40 +86,42 @@ impl Situation<'_> {
     }
 }
 
-/// What a text turned out to be.
+/// Result of searching a text for calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading {
-    /// A text.
+    /// A text without calls.
     Text,
     /// Calls of offered tools.
     Calls(Rescued),
-    /// A call was meant, and none can be recovered (E1).
+    /// A call was meant, but none can be recovered (E1).
     NoCall(Diagnosis),
 }
 
 /// Calls found in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rescued {
-    /// The calls, in the order of the text, with ids that we minted; arguments are the text of a JSON object.
+    /// The calls in the order of the text, with generated ids. Arguments are the text of a JSON object.
     pub calls: Vec<Call>,
-    /// The notation of the first one, as the table of notations names it.
+    /// Notation of the first call, as named in the table of notations.
     pub notation: &'static str,
-    /// The weakest evidence that must be accepted for them.
+    /// The weakest evidence that must be accepted for these calls.
     pub evidence: Evidence,
-    /// How they are marked.
+    /// Markers of the calls.
     pub form: Form,
-    /// What surrounds them.
+    /// Position of the calls in the answer.
     pub surroundings: Surroundings,
-    /// Where the calls are written, with their marks but without a fence around them.
+    /// Ranges of the calls, including their markers but without an enclosing code fence.
     pub written: Vec<Range<usize>>,
-    /// The parts of the text that do not remain: calls with marks and fences, and what was invented behind them.
+    /// Ranges of the text that are removed: calls with markers and code fences, and content that the model invented
+    /// after them.
     pub spans: Vec<Range<usize>>,
-    /// The remaining text; empty where nothing is.
+    /// The remaining text; empty if only white space remains.
     pub text: String,
 }
 
 impl Rescued {
-    /// What the decision about these calls of `text` rests on; `conversation` is the one before the answer, where it is known.
+    /// Collects the inputs of the decision about these calls of `text`; `conversation` is the one before the answer, if
+    /// it is known.
     pub(crate) fn case(
         &self,
         text: &str,
@@ -149,7 +152,8 @@ impl Rescued {
     }
 }
 
-/// The one call that `code` is, as the name of its tool and the text of its arguments: `print(default_api.f(x=1))`.
+/// Parses the single call in `code`, such as `print(default_api.f(x=1))`. Returns the name of its tool and the text of
+/// its arguments.
 pub(super) fn call_in_code(code: &str, toolbook: &Toolbook) -> Option<(String, String)> {
     let nesting = literal::Reader::new(code, false).nesting_within();
     let calls = python::whole(code, toolbook, false, &nesting)?;
@@ -158,10 +162,10 @@ pub(super) fn call_in_code(code: &str, toolbook: &Toolbook) -> Option<(String, S
     <[(String, String); 1]>::try_from(resolved).ok().map(|[call]| call)
 }
 
-/// Looks for calls in the text of an answer.
+/// Searches the text of an answer for calls.
 pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
     let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'=' | b'>'));
-    // Agents write an input without brackets as well.
+    // ReAct agents also write an input without brackets.
     let holds_input = || memchr::memmem::find(text.as_bytes(), b"Input:").is_some();
     if situation.evidence == Evidence::Off || toolbook.is_empty() || !(holds_brackets() || holds_input()) {
         return Reading::Text;
@@ -171,7 +175,7 @@ pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Rea
     verdict::weigh(text, &layout, toolbook, situation)
 }
 
-/// The diagnosis of calls in `text` that may be calls and may be quoted, explained or declined.
+/// Creates the diagnosis of calls in `text` that may also be quoted, explained or declined.
 pub(crate) fn unsure(text: &str, rescued: &Rescued) -> Diagnosis {
     let name = rescued.calls.first().map(|call| call.name.clone()).unwrap_or_default();
     let near = rescued.written.first().and_then(|written| text.get(written.clone())).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! E1 for a whole answer: a call was meant, and none can be recovered.
+//! E1 for a whole answer: a call was meant, but none can be recovered.
 
 use serde::Serialize;
 
@@ -7,58 +7,58 @@ use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Why no call can be recovered.
+/// Reason why no call can be recovered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub(super) enum Reason {
-    /// What stands behind the mark of the notation cannot be read.
+    /// The text after the marker of the notation cannot be parsed.
     Unreadable,
-    /// The tokens ran out within the call.
+    /// The token limit was reached within the call.
     CutOff,
     /// A call names a tool that is not offered.
     UnknownTool {
         /// The name as it was written.
         name: String,
     },
-    /// The arguments of a call cannot be told from one another.
+    /// The arguments of a call are ambiguous.
     Arguments {
-        /// The tool that is called.
+        /// The called tool.
         name: String,
     },
     /// An argument is a name or an expression of a program.
     Expression {
-        /// The tool that is called.
+        /// The called tool.
         name: String,
         /// The expression.
         source: String,
     },
-    /// The text may be a call and may be about one.
+    /// The text may be a call or may describe one.
     Unsure {
-        /// The tool that is called.
+        /// The called tool.
         name: String,
     },
 }
 
-/// What the template of this fault can say.
+/// Variables of this fault's feedback template.
 #[derive(Debug, Serialize)]
 struct Facts<'a> {
     /// The notation that the answer uses.
     notation: &'a str,
     #[serde(flatten)]
     reason: &'a Reason,
-    /// The text at that place.
+    /// The text at that position.
     near: String,
-    /// Offered tools whose names come closest to the one that is not offered, best first.
+    /// Offered tools with the most similar names, best first.
     nearest: Vec<&'a str>,
 }
 
-/// Characters of the answer that are repeated.
+/// Maximum number of characters of the answer that are quoted.
 const MAX_QUOTED: usize = 160;
 
-/// Offered names that are suggested.
+/// Maximum number of offered names that are suggested.
 const MAX_NEAREST: usize = 3;
 
-/// The diagnosis; `near` is the text of the place.
+/// Creates the diagnosis; `near` is the text at the position of the fault.
 pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &Toolbook) -> Diagnosis {
     let nearest = match reason {
         Reason::UnknownTool { name } => toolbook.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect(),
@@ -72,10 +72,7 @@ pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &T
             format!("the answer calls, as text, the tool `{}`, which is not offered", excerpt(name, MAX_QUOTED))
         }
         Reason::Arguments { name } => {
-            format!(
-                "the answer calls `{}` as text, with arguments that cannot be told from one another",
-                excerpt(name, MAX_QUOTED)
-            )
+            format!("the answer calls `{}` as text, with ambiguous arguments", excerpt(name, MAX_QUOTED))
         }
         Reason::Expression { name, source } => {
             format!(
@@ -85,7 +82,7 @@ pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &T
             )
         }
         Reason::Unsure { name } => {
-            format!("the answer may call `{}` as text, or may be about such a call", excerpt(name, MAX_QUOTED))
+            format!("the answer may call `{}` as text, or may describe such a call", excerpt(name, MAX_QUOTED))
         }
     };
     let facts = serde_json::to_value(Facts { notation, reason, near, nearest }).unwrap_or_default();

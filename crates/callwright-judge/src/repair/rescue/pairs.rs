@@ -1,4 +1,5 @@
-//! `name <arg_key>a</arg_key> <arg_value>1</arg_value>`, of GLM, LongCat and Hunyuan, with tags that were lost, doubled or confused.
+//! Parses `name <arg_key>a</arg_key> <arg_value>1</arg_value>` of GLM, LongCat and Hunyuan, with missing, doubled or
+//! confused tags.
 
 use super::extent::{self, Breaks, Within};
 use super::literal::{Literal, Reader};
@@ -11,16 +12,16 @@ const KEY: &str = "arg_key";
 const VALUE: &str = "arg_value";
 const SEPARATOR: &str = "tool_sep";
 
-/// Bytes of an argument's name.
+/// Maximum number of bytes of an argument's name.
 const MAX_KEY: usize = 128;
 
-/// One call behind the start tag of the element `wrapper`, with the end tag of that element.
+/// Parses one call after the start tag of the element `wrapper`, including the end tag of that element.
 pub(super) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, wrapper: &str) -> Option<Written> {
     reader.skip_space()?;
     let name = python::name(reader)?;
     let tool = offered(&name, toolbook);
     let mut members: Vec<(String, Literal)> = Vec::new();
-    // Templates put the same prefix before the names of all these elements, and the same suffix behind them.
+    // Templates may add the same prefix and suffix to the names of all these elements.
     let mut next = KEY.to_owned();
     let mut has_stray = false;
     loop {
@@ -57,7 +58,7 @@ pub(super) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, wrapper: &str) 
             return Some(Written::named(name, members));
         }
         let key = key(reader)?;
-        // Without the tags around it, only a parameter of the tool is an argument's name.
+        // Without tags, a name must be a parameter of the tool.
         let is_known = tool.is_some_and(|tool| tool.parameter(&key).is_some());
         let is_tagged = rest.starts_with('<');
         let opens = value_opens(reader)?;
@@ -72,7 +73,7 @@ pub(super) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, wrapper: &str) 
         let within = Within { call: wrapper, tool, next: Some(&next) };
         let taken: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
         let text = extent::value(reader, &full, Breaks::Value, within, &taken)?;
-        // Without its start tag, an empty value is no value.
+        // Without its start tag, an empty value is not a value.
         if text.trim().is_empty() && !matches!(opens, Opens::Value(_)) {
             return None;
         }
@@ -85,7 +86,7 @@ fn is_of_pair(name: &str) -> bool {
     name.ends_with(KEY) || name.ends_with(VALUE)
 }
 
-/// An argument's name up to the next tag.
+/// Parses an argument's name up to the next tag.
 fn key(reader: &mut Reader<'_>) -> Option<String> {
     let window = reader.rest();
     let window = window.get(..window.floor_char_boundary(MAX_KEY))?;
@@ -96,18 +97,18 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     Some(key.to_owned())
 }
 
-/// The last of the tags between an argument's name and its value.
+/// The last tag between an argument's name and its value.
 #[derive(Clone, Copy)]
 enum Opens<'a> {
-    /// The start tag of the value, of this name.
+    /// The start tag of the value, with this name.
     Value(&'a str),
-    /// Another one.
+    /// Another tag.
     Other,
-    /// There is none.
+    /// No tag.
     Nothing,
 }
 
-/// Passes over the tags between an argument's name and its value.
+/// Skips the tags between an argument's name and its value, and returns the last one.
 fn value_opens<'a>(reader: &mut Reader<'a>) -> Option<Opens<'a>> {
     let mut opens = Opens::Nothing;
     loop {

@@ -1,4 +1,4 @@
-//! Calls on one line without brackets: `name a="1" b="2"`, as a shell has them, and `name/a>1`.
+//! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
 use super::element::typed;
 use super::literal::{Literal, Reader};
@@ -6,14 +6,14 @@ use super::python;
 use super::written::{Written, offered};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// Bytes of a name and the sign behind it.
+/// Maximum number of bytes of a name and the character after it.
 const MAX_HEAD: usize = 192;
 
 /// Whether such a call may begin with `rest`.
 pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
     let line = memchr::memchr(b'\n', head.as_bytes()).and_then(|end| head.get(..end)).unwrap_or(head);
-    // Of nearly all lines this is all that is looked at.
+    // This check alone dismisses most lines.
     if memchr::memchr2(b'>', b'=', line.as_bytes()).is_none() {
         return false;
     }
@@ -35,7 +35,7 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     }
 }
 
-/// The calls that begin here, each on a line of its own.
+/// Parses the calls that begin here, each on a separate line.
 pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     if let Some(calls) = paths(reader, toolbook) {
         return Some(calls);
@@ -43,7 +43,7 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<W
     assignments(reader, toolbook).map(|call| vec![call])
 }
 
-/// `name a="1" b="2"`, up to the end of the line or of its tag.
+/// Parses `name a="1" b="2"`, up to the end of the line or of its tag.
 pub(super) fn assignments(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     let start = reader.at();
     let call = assigned(reader, toolbook);
@@ -68,7 +68,7 @@ fn assigned(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
         if reader.take("/>") || reader.take(">") {
             break;
         }
-        // Values may not run into one another.
+        // Values must be separated.
         (blanks > 0).then_some(())?;
         let (key, value) = rest.split_once('=')?;
         let key = key.trim_start_matches('-');
@@ -80,11 +80,12 @@ fn assigned(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
             break;
         }
     }
-    // A slash before the end tag is left of an empty element.
+    // A slash before the end tag is the remainder of an empty element.
     (!members.is_empty()).then(|| Written::named(name, members))
 }
 
-/// A value in quotes, or a word that needs none, with its length. What would have to be unescaped has two readings.
+/// Parses a quoted value, or a literal without quotes, and returns it with its length. A value with backslashes is
+/// ambiguous, and is rejected.
 fn word(text: &str) -> Option<(&str, usize)> {
     if let Some(quote) = text.chars().next().filter(|letter| matches!(letter, '"' | '\'')) {
         let inner = text.get(1..)?.split([quote, '\n']).next()?;
@@ -98,18 +99,21 @@ fn word(text: &str) -> Option<(&str, usize)> {
     is_literal.then_some((word, length))
 }
 
-/// Lines of `name/a>1`, each of which is a call.
+/// Parses lines of `name/a>1`, each of which is a call.
 fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let start = reader.at();
     let mut calls: Vec<Written> = Vec::new();
     let mut end = start;
     loop {
         let rest = reader.rest();
+        // The name is near the start: a text without line breaks is not searched for its end at every statement.
+        let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
+        let found = head.split_once('>').and_then(|(path, _)| Some((path_of(path, toolbook)?, path.len() + 1)));
+        let Some(((tool, key), value_start)) = found else { break };
         let line = rest.split('\n').next().unwrap_or_default();
-        let found = line.split_once('>').and_then(|(path, value)| Some((path_of(path, toolbook)?, value)));
-        let Some(((tool, key), value)) = found else { break };
+        let value = line.get(value_start..).unwrap_or_default();
         let value = value.trim_end_matches('\r');
-        // Two arguments of one call, or two calls.
+        // Ambiguous: two arguments of one call, or two calls.
         if value.is_empty()
             || calls.iter().any(|call| call.name == tool.name() && !call.named.iter().any(|(had, _)| had == key))
         {
@@ -128,7 +132,7 @@ fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// The tool and the parameter that `name/parameter` spells.
+/// Returns the tool and the parameter of `name/parameter`.
 fn path_of<'a, 't>(path: &'a str, toolbook: &'t Toolbook) -> Option<(&'t CompiledTool, &'a str)> {
     let (name, key) = path.rsplit_once('/')?;
     if path.contains(|letter: char| letter.is_whitespace() || "<\"'=".contains(letter)) {

@@ -1,12 +1,13 @@
-//! Program text outside code fences, which is never a source of calls.
+//! Finds program text outside code fences, which is never a source of calls.
 //!
-//! Fenced code is handled by the layout (`Fence::holds_code`). Outside fences a program is recognised by the syntax of programming
-//! languages and of what quotes them: control flow, declarations, assignments used later, interpreter prompts, diffs, log stamps,
-//! YAML keys. A call before the first sign of a program is unaffected.
+//! The layout handles fenced code (`Fence::holds_code`). Outside fences, a program is recognised by the syntax of
+//! programming languages and of contexts that quote them: control flow, declarations, assignments used later,
+//! interpreter prompts, diffs, log timestamps and YAML keys. A call before the first sign of a program is unaffected.
 
 use super::layout::{Block, Layout, Piece};
 
-/// Words that begin a compound statement, with what the statement must contain besides its closing `:` or `{`.
+/// Keywords that begin a compound statement, with texts of which the statement must contain one besides its closing `:`
+/// or `{`.
 const COMPOUND: [(&str, &[&str]); 16] = [
     ("for", &[" in ", "(", ";"]),
     ("foreach", &["("]),
@@ -29,10 +30,10 @@ const COMPOUND: [(&str, &[&str]); 16] = [
 /// Whole lines of compound statements, and their ends.
 const BARE_COMPOUND: [&str; 9] = ["else:", "try:", "finally:", "except:", "else {", "try {", "} else {", "do {", "end"];
 
-/// Words with which a statement of names alone begins.
+/// Keywords that begin a statement consisting of names.
 const BEFORE_NAMES: [&str; 2] = ["import ", "return "];
 
-/// Beginnings of lines that declare or import, each with what the line must contain besides.
+/// Beginnings of lines that declare or import, each with a text that the line must also contain.
 const DECLARATIONS: [(&str, &str); 14] = [
     ("from ", " import "),
     ("#include", ""),
@@ -50,10 +51,10 @@ const DECLARATIONS: [(&str, &str); 14] = [
     ("require(", ")"),
 ];
 
-/// Beginnings of lines of interpreters and diffs.
+/// Beginnings of lines in interpreter sessions and diffs.
 const QUOTING: [&str; 7] = [">>>", "... ", "@@ ", "+++ ", "diff --git", "--- a/", "In ["];
 
-/// Whether each piece of a layout belongs to a program; pieces without calls are never looked up.
+/// Whether each piece of a layout belongs to a program. Empty if the layout has no calls without markers.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     flags: Vec<bool>,
@@ -119,7 +120,7 @@ fn is_code(line: &str) -> bool {
         || QUOTING.iter().any(|start| line.starts_with(start))
 }
 
-/// Whether `rest` is what `import` or `return` takes: names joined by signs, not the words of a sentence.
+/// Whether `rest` is the operand of `import` or `return`: names joined by operators, not the words of a sentence.
 fn is_one_operand(rest: &str) -> bool {
     let words = rest.split([',', ';']).map(|part| part.split_whitespace().count());
     !rest.trim().is_empty()
@@ -129,7 +130,7 @@ fn is_one_operand(rest: &str) -> bool {
         || rest.contains(" as ") && rest.split_whitespace().count() == 3
 }
 
-/// Whether the line of a call and a neighbouring line are a removed and an added line.
+/// Whether the line of a call and a neighbouring line are a removed and an added line of a diff.
 fn is_in_diff(text: &str, block: &Block, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
     let sign_of = |piece: &Piece<'_>| match piece {
         Piece::Calls(block) => line_sign(text, block),
@@ -148,14 +149,14 @@ fn sign(line: &str) -> Option<char> {
     line.trim_start().chars().next().filter(|sign| matches!(sign, '+' | '-'))
 }
 
-/// Whether the label before a call is a log stamp, or a key of a document whose next or previous line has a key as well.
+/// Whether the label before a call is a log timestamp, or a YAML key with another key on the next or previous line.
 fn is_logged_or_keyed(label: Option<&Piece<'_>>, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
     let Some(Piece::Prose(label)) = label else { return false };
     let is_keyed = |piece: &Piece<'_>| matches!(piece, Piece::Prose(line) if is_keyed(line));
     has_time(label) || is_key(label) && [before, after].into_iter().flatten().any(is_keyed)
 }
 
-/// Whether a label is a key of YAML: one identifier, in a list or not.
+/// Whether a label is a YAML key: one identifier, optionally in a list.
 fn is_key(label: &str) -> bool {
     let key = label.trim().trim_start_matches("- ").strip_suffix(':').unwrap_or_default();
     !key.is_empty()
@@ -170,14 +171,14 @@ fn is_keyed(line: &str) -> bool {
     })
 }
 
-/// Whether a text has a time of day such as `10:04`.
+/// Whether a text contains a time of day such as `10:04`.
 fn has_time(text: &str) -> bool {
     let digits =
         |window: &[u8]| matches!(window, [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit()));
     text.as_bytes().windows("10:04".len()).any(digits)
 }
 
-/// Assignments of a text, and whether a later line uses their targets.
+/// Whether a later line uses the target of each assignment.
 struct Targets {
     used: Vec<bool>,
 }
@@ -215,10 +216,10 @@ impl Targets {
     }
 }
 
-/// Targets that are followed at a time, which bounds the work per line.
+/// Maximum number of targets that are tracked at a time, which bounds the work per line.
 const MAX_TARGETS: usize = 8;
 
-/// The name on the left side of an assignment: `name = ...`, `name: Type = ...`.
+/// Returns the name on the left side of an assignment: `name = ...`, `name: Type = ...`.
 fn target(line: &str) -> Option<&str> {
     let (left, right) = line.split_once('=')?;
     let name = left.split(':').next()?.trim();
@@ -228,7 +229,7 @@ fn target(line: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Whether a line uses a name as code does: as an operand between brackets and signs, or with a member or an index.
+/// Whether a line uses a name as code does: as an operand between brackets and operators, or with a member or an index.
 fn uses(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line.get(..at).unwrap_or_default();
@@ -242,7 +243,7 @@ fn uses(line: &str, name: &str) -> bool {
             _ => false,
         };
         let closes = after.trim_start().starts_with([')', ']', '}', ',', '+']) || after.trim().is_empty();
-        // A named argument of the same name, `f(name=1)`, uses nothing.
+        // A named argument of the same name, `f(name=1)`, is not a use.
         is_word && (has_member || opens && closes)
     })
 }

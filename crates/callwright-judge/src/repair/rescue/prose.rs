@@ -1,6 +1,7 @@
-//! Phrases around a call by which a text is about it. They are evidence for text alone: nothing becomes a call for want of them.
+//! Phrases around a call which show that the text describes the call. They are evidence only for text: their absence
+//! never makes a call.
 
-/// Turns of phrase before a call by which a text teaches, supposes or excuses itself; compared in lower case.
+/// Phrases before a call that teach, suppose or apologise; compared in lower case.
 const TEACHES: [&str; 49] = [
     "available functions are",
     "available tools are",
@@ -53,7 +54,7 @@ const TEACHES: [&str; 49] = [
     "does not provide",
 ];
 
-/// Turns of phrase, before or after a call, by which a text says that the call is not to be made as it stands.
+/// Phrases before or after a call which show that the call must not be made as written; compared in lower case.
 const DECLINES: [&str; 39] = [
     "would you like",
     "do you want me to",
@@ -96,7 +97,8 @@ const DECLINES: [&str; 39] = [
     "cannot provide",
 ];
 
-/// Turns of phrase by which the last sentence before a call hands it over, whatever was said before; compared in lower case.
+/// Phrases in the last sentence before a call that present it, regardless of the preceding text; compared in lower
+/// case.
 const PRESENTS: [&str; 11] = [
     "the function call",
     "following function call",
@@ -111,22 +113,22 @@ const PRESENTS: [&str; 11] = [
     "i'll use",
 ];
 
-/// Turns of phrase by which that sentence leaves it to the reader, or supposes; compared in lower case.
+/// Phrases in that sentence that leave the call to the reader, or suppose it; compared in lower case.
 const SUPPOSES: [&str; 8] = ["you can", "you could", "you may", "you might", "would", "example", "how to", "how you"];
 
-/// Does a text end with a sentence that hands over what follows as the call, as "Here is the function call:" does?
+/// Whether a text ends with a sentence that presents the following call, such as "Here is the function call:".
 pub(super) fn presents(text: &str) -> bool {
     let text = text.trim_end_matches(['*', ' ', '`', ':', '\n', '.']);
     let last = text.rsplit(['.', '!', '?', '\n']).next().unwrap_or(text);
     holds(last, &PRESENTS) && !holds(last, &SUPPOSES) && !declines(last)
 }
 
-/// Does a text before a call teach, suppose or excuse itself?
+/// Whether a text before a call teaches, supposes or apologises.
 pub(super) fn teaches(text: &str) -> bool {
     holds(text, &TEACHES)
 }
 
-/// Does a text say that a call is not to be made?
+/// Whether a text shows that a call must not be made.
 pub(super) fn declines(text: &str) -> bool {
     holds(text, &DECLINES)
 }

@@ -1,26 +1,26 @@
-//! Calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
+//! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
 use super::literal::{Literal, Nesting, Reader};
 use super::shape;
 use super::written::{Written, offered};
 use crate::scanner::Toolbook;
 
-/// Characters of a tool's name that are read; providers allow 64.
+/// Maximum number of characters of a tool's name. Providers allow 64.
 const MAX_NAME: usize = 160;
 
-/// Lists within lists that calls are looked for in.
+/// Maximum depth of nested lists that are searched for calls.
 const MAX_DEPTH: usize = 4;
 
-/// Functions around calls that do not change what is called.
+/// Functions around calls that do not change the called tool.
 pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];
 
-/// Words before a call that do not change what is called.
+/// Keywords before a call that do not change the called tool.
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
-/// What may join the results of two calls: both are called all the same.
+/// Operators that may join the results of two calls. Both calls are made.
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
-/// The calls of a text that holds nothing else, and stands within others.
+/// Parses the calls of a nested text that contains no other content.
 pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
     let mut reader = Reader::nested_in(text, may_complete, nesting)?.with_tools(toolbook);
     let calls = sequence(&mut reader, toolbook)?;
@@ -28,7 +28,7 @@ pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting
     reader.rest().is_empty().then_some(calls)
 }
 
-/// `key=value` or `key: value`, and nothing else; a value that is no literal is a string without quotes.
+/// Parses a text that is exactly `key=value` or `key: value`. A value that is not a literal is a string without quotes.
 pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
     let mut reader = Reader::new(text, false);
     let key = key(&mut reader)?;
@@ -37,18 +37,18 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
     Some((key, value.unwrap_or(Literal::Text(rest))))
 }
 
-/// Calls that follow one another on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
+/// Parses consecutive calls on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
 pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     sequence_within(reader, toolbook, MAX_DEPTH)
 }
 
-/// Such calls, within others of which only `depth` more are followed.
+/// Parses consecutive calls, with at most `depth` further levels of nesting.
 fn sequence_within(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let open = reader.peek().filter(|open| matches!(open, '{' | '['));
     let mut calls = item(reader, toolbook, depth)?;
     loop {
         let end = reader.at();
-        // What follows a semicolon on the next line is a statement of its own; objects and lists need nothing between them.
+        // Text on the line after a semicolon is a separate statement. Objects and lists need no separator.
         let is_separated = same_line(reader)
             && (reader.take(",")
                 || reader.take(";") && same_line(reader)
@@ -68,14 +68,14 @@ fn operator(reader: &mut Reader<'_>) -> bool {
     OPERATORS.into_iter().any(|operator| reader.take(operator))
 }
 
-/// Passes over blanks; does anything follow on this line?
+/// Skips blanks, and returns whether more text follows on this line.
 fn same_line(reader: &mut Reader<'_>) -> bool {
     let rest = reader.rest();
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     reader.advance(blanks).is_some() && !reader.rest().is_empty() && !reader.rest().starts_with(['\r', '\n'])
 }
 
-/// One call, or a list of them.
+/// Parses one call, or a list of calls.
 fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let start = reader.at();
     let found = match reader.peek()? {
@@ -89,7 +89,7 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     found
 }
 
-/// A list, tuple or set of calls.
+/// Parses a list, tuple or set of calls.
 fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
@@ -122,7 +122,7 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
     Some(calls)
 }
 
-/// The calls of a list after its opening bracket, up to and with the closing one.
+/// Parses the calls of a list after its opening bracket, including the closing one.
 fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
@@ -153,7 +153,7 @@ fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str
     }
 }
 
-/// `name, a=1, b="x"` after the opening bracket of a list, up to and with the closing one.
+/// Parses `name, a=1, b="x"` after the opening bracket of a list, including the closing one.
 fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Written> {
     reader.skip_space()?;
     let name = name(reader)?;
@@ -170,7 +170,8 @@ fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Opt
     (!written.named.is_empty() && (reader.take(close) || reader.completes())).then_some(written)
 }
 
-/// Calls within quotes; where the quotes of their arguments are not escaped, the closing quote is the one behind the call.
+/// Parses calls within quotes. If the quotes of their arguments are not escaped, the closing quote is the one after the
+/// call.
 fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
@@ -181,7 +182,7 @@ fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<
     }
     reader.go(start);
     if let Some(calls) = calls(reader, toolbook, 1) {
-        // `'name'(a=1)`: only the name is quoted.
+        // Only the name is quoted, as in `'name'(a=1)`.
         return Some(calls);
     }
     reader.go(start);
@@ -192,7 +193,7 @@ fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<
     Some(calls)
 }
 
-/// `name(...)`, or the calls within a function that only wraps them.
+/// Parses `name(...)`, or the calls within a function that only wraps them.
 fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
     for word in WORDS {
         reader.take(word);
@@ -207,7 +208,7 @@ fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<V
     with_arguments(reader, name).map(|call| vec![call])
 }
 
-/// The name in a list of one: `["name"](a=1)`.
+/// Returns the tool name in a list of one item: `["name"](a=1)`.
 fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
     let Literal::List(items) = value else { return None };
     let [only] = items.as_slice() else { return None };
@@ -215,7 +216,7 @@ fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
     offered(&name, toolbook).map(|_| name)
 }
 
-/// The call of `name`, whose arguments follow, up to and with the closing parenthesis.
+/// Parses the arguments of the call of `name`, including the closing parenthesis.
 pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
     let mut read = written.clone();
@@ -231,12 +232,12 @@ pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Wr
     Some(written)
 }
 
-/// A name with dots, in quotes or without, Markdown's escapes undone.
+/// Parses a dotted name, optionally quoted, and removes Markdown escapes.
 pub(super) fn name(reader: &mut Reader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\'' | '`'));
     reader.advance(usize::from(quote.is_some()))?;
     let name = word(reader.rest(), "_.-\\:/")?;
-    // A colon behind the name is no part of it.
+    // A colon after the name is not part of it.
     let name = name.trim_end_matches([':', '.', '/', '-']);
     reader.advance(name.len())?;
     match quote {
@@ -245,7 +246,8 @@ pub(super) fn name(reader: &mut Reader<'_>) -> Option<String> {
     }
 }
 
-/// The word at the start of `text`: letters, digits and `others`, beginning with a letter; something must follow it.
+/// Returns the word at the start of `text`: letters, digits and `others`, beginning with a letter. A delimiter must
+/// follow it.
 fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
     let is_part = |letter: char| letter.is_alphanumeric() || others.contains(letter);
     let end = text.char_indices().take(MAX_NAME).find(|(_, letter)| !is_part(*letter)).map(|(at, _)| at)?;
@@ -253,7 +255,7 @@ fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
         .filter(|word| word.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '\\')))
 }
 
-/// The arguments after the opening parenthesis, up to and with the closing one.
+/// Parses the arguments after the opening parenthesis, including the closing one.
 fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     loop {
         reader.skip_space()?;
@@ -287,11 +289,11 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     }
     reader.go(start);
     written.positional.push(reader.value()?);
-    // No language lets an argument without a name follow one with it.
+    // No language allows a positional argument after a named one.
     written.named.is_empty().then_some(())
 }
 
-/// The value of a named argument; the comma behind a literal may be missing.
+/// Parses the value of a named argument. The comma after a literal may be missing.
 fn value(reader: &mut Reader<'_>) -> Option<Literal> {
     let start = reader.at();
     if let Some(literal) = reader.data() {
@@ -299,7 +301,7 @@ fn value(reader: &mut Reader<'_>) -> Option<Literal> {
         let is_whole = end > start && reader.skip_space().is_some() && is_before_key(reader);
         reader.go(end);
         if is_whole {
-            // Without a comma, it may still be a part of the string.
+            // Without a comma, the following text may be a part of the string.
             reader.doubt();
             return Some(literal);
         }
@@ -308,7 +310,7 @@ fn value(reader: &mut Reader<'_>) -> Option<Literal> {
     reader.value()
 }
 
-/// Does `name=` come next?
+/// Whether `name=` comes next.
 fn is_before_key(reader: &mut Reader<'_>) -> bool {
     let start = reader.at();
     let is_name = reader.peek().is_some_and(|letter| letter.is_alphabetic() || letter == '_');
@@ -318,20 +320,20 @@ fn is_before_key(reader: &mut Reader<'_>) -> bool {
     is_key
 }
 
-/// Is it the name of a type? Then `f(a: str)` is a signature and no call.
+/// Whether the value is the name of a type. If it is, `f(a: str)` is a signature and not a call.
 fn is_type(value: &Literal) -> bool {
     let Literal::Source(source) = value else { return false };
     let name = source.split(['[', '=', '|', ' ']).next().unwrap_or_default();
     TYPES.contains(&name)
 }
 
-/// Names of types, as signatures have them.
+/// Names of types in signatures.
 pub(super) const TYPES: [&str; 20] = [
     "integer", "array", "str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "object", "string",
     "number", "boolean", "Any", "List", "Dict", "Optional", "Union",
 ];
 
-/// A parameter's name with `=` or `:`; not the left side of a comparison.
+/// Parses a parameter's name with `=`, `=>` or `:`, but not the left side of a comparison.
 fn key(reader: &mut Reader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\''));
     reader.advance(usize::from(quote.is_some()))?;
@@ -349,7 +351,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     (reader.take("=>") || reader.take("=") || reader.take(":")).then(|| key.replace('\\', ""))
 }
 
-/// What is done with the result, `[0]['price']`, says nothing about the call; nor does calling it once more.
+/// Skips subscripts of the result, such as `[0]['price']`, and repeated calls. They do not affect the call.
 fn subscripts(reader: &mut Reader<'_>) {
     while reader.take("()") || reader.rest().starts_with('[') {
         let start = reader.at();

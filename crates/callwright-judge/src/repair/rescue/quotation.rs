@@ -1,14 +1,15 @@
-//! Whether an earlier message contains the text of a call, or names its tool: the answer may quote or explain it.
+//! Checks whether an earlier message contains the text of a call or names its tool. If so, the answer may quote or
+//! explain it.
 
 use crate::scanner::names::words;
 
-/// Bytes of earlier messages that are compared; the most recent count.
+/// Maximum number of bytes of earlier messages that are compared. The most recent messages take precedence.
 const MAX_COMPARED: usize = 4 << 20;
 
-/// Calls of an answer that are looked for; the first ones count.
+/// Maximum number of calls of an answer that are searched for. The first calls take precedence.
 const MAX_QUOTES: usize = 32;
 
-/// Whether one of the `texts`, latest last, contains one of `quotes`, white space and escapes aside.
+/// Whether one of the `texts`, latest last, contains one of `quotes`, ignoring white space and escapes.
 pub(super) fn any_in<'a>(
     quotes: impl Iterator<Item = &'a str>,
     texts: impl DoubleEndedIterator<Item = &'a str>,
@@ -22,7 +23,7 @@ pub(super) fn any_in<'a>(
     for text in texts.rev() {
         let Some(rest) = left.checked_sub(text.len()) else { return false };
         left = rest;
-        // Nearly all texts are dismissed without being reduced.
+        // This check dismisses most texts before they are reduced.
         let mut candidates = quotes.iter().filter(|(word, _)| contains(text, word)).peekable();
         if candidates.peek().is_none() {
             continue;
@@ -39,13 +40,13 @@ fn contains(text: &str, part: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()
 }
 
-/// The longest run of ASCII letters, digits and underscores, which no encoding changes.
+/// Returns the longest run of ASCII letters, digits and underscores, which encodings never change.
 fn longest_word(text: &str) -> &str {
     let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
     words.max_by_key(|word| word.len()).unwrap_or_default()
 }
 
-/// Whether a user's message names a tool. A name of one word may be a word of the request, and does not count.
+/// Whether a user's message names a tool. A name of one word does not count, because it may be a word of the request.
 pub(super) fn names(message: &str, tool: &str) -> bool {
     // Scripts without spaces join a name to the words around it.
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
@@ -56,7 +57,7 @@ pub(super) fn names(message: &str, tool: &str) -> bool {
         })
 }
 
-/// References by which HTML and JSON write the characters of marks, and the characters.
+/// References that HTML and JSON use for the characters of markers, with these characters.
 const REFERENCES: [(&str, char); 11] = [
     ("&lt;", '<'),
     ("&gt;", '>'),
@@ -71,8 +72,8 @@ const REFERENCES: [(&str, char); 11] = [
     ("\\u003E", '>'),
 ];
 
-/// A text without white space, backslashes and escaped line breaks, its references replaced: what a quotation keeps of it, whether
-/// or not it was encoded as JSON or HTML.
+/// Removes white space, backslashes and escaped line breaks, and replaces references. The result is the same for a text
+/// and its quotation encoded as JSON or HTML.
 fn reduced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! Reasoning in place of an answer: how to recognise it, and the call in which it ends.
+//! Handles reasoning in place of an answer: recognises it, and rescues the call at its end.
 //!
-//! Reasoning is no source of calls: models weigh in it what they then do not do. Only where nothing else was answered is the call in
-//! which it ends taken for the answer.
+//! Reasoning is not a source of calls, because models consider calls in it that they do not make. The call at the end
+//! of the reasoning becomes the answer only if there is no other answer.
 
 use super::decision::{Form, Surroundings};
 use super::layout::{self, Block, CHANNELS, Piece, REASONING};
@@ -11,8 +11,8 @@ use crate::scanner::{Conversation, Toolbook};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, ids};
 
-/// The reasoning of a text that is nothing else, without its marks: the last block, where there are several. `None` where the text has
-/// other content, or none.
+/// Returns the reasoning of a text that contains nothing else, without its markers. If there are several blocks,
+/// returns the last one. Returns `None` if the text has other content, or is empty.
 pub fn only_reasoning(text: &str) -> Option<&str> {
     let mut rest = text.trim();
     let mut last = None;
@@ -24,15 +24,16 @@ pub fn only_reasoning(text: &str) -> Option<&str> {
     last
 }
 
-/// The text before the reasoning with which a text ends, and that reasoning. Templates may put the opening mark into the prompt: all
-/// that comes before a closing mark alone is reasoning. So is all that comes behind an opening mark with which the text begins, where
-/// the model did not close it.
+/// Returns the reasoning at the end of a text, and the text before it.
+///
+/// Templates may put the opening marker into the prompt, so all text before an unmatched closing marker is reasoning.
+/// All text after an opening marker at the start is also reasoning if the model did not close it.
 fn last_block(text: &str) -> Option<(&str, &str)> {
     let closed = REASONING.iter().chain(&CHANNELS).find_map(|[open, close]| {
         let body = text.strip_suffix(close)?;
         match body.rfind(open) {
             Some(at) => Some((body.get(..at)?, body.get(at + open.len()..)?)),
-            // The closing marks of channels end much else.
+            // The closing markers of channels also end other content.
             None => REASONING.iter().any(|[_, other]| other == close).then_some(("", body)),
         }
     });
@@ -44,9 +45,11 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// The calls in which the reasoning ends: complete, between reserved marks, with nothing behind them, all of offered tools. `None` where
-/// it does not end so, or where an earlier message of another contains one of the calls: the model quotes it. `text` is the answer's own
-/// text, which stays as it is.
+/// Returns the calls at the end of the reasoning. They must be complete, between reserved markers, of offered tools,
+/// and followed by no text.
+///
+/// Returns `None` if there are no such calls, or if an earlier message contains one of them, because the model then
+/// quotes it. `text` is the answer's own text, which is kept.
 pub fn rescue_end(
     reasoning: &str,
     text: &str,
@@ -58,7 +61,7 @@ pub fn rescue_end(
         return None;
     }
     let reasoning = without_closing_mark(reasoning);
-    // What the model left open stays open.
+    // Brackets that the model left open are not closed.
     let layout = layout::read(
         reasoning,
         toolbook,
@@ -102,7 +105,7 @@ pub fn rescue_end(
     })
 }
 
-/// Some servers leave the mark that ends the reasoning in it.
+/// Removes the marker that ends the reasoning, which some servers leave in it.
 fn without_closing_mark(reasoning: &str) -> &str {
     let trimmed = reasoning.trim_end();
     REASONING.iter().find_map(|[_, close]| trimmed.strip_suffix(close)).unwrap_or(trimmed)

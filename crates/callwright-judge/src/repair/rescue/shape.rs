@@ -1,11 +1,11 @@
-//! Calls as data: the objects and lists by which models say which tool they call.
+//! Parses calls as data: the objects and lists in which models write calls.
 
 use super::literal::{Literal, Nesting};
 use super::python;
 use super::written::{Written, offered};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// Members that hold the tool's name.
+/// Members that contain the tool's name.
 pub(in crate::repair) const NAMES: [&str; 11] = [
     "name",
     "tool_name",
@@ -20,7 +20,7 @@ pub(in crate::repair) const NAMES: [&str; 11] = [
     "command",
 ];
 
-/// Members that hold the arguments.
+/// Members that contain the arguments.
 pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
     "arguments",
     "parameters",
@@ -42,7 +42,7 @@ pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
     "tool_params",
 ];
 
-/// Members that hold a call, or a list of calls, and nothing else of importance beside it.
+/// Members that contain a call or a list of calls, and have only insignificant siblings.
 pub(in crate::repair) const WRAPPERS: [&str; 19] = [
     "tool_calls",
     "function_call",
@@ -65,7 +65,7 @@ pub(in crate::repair) const WRAPPERS: [&str; 19] = [
     "api_call",
 ];
 
-/// Members that may stand beside a wrapper or a call: they say nothing about what is called.
+/// Members that may be beside a wrapper or a call, and do not identify the tool.
 pub(in crate::repair) const NEUTRAL: [&str; 23] = [
     "text",
     "id",
@@ -92,21 +92,21 @@ pub(in crate::repair) const NEUTRAL: [&str; 23] = [
     "purpose",
 ];
 
-/// Objects within objects that are looked into for calls.
+/// Maximum depth of nested objects that are searched for calls.
 const MAX_DEPTH: usize = 6;
 
-/// The calls that a value spells; `None` where it is no such thing. Strings in it are texts within others.
+/// Parses the calls that a value represents; `None` if it is not a call. Strings in it are nested texts.
 pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: &Nesting) -> Option<Vec<Written>> {
     let place = Place { toolbook, nesting, depth: MAX_DEPTH };
     read(literal, place).filter(|calls| !calls.is_empty())
 }
 
-/// Where a value stands.
+/// Context of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     toolbook: &'a Toolbook,
     nesting: &'a Nesting,
-    /// Values within values that may still be followed.
+    /// Remaining depth of nested values.
     depth: usize,
 }
 
@@ -124,8 +124,8 @@ fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
     }
 }
 
-/// `{"name": ..., "arguments": {...}}` under one of its many names. Parameters of the tool that stand beside these two, or instead
-/// of the arguments, belong to them.
+/// Parses `{"name": ..., "arguments": {...}}` and variants with other member names. Parameters of the tool beside the
+/// name, with or without an arguments member, are added to the arguments.
 fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
     let name = clean(name);
@@ -157,13 +157,14 @@ fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) 
             return None;
         }
     }
-    // A name alone is a call only where it says so, or where nothing else is said and nothing more is needed.
+    // A name alone is a call only if its key or the member `type` shows it, or if there are no other members and the
+    // tool requires no arguments.
     let says_so = name_key != "name" || object.member("type").is_some();
     let is_enough = neutral == 0 && tool.is_none_or(CompiledTool::needs_nothing);
     (!arguments_key.is_empty() || !written.named.is_empty() || says_so || is_enough).then(|| vec![written])
 }
 
-/// The arguments within `{"arguments": {...}}`, where the tool has no such parameter.
+/// Unwraps the arguments in `{"arguments": {...}}` if the tool has no such parameter.
 fn unwrapped<'a>(arguments: &'a Literal, tool: &CompiledTool) -> &'a Literal {
     match arguments.members() {
         Some([(key, inner @ Literal::Object(_))])
@@ -175,12 +176,12 @@ fn unwrapped<'a>(arguments: &'a Literal, tool: &CompiledTool) -> &'a Literal {
     }
 }
 
-/// Is it a JSON Schema, as the definition of a tool has it, and not an argument object?
+/// Whether the value is a JSON Schema of a tool definition, and not an argument object.
 fn is_schema(arguments: &Literal) -> bool {
     arguments.member("type").and_then(Literal::text) == Some("object") && arguments.member("properties").is_some()
 }
 
-/// `{"function": "name(a=1)"}`: the call as code, under the name of a name.
+/// Parses `{"function": "name(a=1)"}`: a call as code, in a member for the name.
 fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let [(key, Literal::Text(code))] = members else { return None };
     let is_name = NAMES.contains(&key.as_str()) || WRAPPERS.contains(&key.as_str());
@@ -188,7 +189,7 @@ fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>
     calls.iter().all(|call| offered(&call.name, place.toolbook).is_some()).then_some(calls)
 }
 
-/// An object that holds its calls under one of the usual names.
+/// Parses an object that contains its calls in one of the usual wrapper members.
 fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let mut inner = None;
     for (key, value) in members {
@@ -202,13 +203,13 @@ fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Writte
     read(inner?, place)
 }
 
-/// `{tool: {...}, tool: {...}}`, where each name is that of an offered tool.
+/// Parses `{tool: {...}, tool: {...}}`, where each key is the name of an offered tool.
 fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     for (name, value) in members {
         let tool = offered(&clean(name), toolbook)?;
         let value = unwrapped(value, tool);
-        // Data about a tool bears its name as well.
+        // Data about a tool may also use the tool's name as a key.
         let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
         if value.members().is_some_and(|members| !members.is_empty() && !members.iter().any(knows))
             && tool.parameters().next().is_some()
@@ -227,10 +228,10 @@ fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Wri
     Some(calls)
 }
 
-/// Types of the parts of an answer that are no calls.
+/// Types of content parts that are not calls.
 const PARTS: [&str; 4] = ["text", "output_text", "thinking", "reasoning"];
 
-/// Calls in a list, in any mixture: objects, code, and names with their arguments behind them.
+/// Parses calls in a list, in any mixture: objects, code, and names followed by their arguments.
 fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
     let toolbook = place.toolbook;
     if let Some(call) = keywords(items, toolbook) {
@@ -254,7 +255,7 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
     Some(calls)
 }
 
-/// `["name", "a=1", "b='x'"]`.
+/// Parses `["name", "a=1", "b='x'"]`.
 fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
     let (first, rest) = items.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let name = clean(first.text()?);
@@ -263,9 +264,9 @@ fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
     Some(Written::named(name, named))
 }
 
-/// A name without the escapes that Markdown asks for.
+/// Removes Markdown escapes from a name.
 pub(in crate::repair) fn clean(name: &str) -> String {
-    // No tool's name has a bracket: what follows it is left of a tag.
+    // Tool names contain no angle bracket: the text after it is a remainder of a tag.
     let name = name.split('<').next().unwrap_or(name);
     name.trim().trim_end_matches("()").replace('\\', "")
 }

@@ -1,24 +1,24 @@
-//! Calls without marks: where they may begin, and what may follow them.
+//! Parses calls without markers, and determines where they may begin and which text may follow them.
 
 use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
 use super::{body, plain, python, shape};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// A place of a line where a statement may begin.
+/// A position in a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Bytes from the start of the line.
+    /// Number of bytes from the start of the line.
     pub(super) at: usize,
-    /// Does text stand before it that is no part of the statement?
+    /// Whether text that is not part of the statement precedes it.
     pub(super) is_labelled: bool,
 }
 
-/// Bytes of a label before a call: "Function call: ".
+/// Maximum number of bytes of a label before a call, such as "Function call: ".
 const MAX_LABEL: usize = 120;
 
-/// The places of a line where a statement may begin: behind a bullet, an assignment, a label with a colon; at its last word, where
-/// an object stands on the next line.
+/// Returns the positions in a line where a statement may begin: after a list marker, an assignment or a label with a
+/// colon. If an object is on the next line, the last word is also a position.
 pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item = Place> {
     let bare = skip_decoration(line);
     let assigned = assignment(line.get(bare..).unwrap_or_default()).map(|length| bare + length);
@@ -29,16 +29,17 @@ pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item =
     [first, assigned.map(place(false)), labelled.map(place(true)), last.map(place(true))].into_iter().flatten()
 }
 
-/// Bytes up to the last word of a line of prose, which may be a tool's name with its arguments on the next line.
+/// Returns the number of bytes before the last word of a line of prose. The word may be a tool's name with its
+/// arguments on the next line.
 fn last_word(line: &str) -> Option<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || "_.-".contains(letter);
     let word = line.trim_end().rsplit(|letter| !is_part(letter)).next()?;
-    // `Let me see.get_weather`: the name follows the full stop directly.
+    // In `Let me see.get_weather`, the name follows the full stop directly.
     let name = word.find('.').and_then(|at| word.get(at + 1..)).filter(|name| !name.is_empty()).unwrap_or(word);
     (!name.is_empty()).then(|| line.trim_end().len() - name.len())
 }
 
-/// Bytes of white space, list marks, emphasis and quotation marks of code.
+/// Returns the number of bytes of white space, list markers, emphasis and code span markers.
 fn skip_decoration(line: &str) -> usize {
     let rest = line.trim_start();
     let numbered = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -54,13 +55,13 @@ fn skip_decoration(line: &str) -> usize {
     line.len() - rest.len()
 }
 
-/// Elements that prompts ask models to put around an answer; they say nothing about what it is.
+/// Wrapper elements that prompts request around an answer. They do not indicate whether the answer is a call.
 pub(super) const SHELLS: [&str; 9] =
     ["answer", "final_answer", "output", "response", "result", "solution", "action", "code", "tools"];
 
-/// Whether a line is a tag of such an element, or the end tag of any element, and nothing else.
+/// Whether a line consists only of a tag of such an element, or of the end tag of any element.
 pub(super) fn is_shell(line: &str) -> bool {
-    // Of nearly all lines this is all that is looked at.
+    // This check alone dismisses most lines.
     if !line.trim_start().starts_with('<') {
         return false;
     }
@@ -70,7 +71,8 @@ pub(super) fn is_shell(line: &str) -> bool {
     tag.is_some_and(|tag| SHELLS.contains(&tag) || tag.strip_prefix('/').is_some_and(is_name))
 }
 
-/// Passes over tokens of chat templates that leaked into the text, `<|assistant|>`, `[control_130]`, and tags of shells.
+/// Skips chat template tokens that leaked into the text (`<|assistant|>`, `[control_130]`), and tags of wrapper
+/// elements.
 fn special_tokens(mut line: &str) -> &str {
     while line.starts_with(['<', '[']) {
         let token = |open: &str, close: &str| {
@@ -92,7 +94,7 @@ fn special_tokens(mut line: &str) -> &str {
     line
 }
 
-/// Bytes of `name = `, `const name = ` or `name: Type = `.
+/// Returns the number of bytes of `name = `, `const name = ` or `name: Type = `.
 fn assignment(line: &str) -> Option<usize> {
     let (target, value) = line.split_once('=')?;
     let is_target = !target.trim().is_empty()
@@ -102,7 +104,7 @@ fn assignment(line: &str) -> Option<usize> {
     (is_target && !value.starts_with('=')).then(|| line.len() - value.trim_start().len())
 }
 
-/// Bytes up to what stands behind a colon, where that may be a call.
+/// Returns the number of bytes up to the text after a colon, if that text may be a call.
 fn label(line: &str) -> Option<usize> {
     let head = line.bytes().take(MAX_LABEL).position(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
     let colon = line.as_bytes().get(..head)?.windows(2).rposition(|window| window == b": ")?;
@@ -110,10 +112,10 @@ fn label(line: &str) -> Option<usize> {
     Some(line.len() - rest.trim_start_matches([' ', '`', '*']).len())
 }
 
-/// Words before a call that do not change what is called.
+/// Keywords before a call that do not change the called tool.
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
-/// May a call begin with `rest`? Cheap: it is asked for every line.
+/// Whether a call may begin with `rest`. Runs for every line, and is therefore inexpensive.
 pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     let rest = WORDS.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     match rest.as_bytes() {
@@ -134,7 +136,7 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     }
 }
 
-/// The calls of the statement that begins here, and its notation.
+/// Parses the calls of the statement that begins here, and returns them with their notation.
 pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<Written>, &'static str)> {
     let start = reader.at();
     let first = reader.peek()?;
@@ -152,14 +154,16 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<
     plain::read(reader, toolbook).map(|calls| (calls, "plain"))
 }
 
-/// Whether an object, its fence, a comment or the stand-in of ChatGLM may follow a name: what [`is_named_object`] needs, without a look at the name.
+/// Whether the text after a name may begin an object: the object, its fence, a comment, or ChatGLM's `tool_call(`. A cheap
+/// precondition of [`is_named_object`].
 pub(super) fn may_be_named_object(behind_name: &str) -> bool {
     let behind = behind_name.trim_start();
     let behind = behind.strip_prefix(':').map_or(behind, str::trim_start);
     behind.starts_with(['{', '`', '#', '/']) || behind.starts_with(body::STAND_IN)
 }
 
-/// Whether `rest` is a tool's name and an object with arguments of that tool, or with none where it needs none.
+/// Whether `rest` is a tool's name and an object with arguments of that tool. The object may be empty if the tool
+/// requires no arguments.
 pub(super) fn is_named_object(rest: &str, toolbook: &Toolbook) -> bool {
     let call = body::named_object(&mut Reader::new(rest, false));
     call.is_some_and(|call| {
@@ -170,14 +174,14 @@ pub(super) fn is_named_object(rest: &str, toolbook: &Toolbook) -> bool {
     })
 }
 
-/// `json` where the list holds data, else `python`.
+/// Returns `json` if the list contains data, else `python`.
 fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
     let text = reader.text().get(start..reader.at()).unwrap_or_default();
     let inner = text.trim_start_matches(['[', '(', ' ', '\n', '\t']);
     if inner.starts_with('{') { "json" } else { "python" }
 }
 
-/// Is it the pattern of a call: `f(a, b)` with the names of its parameters for their values, `f(a="...")`?
+/// Whether a call is a template: `f(a, b)` with the names of its parameters as values, or `f(a="...")`.
 fn is_pattern(call: &Written, toolbook: &Toolbook) -> bool {
     let is_left_out = |value: &Literal| matches!(value.text(), Some("..." | "…"));
     let is_name = |value: &Literal, name: &str| matches!(value, Literal::Source(source) if source == name);
@@ -191,7 +195,8 @@ fn is_pattern(call: &Written, toolbook: &Toolbook) -> bool {
         || call.positional.iter().chain(call.named.iter().map(|(_, value)| value)).any(is_left_out)
 }
 
-/// Do the calls mean the tools on offer? One names such a tool, or each has the parameters of one, under another name.
+/// Whether the calls refer to the offered tools: one names such a tool, or each has only parameters of one tool, under
+/// another name.
 fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
     let is_offered = |call: &Written| offered(&call.name, toolbook).is_some();
     let has_parameters = |call: &Written| {
@@ -201,8 +206,8 @@ fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
     calls.iter().any(is_offered) || calls.iter().all(has_parameters)
 }
 
-/// Bytes behind a call, up to the end of its line, that belong to it or say nothing; `None` where prose goes on, so that the call
-/// is only mentioned.
+/// Returns the number of bytes after a call, up to the end of its line, that belong to it or are insignificant. Returns
+/// `None` if prose follows, because the call is then only mentioned.
 pub(super) fn tail(rest: &str) -> Option<usize> {
     let fence = rest.find("```").unwrap_or(rest.len());
     let before = rest.get(..fence)?;

@@ -1,39 +1,40 @@
-//! Start and end tags as chat templates write them, and as models distort them: with namespaces, bars and blanks around the name,
-//! with lost blanks, quotes and brackets.
+//! Parses start and end tags as chat templates write them and as models distort them: with namespaces, bars and blanks
+//! around the name, and with missing blanks, quotes and brackets.
 
 use super::literal::Reader;
 
-/// Bytes of a start tag.
+/// Maximum number of bytes of a start tag.
 const MAX_TAG: usize = 512;
 
-/// Bytes of the name of an element with everything before it.
+/// Maximum number of bytes of an element's name with its prefix.
 const MAX_HEAD: usize = 96;
 
-/// The role of an element, by its name.
+/// Role of an element, determined by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It holds calls: `tool_call`, `tool_calls`, `function_call`, and whatever name ends with such a word.
+    /// Contains calls: `tool_call`, `tool_calls`, `function_call`, and any name that ends with such a word.
     Wrapper,
-    /// It is a call, and an attribute names the tool: `invoke`.
+    /// A call with the tool's name in an attribute: `invoke`.
     Invoke,
-    /// It is a call, and the tool's name follows an equals sign: `function`.
+    /// A call with the tool's name after an equals sign: `function`.
     Function,
-    /// It is an argument.
+    /// An argument.
     Parameter,
-    /// It holds the tool's name.
+    /// Contains the tool's name.
     Name,
 }
 
 /// Names of elements that are an argument.
 const PARAMETERS: [&str; 5] = ["parameter", "param", "arg", "argument", "input"];
 
-/// Names of elements that hold the tool's name.
+/// Names of elements that contain the tool's name.
 const NAMES: [&str; 3] = ["tool_name", "name", "function_name"];
 
-/// Ends of the names of elements that hold an argument's name, its value, or separate them from the tool's name.
+/// Suffixes of the names of elements that contain an argument's name or value, or separate arguments from the tool's
+/// name.
 const PAIRS: [&str; 3] = ["arg_key", "arg_value", "tool_sep"];
 
-/// Words at the end of the name of an element that holds calls.
+/// Words at the end of the name of an element that contains calls.
 const WRAPPERS: [&str; 8] = [
     "tool_calls",
     "tool_call",
@@ -45,7 +46,7 @@ const WRAPPERS: [&str; 8] = [
     "functioncall",
 ];
 
-/// Names that lost the blank before the attribute `name`.
+/// Names without the blank before the attribute `name`.
 const JOINED: [(&str, &str, Kind); 6] = [
     ("functionname", "function", Kind::Function),
     ("invokename", "invoke", Kind::Invoke),
@@ -56,7 +57,7 @@ const JOINED: [(&str, &str, Kind); 6] = [
 ];
 
 impl Kind {
-    /// The role of an element of this name.
+    /// Returns the role of an element of this name.
     pub(super) fn of(name: &str) -> Option<Self> {
         match name {
             "invoke" => Some(Self::Invoke),
@@ -71,7 +72,7 @@ impl Kind {
 
 /// Whether the last word of a name is one of [`WRAPPERS`].
 fn is_wrapper(name: &str) -> bool {
-    // Names of elements are short, and most have none of these letters at their end.
+    // This check alone dismisses most names.
     if !name.ends_with(['l', 'L', 's', 'S']) || name.len() > MAX_HEAD {
         return false;
     }
@@ -85,29 +86,29 @@ fn is_wrapper(name: &str) -> bool {
 /// A start tag.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag<'a> {
-    /// The element's name as it was written, with its namespace, for its end tag.
+    /// The element's name as written, with its namespace, to match its end tag.
     pub(super) full: &'a str,
-    /// The name alone.
+    /// The name without its namespace.
     pub(super) name: &'a str,
-    /// The role that the name has.
+    /// Role of the element.
     pub(super) kind: Option<Kind>,
-    /// What follows `=` in `<function=name>`, or the value of the attribute `name`.
+    /// The text after `=` in `<function=name>`, or the value of the attribute `name`.
     pub(super) value: Option<&'a str>,
     /// Whether `value` follows the element's name directly, as in `<function=name>`.
     pub(super) is_assigned: bool,
-    /// Everything behind the name.
+    /// The text after the name.
     pub(super) attributes: &'a str,
-    /// Whether an attribute says that the content is JSON, and no string.
+    /// Whether an attribute declares the content as JSON instead of a string.
     pub(super) is_json: bool,
     /// Whether the element has no content: `<a/>`.
     pub(super) is_empty: bool,
-    /// Bytes of the tag.
+    /// Number of bytes of the tag.
     pub(super) length: usize,
 }
 
-/// The start tag at the beginning of `text`.
+/// Parses the start tag at the beginning of `text`.
 pub(super) fn start(text: &str) -> Option<Tag<'_>> {
-    // A JSON object that was begun, and a tag written instead.
+    // The model began a JSON object, and wrote a tag instead.
     let inner = match text.strip_prefix('<') {
         Some(inner) => inner,
         None => text.strip_prefix("{\"").filter(|inner| inner.starts_with("function="))?,
@@ -121,7 +122,7 @@ pub(super) fn start(text: &str) -> Option<Tag<'_>> {
     let close = memchr::memchr2(b'>', b'<', window.as_bytes()).filter(|at| window.as_bytes().get(*at) == Some(&b'>'));
     let may_end_with_line = is_named_by_sign && window.get(head..).is_some_and(|rest| rest.starts_with('='));
     let line = if may_end_with_line { memchr::memchr(b'\n', window.as_bytes()) } else { None };
-    // `<function=name` without its bracket ends with its line.
+    // A tag `<function=name` without its closing bracket ends with its line.
     let (end, closing) = match (close, line) {
         (Some(close), Some(line)) if line < close => (line, 0),
         (Some(close), _) => (close, 1),
@@ -143,7 +144,7 @@ pub(super) fn start(text: &str) -> Option<Tag<'_>> {
     Some(Tag { full, name, kind, value, is_assigned: assigned.is_some(), attributes, is_json, is_empty, length })
 }
 
-/// Takes the start tag that comes next.
+/// Consumes the start tag that comes next.
 pub(super) fn take<'a>(reader: &mut Reader<'a>) -> Option<Tag<'a>> {
     let tag = start(reader.rest())?;
     reader.advance(tag.length)?;
@@ -153,17 +154,17 @@ pub(super) fn take<'a>(reader: &mut Reader<'a>) -> Option<Tag<'a>> {
 /// An end tag.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndTag<'a> {
-    /// The name as it was written.
+    /// The name as written.
     pub(super) full: &'a str,
-    /// The name alone.
+    /// The name without its namespace.
     pub(super) name: &'a str,
-    /// The role that the name has.
+    /// Role of the element.
     pub(super) kind: Option<Kind>,
-    /// Bytes of the tag.
+    /// Number of bytes of the tag.
     pub(super) length: usize,
 }
 
-/// The end tag at the beginning of `text`.
+/// Parses the end tag at the beginning of `text`.
 pub(super) fn end(text: &str) -> Option<EndTag<'_>> {
     let inner = text.strip_prefix("</").or_else(|| text.strip_prefix("<|/"))?;
     let opening = text.len() - inner.len();
@@ -177,18 +178,18 @@ pub(super) fn end(text: &str) -> Option<EndTag<'_>> {
     Some(EndTag { full, name, kind, length: opening + head + blanks + 1 })
 }
 
-/// The state of a tag that is still coming, for a stream.
+/// State of a tag in a streamed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coming {
-    /// No tag that matters here, whatever follows.
+    /// No relevant tag, whatever follows.
     Other,
-    /// More of it must come.
+    /// More text is required.
     Undecided,
-    /// The whole tag.
+    /// The tag is complete.
     Whole,
 }
 
-/// How far the tag at the beginning of `text` has come; `matters` judges its name.
+/// Returns the state of the tag at the beginning of `text`; `matters` decides by its name whether it is relevant.
 pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<Kind>) -> bool) -> Coming {
     let Some(inner) = text.strip_prefix('<') else { return Coming::Other };
     if inner.is_empty() {
@@ -213,7 +214,7 @@ pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<Kind>) -> bool) -
     }
 }
 
-/// Bytes of a name with its namespace: letters, and bars with the blanks around them.
+/// Returns the number of bytes of a name with its namespace: letters, and bars with the blanks around them.
 fn head(inner: &str) -> usize {
     let mut length = 0;
     let mut after_bar = true;
@@ -250,12 +251,12 @@ fn is_bar(letter: char) -> bool {
     matches!(letter, '|' | '｜')
 }
 
-/// The name within a head, and its role: its last part, or the part before a suffix where that part holds calls.
+/// Returns the name within a head and its role: the last part, or the part before a suffix if that part has a role.
 fn name_of(full: &str) -> Option<(&str, Option<Kind>)> {
     let parts = || full.rsplit([':', '|', '｜', ' ']).filter(|part| !part.is_empty());
     let last = parts().next()?;
     let kind = Kind::of(last);
-    // Some templates put a suffix behind every name: `<tool_call:a1>`.
+    // Some templates add a suffix to every name: `<tool_call:a1>`.
     let is_known = |part: &str| {
         Kind::of(part).is_some_and(|kind| kind != Kind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
     };
@@ -265,12 +266,12 @@ fn name_of(full: &str) -> Option<(&str, Option<Kind>)> {
     {
         return Some((known, Kind::of(known)));
     }
-    // The joined forms are read as what they were joined from.
+    // Joined names are parsed as their original element names.
     let name = JOINED.iter().find(|(joined, ..)| *joined == last).map_or(last, |(_, name, _)| name);
     Some((name, kind))
 }
 
-/// A value with or without quotes, of which one may be missing.
+/// Returns a value without its quotes, of which one may be missing.
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     match value.chars().next().filter(|quote| matches!(quote, '"' | '\'')) {
@@ -285,13 +286,14 @@ fn unquoted(value: &str) -> &str {
     }
 }
 
-/// The value of an attribute, with or without quotes.
+/// Returns the value of an attribute, with or without quotes.
 fn attribute_value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let value = behind(attributes, name)?.trim_start().strip_prefix('=')?;
     Some(unquoted(value)).filter(|value| !value.is_empty())
 }
 
-/// What stands behind the name of an attribute. Most tags have no attributes, so that nothing is looked for.
+/// Returns the text after the name of an attribute. Skips the search if there is no equals sign, because most tags have
+/// no attributes.
 fn behind<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     memchr::memchr(b'=', attributes.as_bytes())?;
     // For so few bytes, preparing a search costs more than the search.
@@ -299,7 +301,7 @@ fn behind<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     attributes.get(at + name.len()..)
 }
 
-/// The value of an attribute in quotes.
+/// Returns the value of a quoted attribute.
 pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let rest = behind(attributes, name)?.trim_start().strip_prefix('=')?.trim_start();
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;

@@ -1,4 +1,4 @@
-//! Tools and short forms for the unit tests of this room.
+//! Tools and helpers for the unit tests of rescue.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::{Reading, Situation, rescue};
 use crate::scanner::Toolbook;
 use callwright_types::rules::Evidence;
 
-/// Tools with plain, dotted, hyphenated and namespaced names; with nested parameters and with none.
+/// Tools with plain, dotted, hyphenated and namespaced names, with and without nested parameters.
 pub(super) const TOOLS: &str = r#"[
   {"name": "get_weather", "parameters": {"type": "object", "properties": {
       "city": {"type": "string"}, "days": {"type": "integer"}, "hourly": {"type": "boolean"},
@@ -27,12 +27,12 @@ pub(super) fn tools() -> &'static Toolbook {
     &TOOLBOOK
 }
 
-/// What a text is, where nothing is restricted.
+/// Searches a text for calls without restrictions.
 pub(super) fn read(text: &str) -> Reading {
     rescue(text, tools(), &Situation::with(Evidence::Amid))
 }
 
-/// What is wrong with the reading of a text that is to spell these calls.
+/// Returns the difference between the calls of a text and the expected ones.
 pub(super) fn wrong(text: &str, expected: &[(&str, &str)]) -> Option<String> {
     let found = read(text);
     let Reading::Calls(rescued) = &found else { return Some(format!("no call in:\n{text}\n{found:?}")) };
@@ -41,7 +41,7 @@ pub(super) fn wrong(text: &str, expected: &[(&str, &str)]) -> Option<String> {
     (calls != expected).then(|| format!("wrong calls in:\n{text}\n{rescued:?}"))
 }
 
-/// Checks that a text stays text.
+/// Checks that a text remains text.
 pub(super) fn check_text(text: &str) {
     let reading = read(text);
     assert_eq!(reading, Reading::Text, "in:\n{text}");

@@ -1,4 +1,4 @@
-//! Which calls a text holds, how they are marked, and what surrounds them.
+//! Collects the calls of a text, with their markers and the content around them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::scanner::{Budget, Toolbook};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};
 
-/// Reads the calls of a text: all of them, or none.
+/// Parses the calls of a text: all of them, or none.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
     if layout.has_too_many {
         return Reading::Text;
@@ -53,7 +53,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     })
 }
 
-/// A piece of a text, as far as it bears on the decision.
+/// A piece of a text that is relevant for the decision.
 enum Part<'a> {
     Prose(&'a str),
     Calls(&'a Block),
@@ -75,8 +75,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The pieces, with calls that do not count as prose: those of programs, those that the client has already received, data where JSON
-/// was requested. Calls that repeat an earlier one are left out.
+/// Converts the pieces to parts. Calls that do not count become prose: those of programs, those that the client already
+/// received, and data if JSON was requested. Repeated calls are omitted.
 fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<Part<'a>> {
     let program = Program::find(text, layout);
     let mut parts: Vec<Part<'a>> = Vec::with_capacity(layout.pieces.len());
@@ -103,7 +103,7 @@ fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -
     parts
 }
 
-/// How the calls are marked: of several the weakest. Marks in a fence may be shown rather than used.
+/// Returns the weakest form of the calls. Markers in a code fence may be shown and not used.
 fn form(blocks: &[&Block]) -> Form {
     let is_reserved = |block: &&Block| block.is_marked && block.is_reserved && block.fence.is_none();
     if blocks.iter().all(is_reserved) { Form::Reserved } else { Form::Plain }
@@ -117,7 +117,7 @@ fn evidence(blocks: &[&Block], surroundings: Surroundings) -> Evidence {
     }
 }
 
-/// What surrounds the calls.
+/// Returns the position of the calls among the prose.
 fn surroundings(parts: &[Part<'_>]) -> Surroundings {
     let mut before: Option<&str> = None;
     let (mut is_leading, mut is_presented) = (true, false);
@@ -140,11 +140,12 @@ fn surroundings(parts: &[Part<'_>]) -> Surroundings {
     }
 }
 
-/// Signs at the end of a line that lead on to what follows, and question marks, which leave it open; in any script.
+/// Characters at the end of a line, in any script, that announce the following text, and question marks, which leave it
+/// open.
 const LEADING_ON: [&str; 21] =
     [":", "：", "︰", "﹕", "፡", "፦", "꞉", "–", "—", "―", "→", "⇒", "↓", "=", "->", "=>", "?", "？", "؟", ";", "՞"];
 
-/// Whether a line presents what follows it: by the sign at its end, or as a heading.
+/// Whether a line presents the text after it: by its last character, or as a heading.
 fn presents(line: &str) -> bool {
     let line = line.trim();
     let is_closing = |letter: char| letter.is_whitespace() || "*_`\"'”’»)]）」』".contains(letter);
@@ -152,7 +153,7 @@ fn presents(line: &str) -> bool {
     line.starts_with('#') || is_bold || LEADING_ON.iter().any(|sign| line.trim_end_matches(is_closing).ends_with(sign))
 }
 
-/// Whether prose says in words that calls are explained or not to be made. Such words make a text of what may be a call, never
+/// Whether prose shows that calls are explained or must not be made. Such phrases turn a possible call into text, never
 /// the reverse.
 fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
     let Some(last) = parts.iter().rposition(|part| part.block().is_some()) else { return false };
@@ -170,7 +171,7 @@ fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
     !introduction.is_some_and(prose::presents) && (lines(before, prose::teaches) || lines(before, prose::declines))
 }
 
-/// The calls of the blocks, each once.
+/// Resolves the calls of the blocks, without duplicates.
 fn calls(
     text: &str,
     blocks: &[&Block],
@@ -206,12 +207,12 @@ fn reason(unresolved: Unresolved) -> Reason {
     }
 }
 
-/// The fence that the calls stand in.
+/// Returns the code fence that contains the calls.
 fn fence<'a>(layout: &'a Layout<'_>, block: &Block) -> Option<&'a Fence> {
     layout.fences.get(block.fence?)
 }
 
-/// The first mark without a call, where the client has not got it.
+/// Returns the first marker without a call that the client has not yet received.
 fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a Broken> {
     layout.pieces.iter().find_map(|piece| match piece {
         Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
@@ -219,8 +220,8 @@ fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a B
     })
 }
 
-/// The parts of the text that do not remain: the calls (a fence as a whole, where it holds nothing else), and from results or messages
-/// on that the model invented behind them.
+/// Returns the ranges of the text that are removed: the calls, and all text from invented results or messages on. A
+/// code fence is removed as a whole if it contains nothing but calls.
 fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
     let of_block = |block: &&Block| {
@@ -228,7 +229,7 @@ fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec
         fence.map_or(&block.span, |fence| &fence.span).clone()
     };
     for span in blocks.iter().map(of_block).chain(layout.invented.map(|start| start..text.len())) {
-        // A list mark or an assignment before the call may have been sent.
+        // A list marker or an assignment before the call may have been sent.
         let span = span.start.max(sent)..span.end;
         match spans.last_mut() {
             Some(last) if last.end >= span.start => last.end = last.end.max(span.end),
@@ -238,7 +239,7 @@ fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec
     spans
 }
 
-/// The text without the spans; empty where only white space is left.
+/// Returns the text without the spans; empty if only white space remains.
 fn left(text: &str, spans: &[Range<usize>]) -> String {
     let mut out = String::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! A call as it was written, before it is known whether such a tool is offered.
+//! A parsed call before its tool is resolved.
 
 use super::literal::{Literal, Reader, object_json};
 use crate::scanner::names::without_scope;
@@ -6,7 +6,7 @@ use crate::scanner::{CompiledTool, Toolbook};
 use callwright_common::json::Pointer;
 use callwright_types::rules::Expressions;
 
-/// Times that arguments may have been encoded as a string.
+/// Maximum number of times that the arguments may be encoded as a string.
 const MAX_ENCODINGS: usize = 3;
 
 /// A call as it was written.
@@ -14,22 +14,22 @@ const MAX_ENCODINGS: usize = 3;
 pub(super) struct Written {
     /// The tool's name, without quotes and escapes.
     pub(super) name: String,
-    /// Arguments without a name, in order.
+    /// Positional arguments in order.
     pub(super) positional: Vec<Literal>,
-    /// Arguments with their names, in order.
+    /// Named arguments in order.
     pub(super) named: Vec<(String, Literal)>,
 }
 
-/// Why a written call is no call of an offered tool.
+/// Reason why a written call is not a call of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unresolved {
-    /// No offered tool has this name, in whatever writing.
+    /// No offered tool has this name, in any spelling.
     Name(String),
-    /// The arguments cannot be told from one another.
+    /// The arguments are ambiguous: too many positional ones, or two values for one name.
     Arguments(String),
     /// An argument is a name or an expression of a program, not a value.
     Expression {
-        /// The tool that is called.
+        /// The called tool.
         name: String,
         /// The expression.
         source: String,
@@ -37,17 +37,17 @@ pub(super) enum Unresolved {
 }
 
 impl Written {
-    /// A call with named arguments.
+    /// Creates a call with named arguments.
     pub(super) fn named(name: impl Into<String>, named: Vec<(String, Literal)>) -> Self {
         Self { name: name.into(), positional: Vec::new(), named }
     }
 
-    /// A call whose arguments are one value: an object, the text of one, or nothing.
+    /// Creates a call whose arguments are one value: an object, the text of an object, or nothing.
     pub(super) fn with_arguments(name: impl Into<String>, arguments: &Literal) -> Option<Self> {
         Some(Self::named(name, object(arguments, MAX_ENCODINGS)?))
     }
 
-    /// A call whose input is a text: the text of its argument object, or else the value of its first parameter.
+    /// Creates a call whose input is a text: the text of its argument object, or else the value of its first parameter.
     pub(super) fn with_input(name: impl Into<String>, input: &str) -> Option<Self> {
         let name = name.into();
         let text = Literal::Text(input.to_owned());
@@ -56,8 +56,8 @@ impl Written {
         if call.is_none() && !is_data { Some(Self { name, positional: vec![text], named: Vec::new() }) } else { call }
     }
 
-    /// The name of the offered tool, and the arguments of each call as the text of a JSON object: one call, or as many as there
-    /// are objects in `f({...}, {...})`.
+    /// Resolves the offered tool, and returns its name with the arguments as the text of a JSON object. Returns one
+    /// call, or one for each object in `f({...}, {...})`.
     pub(super) fn resolve(
         &self,
         toolbook: &Toolbook,
@@ -89,7 +89,7 @@ impl Written {
         }
         for (key, value) in &self.named {
             match members.iter().find(|(taken, _)| taken == key) {
-                // The same value twice says nothing else than once.
+                // A repeated equal value is not a conflict.
                 Some((_, given)) if given == value => {}
                 Some(_) => return None,
                 None => members.push((key.clone(), value.clone())),
@@ -98,7 +98,7 @@ impl Written {
         Some(members)
     }
 
-    /// The arguments, where each is an object that stands for all of them: `f({"a": 1})`.
+    /// Returns the argument objects if each positional argument is one: `f({"a": 1})`.
     fn objects(&self, tool: &CompiledTool) -> Option<Vec<&[(String, Literal)]>> {
         if !self.named.is_empty() || self.positional.is_empty() {
             return None;
@@ -112,7 +112,8 @@ impl Written {
     }
 }
 
-/// Reads digits with leading zeros, `07`, as a number where the parameter takes one; where it takes a string they are its text.
+/// Converts digits with leading zeros, such as `07`, to a number if the parameter is numeric. For a string parameter
+/// they remain text.
 fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
     let Literal::Source(source) = value else { return };
     let kind = tool.schema_of(&Pointer::root().child(key)).and_then(|schema| schema.get("type")?.as_str());
@@ -122,13 +123,14 @@ fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
     }
 }
 
-/// The offered tool that a written name means: by the name itself, or by the only one that differs in writing alone.
+/// Returns the offered tool that a written name refers to: by the exact name, or by the only name that differs just in
+/// spelling.
 pub(super) fn offered<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
     let tool = toolbook.find(name).or_else(|| toolbook.find(without_scope(name)?))?;
     (!tool.tool.free_text).then_some(tool)
 }
 
-/// The members that a value spells, where it may stand for an argument object.
+/// Returns the members of a value that represents an argument object.
 fn object(arguments: &Literal, encodings: usize) -> Option<Vec<(String, Literal)>> {
     match arguments {
         Literal::Object(members) => Some(members.clone()),

@@ -1,7 +1,7 @@
-//! E6.1 `call_announced`: the answer announces something and ends there, without a call.
+//! E6.1 `call_announced`: the answer announces an action and ends without a call.
 //!
-//! The evidence is a mark, not a phrase, and so the same in every language: the last line ends with a colon or an ellipsis. It is weak,
-//! so the fault is off by default, and never more than noted.
+//! The check looks for punctuation, not for phrases, so it works in every language: the last line ends with a colon or
+//! an ellipsis. This is weak evidence, so the fault is off by default and, if enabled, is only recorded.
 
 use serde::Serialize;
 
@@ -12,11 +12,11 @@ use callwright_types::{Diagnosis, FaultCode};
 /// Facts about the announcement.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The last line.
+    /// Last line of the answer.
     line: String,
 }
 
-/// What follows these is missing: colons and ellipses, in ASCII, typographic and full-width form.
+/// Colons and ellipses in ASCII, typographic and full-width form.
 const MARKS: [&str; 5] = [":", "\u{ff1a}", "...", "\u{2026}", "\u{fe30}"];
 
 pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {

@@ -1,4 +1,5 @@
-//! E4.2 `constraint`: the value breaks a rule other than its type: enum, range, length, pattern, format, uniqueness.
+//! E4.2 `constraint`: the value violates a keyword other than `type`: enum, range, length, pattern, format or
+//! uniqueness.
 
 use std::sync::Arc;
 
@@ -11,25 +12,25 @@ use crate::scanner::schema::{Rule, Violation};
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The value, as JSON, cut short.
+    /// JSON text of the value, shortened.
     value: String,
-    /// The keyword of the rule.
+    /// Violated schema keyword.
     keyword: &'static str,
-    /// The rule: `must be at least 1`.
+    /// Description of the constraint, such as `must be at least 1`.
     rule: String,
-    /// The values allowed, as JSON, where the rule is a list.
+    /// JSON texts of the allowed values, if the keyword is `enum`.
     options: Vec<String>,
-    /// What the parameter's author says about it.
+    /// Description of the parameter in its schema.
     description: String,
 }
 
-/// Allowed values that are listed.
+/// Maximum number of allowed values to list.
 const MAX_OPTIONS: usize = 30;
 
-/// Allowed values that a wrong one is compared with.
+/// Maximum number of allowed values to compare with the given value.
 const MAX_COMPARED: usize = 1_000;
 
 pub(super) fn check(
@@ -63,7 +64,7 @@ pub(super) fn check(
     Some(diagnosis)
 }
 
-/// The one allowed text that is clearly closest to `value`.
+/// Returns the allowed string that is clearly the closest to `value`.
 fn closest(case: &Case<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
     let texts = || allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED);
     let names = case.option_names(allowed, || Names::read(texts()));

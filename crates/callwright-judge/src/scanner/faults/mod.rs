@@ -1,4 +1,4 @@
-//! The fault table: one fault, one file, with its facts, its check and its tests.
+//! Fault table. Each fault has its own file with its facts, check and tests.
 
 mod call_announced;
 mod constraint;
@@ -36,32 +36,30 @@ use callwright_common::text::excerpt;
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
-/// A fault and how it is recognised.
+/// A fault code and its check.
 pub(super) struct Fault {
-    /// Its code.
     pub(super) code: FaultCode,
-    /// Its check.
     pub(super) check: Check,
 }
 
-/// What a check looks at; each gives a diagnosis where its fault is there.
+/// Input of a check. A check returns a diagnosis if its fault is present.
 pub(super) enum Check {
-    /// An arguments text that is no JSON object.
+    /// Arguments text that is not a JSON object.
     Arguments(fn(&Case<'_>, &serde_json::Error) -> Option<Diagnosis>),
-    /// A tool's name that is not offered.
+    /// Name of a tool that is not offered.
     ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
-    /// A member that its object does not know.
+    /// Member that the schema of its object does not define.
     Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
-    /// A call whose arguments were read, and what is known besides.
+    /// Call with parsed arguments, and its context.
     Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
-    /// A broken rule of the schema.
+    /// Schema violation.
     Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
-    /// An answer without a call.
+    /// Answer without a call.
     Answer(fn(&CallFreeAnswer<'_>) -> Option<Diagnosis>),
 }
 
-/// Every fault that is judged. Of the checks that look at one and the same thing the first that gives a diagnosis counts,
-/// so the tool's own literal match stands before everything that is less sure.
+/// All faults. If several checks apply to the same input, the first diagnosis wins, so literal name matches come before
+/// less certain matches.
 pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
     Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
@@ -83,39 +81,39 @@ pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
     Fault { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
 ];
 
-/// A diagnosis of an answer without a call.
+/// Creates the diagnosis of an answer without a call.
 fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
     let facts = serde_json::to_value(facts).unwrap_or_default();
     Diagnosis { code, call: 0, path: Pointer::root(), message: message.to_owned(), facts, suggestion: None }
 }
 
-/// What every check may look at.
+/// Shared input of all checks of one call.
 pub(super) struct Case<'a> {
     pub(super) call: &'a Call,
     pub(super) index: usize,
     pub(super) toolbook: &'a Toolbook,
     pub(super) rules: &'a ScanRules,
     pub(super) context: &'a Context<'a>,
-    /// The arguments, where they could be read.
+    /// Arguments, if they could be parsed.
     pub(super) arguments: Option<&'a Value>,
     nearest: OnceCell<Vec<(&'a str, f64)>>,
     options: RefCell<Vec<OptionNames>>,
 }
 
-/// The allowed values of an enum, with their texts read for comparisons.
+/// Allowed values of an enum, and its strings prepared for comparison.
 type OptionNames = (Arc<Value>, Rc<Names>);
 
-/// Lists of allowed values whose texts are kept read while one call is judged.
+/// Maximum number of enums whose prepared strings are cached while one call is scanned.
 const MAX_OPTION_LISTS: usize = 32;
 
-/// Characters of a name or value that a message or a fact repeats.
+/// Maximum number of characters of a name or value that a message or fact quotes.
 const MAX_QUOTED: usize = 100;
 
-/// Names of offered tools that are told where none is meant.
+/// Maximum number of similar tool names to report.
 const MAX_NEAREST: usize = 10;
 
 impl<'a> Case<'a> {
-    /// A case of the call at `index` of an answer.
+    /// Creates the input for the call at `index` of an answer.
     pub(super) fn new(
         call: &'a Call,
         index: usize,
@@ -127,12 +125,13 @@ impl<'a> Case<'a> {
         Self { call, index, toolbook, rules, context, arguments: None, nearest, options }
     }
 
-    /// The same, with the call's arguments.
+    /// Adds the parsed arguments of the call.
     pub(super) fn with_arguments(self, arguments: &'a Value) -> Self {
         Self { arguments: Some(arguments), ..self }
     }
 
-    /// The texts among the allowed values `options`, read for comparisons: once for all values of the call that break the rule.
+    /// Returns the strings of the allowed values `options`, prepared for comparison. Cached for all values of the call
+    /// that violate the same enum.
     fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> Names) -> Rc<Names> {
         let mut kept = self.options.borrow_mut();
         if let Some((_, names)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, options)) {
@@ -145,13 +144,13 @@ impl<'a> Case<'a> {
         names
     }
 
-    /// The offered tools with the names most similar to the one called, best first; looked for once.
+    /// Returns the offered tools with the most similar names, best first. Computed once.
     fn nearest(&self) -> &[(&'a str, f64)] {
         self.nearest.get_or_init(|| self.toolbook.nearest(&self.call.name, MAX_NEAREST))
     }
 
     fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {
-        // Facts are structs of strings, numbers and lists: they always have a JSON form.
+        // Facts are structs of strings, numbers and lists, so serialization does not fail.
         let facts = serde_json::to_value(facts).unwrap_or_default();
         Diagnosis { code, call: self.index, path, message, facts, suggestion: None }
     }
@@ -161,7 +160,7 @@ fn quoted(text: &str) -> String {
     excerpt(text, MAX_QUOTED)
 }
 
-/// `tool` or `tool at /place`: where a member was looked for.
+/// Formats the location of a member as `tool` or `tool at /path`.
 fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
     if object.is_root() {
         format!("`{}`", quoted(tool.name()))
@@ -170,16 +169,17 @@ fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
     }
 }
 
-/// Candidates that are compared with a name by meaning; more are seldom offered, and a hostile list stays cheap.
+/// Maximum number of candidates for semantic comparison. Requests rarely offer more, and the limit bounds the cost of a
+/// hostile list.
 const MAX_COMPARED: usize = 1_000;
 
-/// Least lead of the closest candidate in meaning over the second one. Opposites (`start`, `end`) and siblings (`get_user`, `list_users`) are
-/// nearly as close to a name as what it means (BENCHMARKS.md, "Names").
+/// Minimum lead in semantic similarity of the best candidate over the second. Opposites (`start`, `end`) and siblings
+/// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (BENCHMARKS.md, "Names").
 const LEAD: f64 = 0.1;
 
-/// The one candidate that is closest to `name` and clearly so: at least as similar as the rules require, and more than every other;
-/// by its spelling and words (`ranked`, the two best), or else by its meaning, where that is known; by that among those that are
-/// `fitting` only.
+/// Returns the candidate that is clearly the closest to `name`: it reaches the required similarity and leads all
+/// others. Compares spelling and words first (`ranked` holds the two best candidates), then semantic similarity, if
+/// available. The semantic comparison considers only candidates for which `fitting` returns true.
 fn clearly_closest<'a>(
     case: &Case<'_>,
     name: &str,
@@ -203,7 +203,7 @@ fn closest_in_meaning<'a>(
     let known = candidates.into_iter().zip(similarities);
     let mut ranked: Vec<(&'a str, f64)> = known.filter_map(|(candidate, alike)| Some((candidate, alike?))).collect();
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-    // Whether one fits is looked up in its schema: only for those that can decide.
+    // `fitting` looks up the schema, so it runs only for candidates that can decide the outcome.
     let is_close = |(_, alike): &&(&str, f64)| *alike >= case.rules.semantic_similarity;
     let best = ranked.iter().take_while(is_close).position(|(candidate, _)| fitting(candidate))?;
     let (candidate, similarity) = ranked.get(best).copied()?;

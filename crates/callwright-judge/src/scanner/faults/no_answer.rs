@@ -1,7 +1,7 @@
 //! E6 `no_answer`: tools are offered, and the answer has neither content nor a call.
 //!
-//! Models end a turn like this after the result of a tool, or because the whole answer went into their reasoning, and an agent takes it
-//! for the end of its task. Answers that were cut off, filtered or refused are not judged: they have a reason.
+//! Models produce such an answer after a tool result, or when all their output goes into the reasoning. An agent
+//! mistakes it for the end of its task. Answers that were truncated, filtered or refused are not checked.
 
 use serde::Serialize;
 
@@ -9,10 +9,10 @@ use super::of_answer;
 use crate::scanner::CallFreeAnswer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Facts for the template of this fault.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// Whether there is reasoning.
+    /// Whether the answer has reasoning content.
     reasoned: bool,
 }
 

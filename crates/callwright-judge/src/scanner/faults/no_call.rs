@@ -1,6 +1,6 @@
-//! E1 `no_call`: the arguments are no JSON object.
+//! E1 `no_call`: the arguments are not a JSON object.
 //!
-//! (Calls that a model writes into its text instead are E1 too; they are not looked for here.)
+//! Calls that a model writes into its content are E1, too; `repair` detects those.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ use super::{Case, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// Is there no text at all?
+    /// Whether the arguments text is empty.
     empty: bool,
-    /// What the parser stumbled over, and where.
+    /// Parser error with its position.
     problem: String,
-    /// The text around that place.
+    /// Text around the error position.
     near: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn check(case: &Case<'_>, error: &serde_json::Error) -> Option<Diagno
     Some(case.diagnosis(FaultCode::NoCall, Pointer::root(), message, &facts))
 }
 
-/// Bytes of text shown on each side of the place where the parser stopped.
+/// Bytes of context on each side of the error position.
 const MARGIN: usize = 30;
 
 fn near(text: &str, error: &serde_json::Error) -> String {

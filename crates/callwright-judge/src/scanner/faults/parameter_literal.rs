@@ -1,4 +1,4 @@
-//! E3.2 `parameter_literal`: a parameter has the same name but for case and separators.
+//! E3.2 `parameter_literal`: an unknown parameter differs from a known one only in case and separators.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use crate::scanner::examination::UnknownMember;
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was used.
+    /// Name in the call.
     name: String,
-    /// Place of the object that has it.
+    /// Path of the object that contains the name.
     object: String,
-    /// The parameters that it can mean.
+    /// Parameters that match the name.
     candidates: Vec<String>,
-    /// Has the call the meant parameter already, under its right name?
+    /// Whether the call already sets the matching parameter under its correct name.
     already_set: bool,
 }
 

@@ -8,14 +8,14 @@ use crate::scanner::schema::{Description, Rule, Violation};
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The parameter.
+    /// Name of the parameter.
     name: String,
-    /// Place of the object that lacks it.
+    /// Path of the object that lacks it.
     object: String,
-    /// What it must be.
+    /// Type and description of the parameter.
     parameter: Description,
 }
 

@@ -1,4 +1,4 @@
-//! E3.1 `parameter_of_other_tool`: the parameter is not this tool's but another's.
+//! E3.1 `parameter_of_other_tool`: the parameter belongs to another tool.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use crate::scanner::examination::UnknownMember;
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Other tools that are named.
+/// Maximum number of other tools to report.
 const MAX_OWNERS: usize = 3;
 
-/// Parameters of the called tool that are listed.
+/// Maximum number of parameters of the called tool to list.
 const MAX_LISTED: usize = 30;
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was used.
+    /// Name in the call.
     name: String,
-    /// Place of the object that has it.
+    /// Path of the object that contains the name.
     object: String,
     /// Tools that have a parameter of this name.
     owners: Vec<String>,

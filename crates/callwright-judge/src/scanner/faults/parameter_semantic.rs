@@ -1,7 +1,7 @@
-//! E3.3 `parameter_semantic`: unknown, but close to one parameter that is not set yet.
+//! E3.3 `parameter_semantic`: an unknown parameter is close to exactly one parameter that is not set yet.
 //!
-//! Closeness is that of E2.3. In meaning alone, a parameter is close only where its schema may take the value, after a change of notation at
-//! most: `{"properties": {...}}` does not mean a string `property_type`.
+//! Closeness is defined as in E2.3. A purely semantic match also requires that the candidate's schema accepts the
+//! value, at most after a change of notation: `{"properties": {...}}` does not match a string `property_type`.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,14 +12,14 @@ use crate::scanner::schema::find_keyword;
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was used.
+    /// Name in the call.
     name: String,
-    /// Place of the object that has it.
+    /// Path of the object that contains the name.
     object: String,
-    /// The parameter that is close.
+    /// The closest parameter.
     candidate: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
     Some(diagnosis)
 }
 
-/// Whether the schema of a parameter may take a value, after a change of notation at most.
+/// Whether the schema of a parameter accepts the value, at most after a change of notation.
 fn may_take(tool: &CompiledTool, member: &UnknownMember<'_>, candidate: &str, value: &Value) -> bool {
     let schema = tool.schema_of(&member.object.child(candidate));
     match schema.and_then(|schema| find_keyword(tool.schema(), schema, "type")) {
@@ -70,7 +70,7 @@ mod tests {
     use callwright_types::rules::ScanRules;
     use callwright_types::{FaultCode, Similarity};
 
-    /// Every name means every other one.
+    /// Rates every pair of names as similar.
     #[derive(Debug)]
     struct Alike;
 

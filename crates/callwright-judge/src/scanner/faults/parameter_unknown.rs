@@ -1,4 +1,4 @@
-//! E3 `parameter_unknown`: the tool has no such parameter, and nothing explains it.
+//! E3 `parameter_unknown`: the tool has no such parameter, and no more specific fault applies.
 
 use serde::Serialize;
 
@@ -7,15 +7,15 @@ use crate::scanner::examination::UnknownMember;
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Known parameters that are listed.
+/// Maximum number of known parameters to list.
 const MAX_LISTED: usize = 30;
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was used.
+    /// Name in the call.
     name: String,
-    /// Place of the object that has it.
+    /// Path of the object that contains the name.
     object: String,
     /// Parameters that are not set yet.
     unset: Vec<String>,

@@ -1,4 +1,4 @@
-//! E2.2 `tool_name_literal`: an offered tool has the same name but for case, separators or namespace.
+//! E2.2 `tool_name_literal`: the name differs from an offered tool's name only in case, separators or namespace.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::{Case, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was called.
+    /// Name in the call.
     name: String,
-    /// The tools that it can mean.
+    /// Tools that match the name.
     candidates: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
-//! E2.3 `tool_name_semantic`: no such tool; one offered tool is close.
+//! E2.3 `tool_name_semantic`: the tool does not exist, but one offered tool is close.
 //!
-//! Closeness is similarity in spelling or words ([`crate::scanner::names::Name`]) of at least the rules' threshold
-//! (`scan.similarity`), more than that of every other tool; or else, where an embedder gives it, similarity in meaning
-//! (`scan.semantic_similarity`).
+//! Closeness is similarity in spelling or words ([`crate::scanner::names::Name`]) of at least `scan.similarity` and
+//! above that of every other tool. If no tool reaches it and an embedder is available, it is semantic similarity of at
+//! least `scan.semantic_similarity`.
 
 use serde::Serialize;
 
@@ -11,14 +11,14 @@ use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was called.
+    /// Name in the call.
     name: String,
-    /// The tool that is close.
+    /// The closest tool.
     candidate: String,
-    /// What it does, cut short.
+    /// Description of that tool, shortened.
     description: String,
 }
 

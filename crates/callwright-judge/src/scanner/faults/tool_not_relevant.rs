@@ -1,11 +1,12 @@
-//! E2.1 `tool_not_relevant`: the tool is offered, but another one evidently serves the request better.
+//! E2.1 `tool_not_relevant`: the tool is offered, but another tool clearly serves the request better.
 //!
-//! Evidence is a search for the user's last message in the tools' texts and learned patterns ([`crate::scanner::Relevance`], handed in): another
-//! tool is close to the request in meaning, and the called one has next to nothing in common with it. Without vectors, matches of words take
-//! the place of closeness. A call that follows a call of the better tool is a step towards it and no fault.
+//! The evidence comes from a search for the last user message in the tools' texts and learned patterns
+//! ([`crate::scanner::Relevance`]). Another tool must be semantically close to the request, and the called tool must
+//! have almost nothing in common with it. Without embeddings, word matches replace semantic similarity. A call that
+//! follows a call of the better tool is a next step and not a fault.
 //!
-//! A request often needs a tool that it does not mention (look up the id first): the code is off unless a policy turns it on. BENCHMARKS.md,
-//! "Relevance", has the figures that decided so.
+//! A request often needs a tool that it does not mention (for example, to look up an id first), so this check is off by
+//! default. BENCHMARKS.md, "Relevance", has the figures behind that decision.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,27 +17,27 @@ use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The tool that was called.
+    /// Name of the called tool.
     name: String,
-    /// What it does, cut short.
+    /// Description of the called tool, shortened.
     does: String,
-    /// The tool that serves the request better.
+    /// Name of the tool that serves the request better.
     candidate: String,
-    /// What that one does, cut short.
+    /// Description of that tool, shortened.
     description: String,
 }
 
-/// Characters of a tool's description that are repeated.
+/// Maximum number of characters of a quoted tool description.
 const MAX_DESCRIPTION: usize = 160;
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diagnosis> {
     better(case, tool).map(|better| diagnose(case, tool, better)).into_iter().collect()
 }
 
-/// The tool that evidently serves the request better.
+/// Returns the tool that clearly serves the request better, unless it was called already.
 fn better<'a>(case: &Case<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
     let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
     let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
@@ -96,7 +97,7 @@ mod tests {
             assert!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()).is_empty());
         }
         let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &rules(Action::Feedback), &Context::default());
-        assert!(scan.result.is_ok(), "nobody said what is relevant");
+        assert!(scan.result.is_ok(), "no relevance is given");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! E2 `tool_unknown`: no such tool, and nothing close.
+//! E2 `tool_unknown`: the tool does not exist, and no offered tool is close.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use super::{Case, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The name that was called.
+    /// Name in the call.
     name: String,
-    /// The offered tools, nearest first.
+    /// Offered tools, nearest first.
     nearest: Vec<String>,
-    /// How many are offered in all.
+    /// Total number of offered tools.
     offered: usize,
 }
 

@@ -1,4 +1,4 @@
-//! E4.1 `type_mismatch`: the value's type is not the schema's.
+//! E4.1 `type_mismatch`: the type of the value is not allowed by the schema.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,18 +8,18 @@ use crate::scanner::schema::{Rule, Violation, type_of};
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The value, as JSON, cut short.
+    /// JSON text of the value, shortened.
     value: String,
-    /// Its type.
+    /// Type of the value.
     actual: &'static str,
-    /// The types that it must have one of.
+    /// Allowed types.
     expected: Vec<&'static str>,
-    /// The values allowed, as JSON, where there is such a list.
+    /// JSON texts of the allowed values, if the schema lists them.
     options: Vec<String>,
-    /// What the parameter's author says about it.
+    /// Description of the parameter in its schema.
     description: String,
 }
 

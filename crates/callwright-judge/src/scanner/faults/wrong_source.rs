@@ -1,8 +1,9 @@
-//! E4.4 `wrong_source`: the plan says that a value comes from another call's output, and it does not.
+//! E4.4 `wrong_source`: the plan takes the value from the output of another call, and the given value is not in that
+//! output.
 //!
-//! What is expected is handed in ([`crate::scanner::Expectations`]): for an argument, the tool whose output feeds it and the
-//! values that the output has for it. Where it has none yet, that tool has to be called first, and no value can be right. A
-//! value that is spelled as a string, or with another case around it, is the same one; an argument that is not given is none.
+//! The expectations ([`crate::scanner::Expectations`]) list, per argument, the tool that produces the value and the
+//! values of its output. If there are no values yet, that tool must be called first, and every value is a fault.
+//! Notation is ignored: a string that spells the value, in any case, is equal. An absent argument is not checked.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,22 +14,22 @@ use crate::scanner::same_value::is_same_reading;
 use crate::scanner::toolbook::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The value, as JSON, cut short.
+    /// JSON text of the value, shortened.
     value: String,
-    /// The tool whose output the value comes from.
+    /// Tool that produces the value.
     source: String,
-    /// Has that tool been called?
+    /// Whether that tool has been called.
     was_called: bool,
-    /// The values that its output has, as JSON.
+    /// JSON texts of the values in its output.
     options: Vec<String>,
-    /// What the parameter's author says about it.
+    /// Description of the parameter in its schema.
     description: String,
 }
 
-/// Values of an output that are listed.
+/// Maximum number of output values to list.
 const MAX_OPTIONS: usize = 10;
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
@@ -45,7 +46,7 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, expected: &Exp
     let (place, source) = (quoted(expected.path.as_str()), quoted(&expected.source));
     let was_called = !expected.values.is_empty();
     let message = if was_called {
-        format!("`{place}` comes from the output of `{source}`, which does not say {}", quoted(&value.to_string()))
+        format!("`{place}` comes from the output of `{source}`, which does not contain {}", quoted(&value.to_string()))
     } else {
         format!("`{place}` comes from the output of `{source}`, which has not been called yet")
     };

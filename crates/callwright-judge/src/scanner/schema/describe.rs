@@ -1,4 +1,4 @@
-//! A schema in a few words, for a model or a person who is to mend a call.
+//! Short descriptions of schemas, for feedback to models and for people.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,28 +6,28 @@ use serde_json::Value;
 use callwright_common::schema::{Source, expand};
 use callwright_common::text::excerpt;
 
-/// Allowed values that are listed; a longer list costs more tokens than it helps.
+/// Maximum number of allowed values to list; a longer list costs more tokens than it helps.
 const MAX_OPTIONS: usize = 30;
 
-/// Characters of a parameter's own description that are repeated.
+/// Maximum number of characters of a quoted description or value.
 const MAX_DESCRIPTION: usize = 160;
 
-/// What a value must be.
+/// Summary of the requirements for a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Description {
-    /// Its type or types: `integer`, `array of string`, `object or null`; `any` where the schema does not say.
+    /// Type or types: `integer`, `array of string`, `object or null`; `any` if the schema has no `type`.
     pub(crate) types: String,
-    /// The values allowed, as JSON; empty where there is no such list.
+    /// JSON texts of the allowed values; empty if the schema does not list any.
     pub(crate) options: Vec<String>,
-    /// How many more values are allowed than are listed.
+    /// Number of allowed values that are not listed.
     pub(crate) more_options: usize,
-    /// The default, as JSON.
+    /// JSON text of the default value.
     pub(crate) default: Option<String>,
-    /// What its author says about it, cut short.
+    /// Description in the schema, shortened.
     pub(crate) description: String,
 }
 
-/// Describes `schema`, which stands in the document `root`.
+/// Describes `schema`, which is part of the document `root`.
 pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
     let views = expand(root, &[Source { pointer: String::new(), schema }]);
     let find = |keyword: &str| views.iter().find_map(|view| view.keywords.get(keyword));
@@ -45,13 +45,13 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
     }
 }
 
-/// The value of `keyword` in the first of the schemas that apply to what `schema` describes.
+/// Returns the value of `keyword` in the first schema that applies to a value of `schema` and has it.
 pub(crate) fn find_keyword<'a>(root: &'a Value, schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     let views = expand(root, &[Source { pointer: String::new(), schema }]);
     views.into_iter().find_map(|view| view.keywords.get(keyword))
 }
 
-/// Levels of `array of` that are spelled out.
+/// Maximum number of `array of` levels to write out.
 const MAX_LEVELS: usize = 3;
 
 fn types(root: &Value, schema: &Value, level: usize) -> String {

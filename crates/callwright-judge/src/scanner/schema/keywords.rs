@@ -1,11 +1,11 @@
-//! The form that each keyword's value must have, over all drafts of JSON Schema from 4 to 2020-12.
+//! Expected form of each keyword's value, across JSON Schema drafts 4 to 2020-12.
 
-/// The form of a keyword's value.
+/// Form of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A schema.
     Schema,
-    /// A schema, or (before 2020-12) a list of schemas by position.
+    /// A schema or, before 2020-12, a list of schemas by position.
     SchemaOrList,
     /// A list of schemas with at least one item.
     SchemaList,
@@ -25,9 +25,9 @@ pub(super) enum Form {
     Number,
     /// A number above zero.
     PositiveNumber,
-    /// An exclusive bound: a number, or a boolean where the draft is 4.
+    /// An exclusive bound: a number, or a boolean in draft 4.
     ExclusiveBound,
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     Count,
     /// A regular expression.
     Pattern,
@@ -39,14 +39,14 @@ pub(super) enum Form {
     Flag,
     /// A list of any values.
     Examples,
-    /// Identifies or switches dialects. Tools' schemas stand alone, so these are left out: nothing may be fetched, and
-    /// nothing that a client writes may redirect a reference.
+    /// Identifies a schema or switches its dialect. Removed, because tool schemas are self-contained: nothing is
+    /// fetched, and client input must not redirect a reference.
     Identity,
-    /// Read together with other keywords, after them.
+    /// Interpreted together with other keywords, after them.
     Type,
 }
 
-/// The form of `keyword`'s value; `None` for what is no keyword and judges nothing.
+/// Returns the form of `keyword`'s value; `None` for an unknown keyword, which validates nothing.
 pub(super) fn form(keyword: &str) -> Option<Form> {
     Some(match keyword {
         "type" | "nullable" => Form::Type,

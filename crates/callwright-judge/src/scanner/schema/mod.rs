@@ -1,4 +1,4 @@
-//! A tool's JSON Schema, compiled once: normalised, with the table of the names in it and a validator.
+//! Compiled JSON Schema of a tool: the normalised schema, its table of member names and a validator.
 
 mod describe;
 mod keywords;
@@ -25,29 +25,29 @@ pub(crate) use value_type::type_of;
 pub(crate) use violations::{Rule, Violation};
 use work::Work;
 
-/// Bytes of memory that one compiled regular expression may take.
+/// Maximum size of one compiled regular expression in bytes of memory.
 const REGEX_BYTES: usize = 512 * 1024;
 
-/// Subschemas that may be visited at one place to say why a value does not fit. Beyond that it is only said that it does
-/// not.
+/// Maximum number of subschemas to visit at one location to explain a violation. Beyond that, the violation is reported
+/// without a reason.
 const MAX_EXPLAINED: u64 = 20_000;
 
-/// Schemas that may be on the stack at once while a value is judged: some 700 bytes each at the worst, of the two megabytes
-/// that a thread has. Arguments beyond that are nested as no real ones are, and fit no schema.
+/// Maximum number of schemas on the stack during validation. Each takes up to about 700 bytes of the 2 MB thread stack.
+/// Real arguments do not need more; deeper ones count as a violation.
 const MAX_STACK: usize = 1024;
 
-/// One parameter of a tool.
+/// A parameter of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter<'a> {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'a str,
-    /// Must a call have it?
+    /// Whether the parameter is required.
     pub required: bool,
-    /// Its JSON Schema, normalised; `true` where the schema requires the name and says nothing about it.
+    /// Normalised JSON Schema; `true` if the parameter is required but not described.
     pub schema: &'a Value,
 }
 
-/// The compiled form of one schema text, shared by every tool that has it.
+/// Compiled form of one schema text, shared by all tools with that text.
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
     schema: Value,
@@ -58,10 +58,10 @@ pub(crate) struct CompiledSchema {
     seen: AtomicBool,
 }
 
-/// What [`Validators`] hands out.
+/// Schema in the cache of [`Validators`].
 pub(crate) type SharedSchema = Arc<CompiledSchema>;
 
-/// How every schema is compiled: nothing is fetched, formats are checked, regular expressions run in linear time.
+/// Returns the options for compiling schemas: no network access, format checks, linear-time regular expressions.
 fn build_options(draft: Draft) -> ValidationOptions<'static> {
     jsonschema::options()
         .with_draft(draft)
@@ -97,7 +97,7 @@ impl CompiledSchema {
         let (validator, work) = match built {
             Ok((validator, work)) => (Some(validator), work),
             Err(problem) => {
-                notes.push(format!("the schema judges no values: {problem}"));
+                notes.push(format!("the schema is not used for validation: {problem}"));
                 (None, None)
             }
         };
@@ -105,7 +105,7 @@ impl CompiledSchema {
         Self { schema, shape, validator, work, problems: notes, seen: AtomicBool::new(false) }
     }
 
-    /// A schema that cannot be looked at.
+    /// Creates a schema that accepts any value, and records why the original was not compiled.
     fn unread(problem: String) -> Self {
         Self { problems: vec![problem], ..Self::default() }
     }
@@ -122,18 +122,17 @@ impl CompiledSchema {
         &self.problems
     }
 
-    /// Is this the first time that somebody asks?
+    /// Whether this is the first call of this method, so that its problems are logged once.
     pub(crate) fn is_new(&self) -> bool {
         !self.seen.swap(true, Ordering::Relaxed)
     }
 
-    /// Does the schema judge values?
+    /// Whether the schema has a validator for values.
     pub(crate) fn judges(&self) -> bool {
         self.validator.is_some()
     }
 
-    /// Every rule of the schema that `arguments` break; empty where they fit it, or where it judges no
-    /// values.
+    /// Returns the schema violations in `arguments`. Empty if there are none or the schema has no validator.
     pub(crate) fn violations(&self, arguments: &Value) -> Vec<Violation> {
         let Some(validator) = &self.validator else { return Vec::new() };
         let depth = if self.work.is_some() { depth(arguments) } else { 0 };
@@ -149,14 +148,14 @@ impl CompiledSchema {
         violations::collect(validator, arguments)
     }
 
-    /// The parameters, in the order of the schema.
+    /// Returns the parameters in schema order.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         let root = self.shape.root();
         let names = root.into_iter().flat_map(|root| root.members.keys());
         names.filter_map(|name| self.parameter(name))
     }
 
-    /// The parameter of exactly this name.
+    /// Returns the parameter with exactly this name.
     pub(crate) fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
         const ANYTHING: &Value = &Value::Bool(true);
         let root = self.shape.root()?;
@@ -166,7 +165,7 @@ impl CompiledSchema {
     }
 }
 
-/// Levels of nesting in a value. A parsed value has 128 at most, so recursion is safe.
+/// Returns the nesting depth of a value. The JSON parser limits it to 128, so recursion is safe.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),

@@ -1,9 +1,8 @@
-//! Schemas as providers accept them, made into schemas that a validator accepts.
+//! Normalisation of provider-specific schemas into schemas that a strict validator accepts.
 //!
-//! Models are offered tools whose schemas no strict validator would take: `"type": "dict"`, `"nullable": true`, a tuple
-//! of item schemas, draft-4 bounds. Providers pass them on, so we read them as they are meant. What has no meaning at all
-//! (a bound that is no number, a pattern that is no regular expression, a reference to nowhere) is left out and noted:
-//! it judges nothing, and everything else still does.
+//! Clients send tool schemas that a strict validator rejects: `"type": "dict"`, `"nullable": true`, a tuple of item
+//! schemas, draft-4 bounds. Providers accept them, so the proxy interprets them as intended. Invalid parts (a bound
+//! that is not a number, an invalid pattern, a dangling reference) are removed and noted; the rest still applies.
 
 use std::collections::HashSet;
 
@@ -15,24 +14,23 @@ use super::{build_options, value_type};
 use callwright_common::json::Pointer;
 use callwright_common::schema;
 
-/// Levels of schema inside schema that are read; what lies deeper accepts anything. Real schemas stay below 20; the bound
-/// keeps recursion off the end of the stack.
+/// Maximum nesting depth of schemas; deeper schemas accept any value. Real schemas stay below 20. The limit prevents a
+/// stack overflow.
 const MAX_DEPTH: usize = 64;
 
-/// Regular expressions of one schema that are compiled: each may take up to [`super::REGEX_BYTES`] of memory.
+/// Maximum number of compiled regular expressions per schema. Each takes up to [`super::REGEX_BYTES`] of memory.
 const MAX_PATTERNS: usize = 128;
 
-/// Notes kept about one schema.
+/// Maximum number of notes per schema.
 const MAX_NOTES: usize = 16;
 
-/// A schema that a validator of its draft accepts.
+/// A schema that is valid for its draft.
 #[derive(Debug)]
 pub(super) struct Normalised {
-    /// The schema.
     pub(super) schema: Value,
-    /// Its draft: as `$schema` says, else 2020-12.
+    /// Draft that `$schema` names, else 2020-12.
     pub(super) draft: Draft,
-    /// What was left out and why, one line each.
+    /// Removed parts with reasons, one line each.
     pub(super) notes: Vec<String>,
 }
 
@@ -43,7 +41,7 @@ pub(super) fn normalise(parameters: &Value) -> Normalised {
         Value::Object(_) | Value::Bool(_) => reader.schema(parameters, &Pointer::root(), 0),
         Value::Null => Value::Bool(true),
         _ => {
-            reader.note(&Pointer::root(), "a schema is an object");
+            reader.note(&Pointer::root(), "not a schema object; accepts anything");
             Value::Bool(true)
         }
     };
@@ -72,7 +70,7 @@ struct Reader {
     notes: Vec<String>,
     patterns: usize,
     references: Vec<String>,
-    /// Places that were read as schemas, by pointer.
+    /// JSON Pointers of all locations that were read as schemas.
     read: HashSet<String>,
 }
 
@@ -102,7 +100,7 @@ impl Reader {
             match self.keyword(keyword, value, &at.child(keyword), depth) {
                 Some(value) => drop(kept.insert(keyword.clone(), value)),
                 None if form(keyword) != Some(Form::Identity) => {
-                    self.note(&at.child(keyword), "not of this keyword's form; left out");
+                    self.note(&at.child(keyword), "invalid value for this keyword; ignored");
                 }
                 None => {}
             }
@@ -113,7 +111,7 @@ impl Reader {
         Value::Object(kept)
     }
 
-    /// A keyword's value in the keyword's form; `None` where it has another.
+    /// Returns the value of a keyword in the expected form; `None` if it has a different form.
     fn keyword(&mut self, keyword: &str, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
         let Some(form) = form(keyword) else { return Some(value.clone()) };
         match form {
@@ -164,13 +162,14 @@ impl Reader {
             let at = at.child(name);
             match read(self, value, &at) {
                 Some(value) => drop(kept.insert(name.clone(), value)),
-                None => self.note(&at, "cannot be used; left out"),
+                None => self.note(&at, "invalid; ignored"),
             }
         }
         Some(Value::Object(kept))
     }
 
-    /// Does the linear-time engine take this pattern? (It has no look-around and no back-references.)
+    /// Whether the linear-time regular expression engine accepts the pattern. It does not support look-around and
+    /// back-references.
     fn is_pattern(&mut self, pattern: &str) -> bool {
         self.patterns += 1;
         self.patterns <= MAX_PATTERNS
@@ -182,8 +181,8 @@ impl Reader {
         Some(Value::from(text))
     }
 
-    /// Reads the targets of references that lie outside every schema read so far (`#/components/...`), and leaves out
-    /// references to nowhere.
+    /// Normalises targets of references outside all schemas read so far (`#/components/...`), and removes dangling
+    /// references.
     fn follow_references(&mut self, schema: &mut Value) {
         let mut dangling = HashSet::new();
         while let Some(target) = self.references.pop() {
@@ -198,7 +197,10 @@ impl Reader {
                     }
                 }
                 None => {
-                    self.note(&Pointer::from(target.as_str()), "referred to, but not there; accepts anything");
+                    self.note(
+                        &Pointer::from(target.as_str()),
+                        "target of a reference does not exist; accepts anything",
+                    );
                     self.read.insert(target.clone());
                     dangling.insert(target);
                 }
@@ -209,8 +211,8 @@ impl Reader {
         }
     }
 
-    /// Brings draft-4 bounds and positional items into the form of a later draft, unless the schema says it is of one
-    /// that had them.
+    /// Converts draft-4 bounds and positional items to the form of a later draft, unless `$schema` names a draft that
+    /// has them.
     fn modernise(&self, keywords: &mut Map<String, Value>) {
         let is_draft4 = self.draft == Draft::Draft4;
         for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
@@ -235,7 +237,7 @@ impl Reader {
     }
 }
 
-/// Leaves out every `$ref` to one of `targets`, wherever it stands.
+/// Removes every `$ref` to one of `targets`.
 fn remove_references(value: &mut Value, targets: &HashSet<String>) {
     match value {
         Value::Object(members) => {
@@ -250,7 +252,7 @@ fn remove_references(value: &mut Value, targets: &HashSet<String>) {
     }
 }
 
-/// A name that is required and cannot be given makes every call wrong; its author meant something else.
+/// Drops required names that `additionalProperties: false` forbids. Otherwise no call could satisfy the schema.
 fn drop_impossible_names(keywords: &mut Map<String, Value>) {
     let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false))
         && !keywords.contains_key("patternProperties");
@@ -270,7 +272,7 @@ fn names(value: &Value) -> Option<Value> {
     Some(names.into_iter().filter(|name| seen.insert(name.to_string())).collect())
 }
 
-/// A number, or the number that a string spells.
+/// Returns the number, or the number that a string spells.
 fn number(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => Some(number.clone()),

@@ -1,10 +1,10 @@
-//! What providers accept in schemas, each with arguments that it lets pass and arguments that it does not.
+//! Schema quirks that providers accept, each with arguments that match and arguments that do not.
 
 use serde_json::{Value, json};
 
 use super::CompiledSchema;
 
-/// A schema of the one parameter `x`, with `$schema` where a draft is named; values that fit and values that do not.
+/// `$schema` draft or empty, schema of the parameter `x`, matching values, violating values.
 type Row = (&'static str, Value, &'static [&'static str], &'static [&'static str]);
 
 fn check(rows: Vec<Row>) {
@@ -122,7 +122,9 @@ fn a_schema_that_cannot_be_compiled_judges_no_values_and_says_so() {
         json!({ "$ref": "#" }),
     ] {
         let compiled = CompiledSchema::compile(&schema);
-        assert!(!compiled.judges() && compiled.problems().iter().any(|problem| problem.contains("judges no values")));
+        assert!(
+            !compiled.judges() && compiled.problems().iter().any(|problem| problem.contains("not used for validation"))
+        );
         assert!(compiled.violations(&json!({ "x": [1, "a", null] })).is_empty());
     }
 }

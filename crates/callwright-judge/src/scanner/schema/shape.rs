@@ -1,7 +1,7 @@
-//! Which names a value of a schema may have, and where it must be a whole number.
+//! Member names that a schema allows at each location, and locations that require integers.
 //!
-//! JSON Schema lets an object have any further members unless it says otherwise, so a validator does not notice a misspelt
-//! optional parameter. The shape does: it is the table of the names known at each place, over all branches of the schema.
+//! JSON Schema allows additional members by default, so a validator does not detect a misspelt optional parameter. The
+//! shape does: it is a table of the known names at each location, across all branches of the schema.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::OnceLock;
@@ -13,44 +13,44 @@ use crate::scanner::names::{self, Names};
 use callwright_common::json::Pointer;
 use callwright_common::schema::{Applies, Source, View, expand, subschemas};
 
-/// Places of one schema that are known by name; what lies beyond is not looked at.
+/// Maximum number of nodes per schema; locations beyond are not checked for names.
 const MAX_NODES: usize = 20_000;
 
 /// Index of a [`Node`].
 pub(crate) type NodeId = usize;
 
-/// The places of a schema where names or whole numbers matter. The first is the argument object.
+/// Locations of a schema at which names or integers matter. The first node is the argument object.
 #[derive(Debug)]
 pub(crate) struct Shape {
     nodes: Vec<Node>,
 }
 
-/// May an object have members that its schema does not name?
+/// Whether an object may have members that its schema does not name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Openness {
-    /// The schema forbids it.
+    /// The schema forbids additional members.
     Closed,
-    /// The schema names members and does not say.
+    /// The schema names members and has no rule for additional ones.
     Unstated,
-    /// The schema allows it, or names none.
+    /// The schema allows additional members, or names no members.
     #[default]
     Open,
 }
 
-/// What is known about the values at one place.
+/// Requirements for the values at one location.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// The members that the schema names, in its order.
+    /// Members that the schema names, in its order.
     pub(crate) members: IndexMap<String, Member>,
-    /// Members that every value here must have.
+    /// Names of required members.
     pub(crate) required: Vec<String>,
-    /// May it have further members?
+    /// Whether additional members are allowed.
     pub(crate) openness: Openness,
-    /// The items of an array here.
+    /// Node of the items, for an array.
     pub(crate) items: Option<NodeId>,
-    /// The members that the schema does not name.
+    /// Node of the members that the schema does not name.
     pub(crate) others: Option<NodeId>,
-    /// Must a number here be a whole one?
+    /// Whether a number must be an integer.
     pub(crate) whole: bool,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
     names: OnceLock<Names>,
@@ -59,14 +59,14 @@ pub(crate) struct Node {
 /// A member that the schema names.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// JSON Pointer of its schema; the first where several describe it.
+    /// JSON Pointer of its schema; the first one if several schemas describe it.
     pub(crate) schema: Option<String>,
-    /// What is known about its value.
+    /// Node of its value.
     pub(crate) node: Option<NodeId>,
 }
 
 impl Shape {
-    /// Reads the shape off a normalised schema.
+    /// Builds the shape of a normalised schema.
     pub(super) fn read(schema: &Value) -> Self {
         let root = Source { pointer: String::new(), schema };
         let mut builder = Builder { root: schema, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
@@ -78,22 +78,22 @@ impl Shape {
         Self { nodes: builder.nodes }
     }
 
-    /// The argument object; `None` never happens for a shape that [`Shape::read`] made.
+    /// Returns the node of the argument object; never `None` for a shape from [`Shape::read`].
     pub(crate) fn root(&self) -> Option<&Node> {
         self.nodes.first()
     }
 
-    /// A place, by its index.
+    /// Returns the node with the given index.
     pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
 
-    /// The place of the value at `path` inside the arguments.
+    /// Returns the node of the value at `path` in the arguments.
     pub(crate) fn at(&self, path: &Pointer) -> Option<&Node> {
         self.follow(&path.tokens())
     }
 
-    /// The member that the value at `path` inside the arguments is.
+    /// Returns the schema member at `path` in the arguments.
     pub(crate) fn member(&self, path: &Pointer) -> Option<&Member> {
         let tokens = path.tokens();
         let (last, parents) = tokens.split_last()?;
@@ -115,7 +115,8 @@ impl Shape {
 }
 
 impl Node {
-    /// The `limit` members most similar to `name` in theirs, of those that are `wanted` and at least `floor` similar, best first.
+    /// Returns up to `limit` members with names most similar to `name`, best first. Considers only members for which
+    /// `wanted` returns true and similarities of at least `floor`.
     pub(crate) fn nearest(
         &self,
         name: &str,
@@ -129,7 +130,7 @@ impl Node {
         ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
     }
 
-    /// The one known member whose name is the same but for case, separators and debris of a chat template, or all of them where there are several.
+    /// Returns the known members whose names differ only in case, separators and chat-template residue.
     pub(crate) fn literal<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let folded = self.folded.get_or_init(|| {
             let mut table: HashMap<String, Vec<usize>> = HashMap::new();
@@ -150,7 +151,7 @@ impl Node {
 struct Builder<'a> {
     root: &'a Value,
     nodes: Vec<Node>,
-    /// Places already allocated, by the schemas that describe them.
+    /// Allocated nodes, keyed by the schemas that describe them.
     known: HashMap<Vec<*const Value>, NodeId>,
     queue: VecDeque<(NodeId, Vec<View<'a>>)>,
 }
@@ -164,7 +165,7 @@ impl<'a> Builder<'a> {
         id
     }
 
-    /// The place that `sources` describe; `None` where neither names nor whole numbers matter there.
+    /// Returns the node that `sources` describe; `None` if neither names nor integers matter there.
     fn place(&mut self, sources: &[Source<'a>]) -> Option<NodeId> {
         let mut key: Vec<_> = sources.iter().map(|source| std::ptr::from_ref(source.schema)).collect();
         key.sort_unstable();
@@ -203,7 +204,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        // Items by position are described one by one: nothing is said about all of them.
+        // Positional items are described one by one; no schema applies to all of them.
         if views.iter().any(|view| view.keywords.contains_key("prefixItems")) {
             items.clear();
         }
@@ -243,7 +244,8 @@ fn openness(views: &[View<'_>]) -> Openness {
     }
 }
 
-/// Do the schemas name the members of an object: one that certainly applies, or else every branch that admits objects?
+/// Whether the schemas name the members of an object: either a schema that always applies does, or every branch that
+/// accepts objects does.
 fn names_all(views: &[View<'_>], names: impl Fn(&View<'_>) -> bool) -> bool {
     if views.iter().any(|view| view.certain && names(view)) {
         return true;
@@ -257,7 +259,7 @@ fn names_all(views: &[View<'_>], names: impl Fn(&View<'_>) -> bool) -> bool {
     branches.peek().is_some() && branches.all(names)
 }
 
-/// Is every number that the schemas allow a whole one?
+/// Whether the schemas allow only integers as numbers.
 fn is_whole(views: &[View<'_>]) -> bool {
     let types = |view: &View<'_>| match view.keywords.get("type") {
         Some(Value::String(name)) => Some(vec![name.clone()]),

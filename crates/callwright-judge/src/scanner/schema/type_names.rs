@@ -1,22 +1,22 @@
-//! Names of types that providers accept beside the seven of JSON Schema.
+//! Type names that providers accept besides the seven of JSON Schema.
 
-/// What a type's name stands for.
+/// Meaning of a type name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeName {
-    /// One of JSON Schema's types.
+    /// A JSON Schema type.
     Known(&'static str),
-    /// Any type at all, or a name that means nothing to us: it judges nothing.
+    /// Any type, or an unknown name, which restricts nothing.
     Any,
 }
 
-/// Reads a type's name: JSON Schema's own in any case, and what Python, C, Java, SQL and Gemini call the same.
+/// Parses a type name: JSON Schema types in any case, and their equivalents in Python, C, Java, SQL and Gemini.
 ///
-/// Type arguments (`list[int]`, `Array<string>`) are not read: only the outer type counts.
+/// Ignores type arguments (`list[int]`, `Array<string>`): only the outer type counts.
 pub(super) fn read(name: &str) -> TypeName {
     let outer = name.split(['[', '<', '(']).next().unwrap_or_default().trim();
     let known = match outer.to_ascii_lowercase().as_str() {
         "object" | "dict" | "dictionary" | "map" | "mapping" | "hash" | "hashmap" | "struct" | "record" => "object",
-        // `int[]` has its brackets behind it.
+        // `int[]` has its brackets at the end.
         _ if name.trim_end().ends_with("[]") => "array",
         "array" | "list" | "arraylist" | "tuple" | "set" | "vector" | "sequence" => "array",
         "string" | "str" | "text" | "char" | "varchar" => "string",

@@ -1,4 +1,4 @@
-//! The cache of compiled schemas.
+//! Cache of compiled schemas.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -10,11 +10,12 @@ use super::{CompiledSchema, SharedSchema};
 use crate::scanner::Settings;
 use callwright_common::cache::{ByteCache, Usage};
 
-/// Bytes of memory that a compiled schema takes for each byte of its text, and besides: measured on tools of agents, text included.
+/// Memory of a compiled schema per byte of its text, and in addition a constant amount. Measured on tools of agents,
+/// text included.
 const COMPILED_BYTES_PER_BYTE: usize = 40;
 const COMPILED_BYTES: usize = 2 * 1024;
 
-/// Compiled JSON Schemas by their text, so that a schema is compiled once however many turns offer it.
+/// Cache of compiled JSON Schemas by their text. A schema is compiled once, even if many requests offer it.
 ///
 /// Cheap to clone; clones share one cache.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// An empty cache.
+    /// Creates an empty cache.
     pub fn new(settings: &Settings) -> Self {
         let weigh = |text: &String, _: &SharedSchema| COMPILED_BYTES + text.len() * COMPILED_BYTES_PER_BYTE;
         Self {
@@ -33,28 +34,28 @@ impl Validators {
         }
     }
 
-    /// The compiled form of `schema`: from the cache, or compiled now.
+    /// Returns the compiled form of `schema`, compiling it if it is not in the cache.
     pub(crate) fn get(&self, schema: &Value) -> SharedSchema {
         let text = schema.to_string();
         if text.len() > self.max_schema_bytes {
             let problem = format!(
-                "the schema judges nothing: it has {} bytes, the limit is {}",
+                "the schema is not used for validation: it has {} bytes, the limit is {}",
                 text.len(),
                 self.max_schema_bytes
             );
-            // Kept under a key of its own length: the text would take the room of a hundred schemas.
+            // Cached under a short key: the text would take the memory of a hundred schemas.
             return self.cache.get_with(key_of(&text), || Arc::new(CompiledSchema::unread(problem)));
         }
         self.cache.get_with(text, || Arc::new(CompiledSchema::compile(schema)))
     }
 
-    /// How much is cached.
+    /// Returns the cache usage.
     pub fn usage(&self) -> Usage {
         self.cache.usage()
     }
 }
 
-/// A key that is no JSON text.
+/// Returns a hash key that cannot equal a JSON text.
 fn key_of(text: &str) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -1,10 +1,10 @@
-//! `type`, `nullable`, `enum` and what they say together.
+//! Interpretation of `type`, `nullable` and `enum` together.
 
 use serde_json::{Map, Value};
 
 use super::type_names::{self, TypeName};
 
-/// The JSON Schema type of a value; a number without a fraction is an integer.
+/// Returns the JSON Schema type of a value; a number without a fraction is an integer.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -19,11 +19,11 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Keywords that say something about the type without naming it.
+/// Keywords that restrict the type without naming it.
 const APPLICATORS: [&str; 8] = ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const"];
 
-/// Reads types by all their names, works `nullable` in, infers a type that is only implied, and settles a contradiction
-/// between type and enum in favour of the enum.
+/// Parses type names, applies `nullable`, infers an implied type, and resolves a contradiction between type and enum in
+/// favour of the enum.
 pub(super) fn settle(keywords: &mut Map<String, Value>) {
     let nullable = keywords.shift_remove("nullable") == Some(Value::Bool(true));
     let mut types = keywords.shift_remove("type").map(|value| read(&value)).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn settle(keywords: &mut Map<String, Value>) {
     }
 }
 
-/// Arguments are always an object: a schema whose root says that they are something else says nothing.
+/// Removes a root type other than `object`, because arguments are always an object.
 pub(super) fn admit_object(schema: &mut Value) {
     if let Some(keywords) = schema.as_object_mut() {
         let admits = match keywords.get("type") {
@@ -55,7 +55,7 @@ pub(super) fn admit_object(schema: &mut Value) {
     }
 }
 
-/// The types named; empty where any will do.
+/// Returns the named types; empty if any type is allowed.
 fn read(value: &Value) -> Vec<&'static str> {
     let names: Vec<&Value> = match value {
         Value::Array(names) => names.iter().collect(),
@@ -63,7 +63,7 @@ fn read(value: &Value) -> Vec<&'static str> {
     };
     let mut types = Vec::new();
     for name in names {
-        // An explicit `null` value among type names is how YAML writes the type.
+        // YAML parses the type name `null` as a null value.
         match name
             .as_str()
             .map_or(if name.is_null() { TypeName::Known("null") } else { TypeName::Any }, type_names::read)
@@ -96,7 +96,7 @@ fn drop_contradiction(types: &mut Vec<&'static str>, keywords: &mut Map<String, 
         return;
     }
     if types.contains(&"array") {
-        // The options were meant for the items.
+        // The options are meant for the items.
         keywords.shift_remove("enum");
     } else {
         types.clear();

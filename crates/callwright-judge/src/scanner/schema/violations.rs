@@ -1,4 +1,4 @@
-//! What a validator found, in our own words.
+//! Schema violations, converted from validator errors.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,46 +9,47 @@ use serde_json::Value;
 
 use callwright_common::json::Pointer;
 
-/// Violations of one call that are looked at; more do not help anybody to mend it.
+/// Maximum number of violations per call; more do not help to repair the call.
 const MAX_VIOLATIONS: usize = 512;
 
-/// A rule of the schema that a value breaks.
+/// A violated rule of the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Violation {
-    /// The value that breaks it; for a missing or unknown member the object.
+    /// Path of the value; for a missing or unknown member, path of its object.
     pub(crate) path: Pointer,
-    /// JSON Pointer of the schema that has the rule, where that is known.
+    /// JSON Pointer of the schema with the rule, if known.
     pub(crate) schema: Option<String>,
-    /// The rule.
+    /// Violated rule.
     pub(crate) rule: Rule,
 }
 
-/// The rules, as far as they are told apart.
+/// Kinds of rules.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Rule {
-    /// The value must be of one of these types.
+    /// The value must have one of these types.
     Type(Vec<&'static str>),
     /// The object must have this member.
     Missing(String),
     /// The object must not have this member.
     Unknown(String),
-    /// The value must be one of these: `enum` and `const`.
+    /// The value must be one of these options: `enum` and `const`.
     Options(Arc<Value>),
-    /// Any other rule: its keyword, and what the value must be or do.
+    /// Any other rule: its keyword and its requirement in words.
     Constraint(&'static str, String),
-    /// The value must fit one of several schemas and fits none: what it breaks of each.
+    /// The value must match one of several schemas and matches none. Holds the violations per schema.
     Branches(Vec<Vec<Violation>>),
 }
 
 impl Violation {
-    /// For a value that does not fit, where saying why would take too long.
+    /// Creates the violation for a value whose violations would take too long to explain.
     pub(super) fn unexplained() -> Self {
         let says = "must fit the tool's schema".to_owned();
         Self { path: Pointer::root(), schema: None, rule: Rule::Constraint("$ref", says) }
     }
 
-    /// This violation, or those of the branch that the value comes closest to: of the branches whose type it has, the one of
-    /// which it breaks the fewest rules. What all branches say alike is said once: all their types, or all their options.
+    /// Returns this violation or, for branches, the violations of the closest branch: among the branches that accept
+    /// the value's type, the one with the fewest violations. If no branch accepts the type, returns one violation with
+    /// all types. If each branch fails on its options only, returns one violation with all options.
     pub(crate) fn explain(self) -> Vec<Violation> {
         let Self { path, schema, rule: Rule::Branches(branches) } = self else { return vec![self] };
         let mut types: Vec<&'static str> = Vec::new();
@@ -90,7 +91,7 @@ fn only_options<'a>(branch: &'a [Violation], path: &Pointer) -> Option<&'a [Valu
     }
 }
 
-/// Every violation that `validator` finds in `value`.
+/// Returns the violations that `validator` finds in `value`.
 pub(super) fn collect(validator: &Validator, value: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     for error in validator.iter_errors(value) {
@@ -125,7 +126,8 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
                 context.iter().map(|errors| errors.iter().flat_map(|error| read(error)).collect()).collect();
             if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(Rule::Branches(branches)) }
         }
-        // A scalar that fits several alternatives (a date is a string too) shows an imprecise schema, not a wrong call.
+        // A scalar that matches several alternatives (a date is also a string) indicates an imprecise schema, not a
+        // wrong call.
         Kind::OneOfMultipleValid { .. } if !error.instance().is_object() && !error.instance().is_array() => Vec::new(),
         kind => constraint(kind).map_or_else(Vec::new, |(keyword, says)| one(Rule::Constraint(keyword, says))),
     }
@@ -138,7 +140,7 @@ fn types(kind: &TypeKind) -> Vec<&'static str> {
     }
 }
 
-/// The keyword and what the value must be or do; `None` for a rule that could not be checked.
+/// Returns the keyword and its requirement; `None` for a rule that cannot be checked.
 fn constraint(kind: &Kind) -> Option<(&'static str, String)> {
     let says = match kind {
         Kind::AdditionalItems { limit } => ("items", format!("must have at most {limit} items")),

@@ -1,8 +1,8 @@
-//! How much work a schema can make of one value.
+//! Upper bounds for the work that a schema causes for one value.
 //!
-//! References let a short schema stand for an enormous one: thirty definitions that each refer twice to the next are a
-//! billion branches for a single string, and a validator that is to say *why* a value fits none of them visits all. The
-//! bounds here are worked out from the schema before it is ever used.
+//! With references, a short schema can expand to an enormous one. Thirty definitions that each refer twice to the next
+//! yield a billion branches for a single string. A validator that must explain *why* a value matches none of them
+//! visits all. These bounds are computed from the schema before its first use.
 
 use std::collections::HashMap;
 
@@ -10,39 +10,39 @@ use serde_json::Value;
 
 use callwright_common::schema::{Applies, resolve, subschemas};
 
-/// Steps from schema to schema for one value, beyond which a schema is not used: each is a stack frame or two. Real
-/// schemas stay below 20.
+/// Maximum length of a chain of subschemas for one value; each step takes one or two stack frames. Schemas beyond are
+/// not used. Real schemas stay below 20.
 const MAX_STEPS: usize = 64;
 
-/// Schemas visited for one value without going into it, beyond which a schema is not used.
+/// Maximum number of subschemas to visit for one value without descending into it. Schemas beyond are not used.
 const MAX_VISITS: u64 = 20_000;
 
-/// A schema that cannot be used.
+/// Reason why a schema cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unusable {
-    /// Its references lead back to where they began without going into the value (JSON Schema 2020-12 core, section 9.4.1).
-    #[error("its references form a cycle that goes nowhere")]
+    /// Its references form a cycle that does not descend into the value (JSON Schema 2020-12 core, section 9.4.1).
+    #[error("its references form a cycle")]
     Cycle,
-    /// One value would take too many steps.
+    /// One value would need too long a chain of subschemas.
     #[error("its references are nested too deeply")]
     TooDeep,
-    /// One value would take too many visits.
-    #[error("its references multiply too often")]
+    /// One value would need too many visits.
+    #[error("its references expand to too many subschemas")]
     TooMuch,
 }
 
-/// The graph of a schema's subschemas.
+/// Graph of a schema's subschemas.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// For each subschema those that judge the same value, and those that judge a part of it; in an order in which the
-    /// former always come first.
+    /// For each subschema, the subschemas that apply to the same value, and those that apply to a part of it. In
+    /// topological order: the former come first.
     nodes: Vec<(Vec<usize>, Vec<usize>)>,
-    /// The most steps from schema to schema for one and the same value.
+    /// Length of the longest chain of subschemas for one value.
     steps: usize,
 }
 
 impl Work {
-    /// Reads the graph; `None` for a schema without references, which makes no more work than its own size.
+    /// Builds the graph; `None` for a schema without references, whose work is bounded by its size.
     pub(super) fn read(schema: &Value) -> Result<Option<Self>, Unusable> {
         let graph = Graph::read(schema);
         if !graph.has_references {
@@ -65,13 +65,14 @@ impl Work {
         if work.visits(0).into_iter().max().unwrap_or(0) > MAX_VISITS { Err(Unusable::TooMuch) } else { Ok(Some(work)) }
     }
 
-    /// An upper bound of the schemas that are on the stack at once while a value nested `depth` levels deep is judged.
+    /// Returns an upper bound of the number of schemas on the stack while a value of the given nesting depth is
+    /// validated.
     pub(super) fn stack(&self, depth: usize) -> usize {
         (self.steps + 1) * (depth + 1)
     }
 
-    /// An upper bound of the subschemas that are visited at any one place of a value nested `depth` levels deep, when
-    /// every branch is followed to its end.
+    /// Returns an upper bound of the number of subschemas that are visited at any one location of a value of the given
+    /// nesting depth, if every branch is followed to its end.
     pub(super) fn bound(&self, depth: usize) -> u64 {
         self.visits(depth).into_iter().max().unwrap_or(0)
     }
@@ -128,8 +129,8 @@ impl Graph {
         graph
     }
 
-    /// The subschemas in an order in which each comes behind all that judge the same value.
-    /// And the most steps that any takes.
+    /// Returns the subschemas in topological order (each one after all that apply to the same value), and the length of
+    /// the longest chain.
     fn order(&self) -> Result<(Vec<usize>, usize), Unusable> {
         let mut order = Vec::with_capacity(self.edges.len());
         let mut states = vec![State::New; self.edges.len()];
@@ -171,7 +172,7 @@ impl Graph {
 enum State {
     New,
     Open,
-    /// With the longest way on from here.
+    /// Visited, with the length of the longest chain from this node.
     Done(usize),
 }
 
@@ -186,7 +187,7 @@ fn each_subschema<'a>(root: &'a Value, schema: &'a Value, visit: &mut impl FnMut
     let Some(keywords) = schema.as_object() else { return };
     for inside in subschemas(keywords) {
         match inside.applies {
-            // What a string encodes is not judged.
+            // Content that a string encodes is not validated.
             Applies::Content => {}
             applies if applies.is_same_value() => visit(Relation::Same, inside.schema),
             _ => visit(Relation::Part, inside.schema),

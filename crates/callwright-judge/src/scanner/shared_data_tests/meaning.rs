@@ -1,5 +1,5 @@
-//! Which similarity in meaning is enough to suggest a name (`scan.semantic_similarity`): names reworded by synonyms, whose spelling suggests
-//! nothing, must find what was meant, and names of other tools must find nothing.
+//! Measures the semantic threshold for suggesting a name (`scan.semantic_similarity`). Names reworded with synonyms,
+//! whose spelling suggests nothing, must find the intended name, and names of other tools must find nothing.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use callwright_search::retrieval::TextVectors;
 use callwright_types::Similarity;
 use callwright_types::rules::ScanRules;
 
-/// Shares below which the default threshold has become worse.
+/// Minimum precision and recall of the default threshold.
 const LEAST_PRECISION: f64 = 0.92;
 const LEAST_RECALL_OF_TOOLS: f64 = 0.5;
 const LEAST_RECALL_OF_PARAMETERS: f64 = 0.2;
 
-/// Lead of the best candidate over the second one, as [`crate::scanner`] requires it.
+/// Leads of the best candidate over the second to measure; [`crate::scanner`] requires the last one.
 const LEADS: [f64; 2] = [0.0, 0.1];
 
 /// A name whose spelling suggests nothing.
 struct Trial {
     meant: Option<String>,
-    /// The closest candidate in meaning, its similarity, and that of the second one.
+    /// Semantically closest candidate with its similarity.
     best: Option<(String, f64)>,
     second: f64,
-    /// Which half it belongs to: thresholds are chosen on the first and hold on the second.
+    /// Whether it belongs to the held-out half: thresholds are chosen on one half and verified on the other.
     held_out: bool,
 }
 
-/// The name with one or more of its words replaced by synonyms; `None` where none has any.
+/// Returns the name with one or more words replaced with synonyms; `None` if no word has any.
 fn reworded(name: &str, random: &mut fastrand::Rng) -> Option<String> {
     let mut words = words(name);
     let replaceable: Vec<usize> = (0..words.len()).filter(|at| !synonyms(&words[*at]).is_empty()).collect();
@@ -59,7 +59,7 @@ fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors,
     Some(Trial { meant: meant.map(str::to_owned), best: ranked.into_iter().next(), second, held_out })
 }
 
-/// Precision, were there as many names that mean nothing as names that mean something, and recall.
+/// Returns precision, weighted as if half of the names had no intended match, and recall.
 fn measure<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, threshold: f64, lead: f64) -> (f64, f64) {
     let is_suggested =
         |trial: &Trial| trial.best.as_ref().is_some_and(|(_, best)| *best >= threshold && best - trial.second >= lead);
@@ -110,7 +110,7 @@ fn trials_of_parameters(
     trials
 }
 
-/// The built-in table, or the local model in the folder that `CALLWRIGHT_TEST_MODEL` names.
+/// Returns the built-in table, or the local model in the folder that `CALLWRIGHT_TEST_MODEL` names.
 fn vectors(runtime: &tokio::runtime::Runtime) -> TextVectors {
     let model = std::env::var_os("CALLWRIGHT_TEST_MODEL");
     let library = std::env::var("ORT_DYLIB_PATH").unwrap_or_default();

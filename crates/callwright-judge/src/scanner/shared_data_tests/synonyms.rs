@@ -1,6 +1,6 @@
-//! Words that names of tools and parameters use for one another.
+//! Synonyms in names of tools and parameters.
 
-/// Groups of words with one meaning, as far as names go. Written by hand; nothing of it comes from the data that is measured.
+/// Groups of words with the same meaning in names. Written by hand, independently of the measured data.
 const GROUPS: &[&str] = &[
     "get fetch retrieve read obtain load",
     "find search lookup query seek",
@@ -138,7 +138,7 @@ const GROUPS: &[&str] = &[
     "ratio proportion",
 ];
 
-/// The words that may replace a word.
+/// Returns the synonyms of a word.
 pub(super) fn synonyms(word: &str) -> Vec<&'static str> {
     let groups = GROUPS.iter().map(|group| group.split(' ').collect::<Vec<_>>());
     let mut found: Vec<&str> = groups.filter(|group| group.contains(&word)).flatten().collect();

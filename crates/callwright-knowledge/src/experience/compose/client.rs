@@ -1,4 +1,4 @@
-//! Lessons about a client's own tools: facts when something is learned, words when a request is shown it.
+//! Lessons about a client's own tools: stored as facts, worded when a request is shown the lesson.
 
 use serde_json::Value;
 
@@ -9,17 +9,18 @@ use callwright_common::json::Pointer;
 use callwright_types::memory::{Change, ClientEvent, ClientFacts, ClientTool, Identifier, Step, Wording, WorkedWith};
 use callwright_types::{Diagnosis, EvidenceKind, FaultCode, Lesson, Tool};
 
-/// Member that stands for one whose name the schema leaves open.
+/// Schema member that represents one whose name the schema leaves open.
 const ANY_MEMBER: &str = "*";
 
-/// The facts of what was lived through with a client's own tool; `None` where its name is no identifier, or there is nothing general to say.
+/// Extracts the facts of an experience with a client's own tool. Returns `None` if the tool's name is no identifier, or
+/// if nothing general can be learned.
 pub(super) fn facts(lived: &Lived<'_>) -> Option<ClientFacts> {
     let subject = subject(lived);
     let tool = ClientTool::of(subject)?;
     let right = (lived.tool.name != subject.name).then(|| ClientTool::of(lived.tool)).flatten();
     let facts = match lived.event {
         Event::Fault { diagnosis, .. } => {
-            // What they say is who is the right one.
+            // Without the right tool, such a lesson has no content.
             if diagnosis.code == FaultCode::ToolNotRelevant && right.is_none() {
                 return None;
             }
@@ -49,12 +50,13 @@ pub(super) fn facts(lived: &Lived<'_>) -> Option<ClientFacts> {
     Some(facts.bounded())
 }
 
-/// The client's own tool whose answer has the value.
+/// Returns the client's own tool whose result contains the value.
 fn source(lived: &Lived<'_>, diagnosis: &Diagnosis) -> Option<ClientTool> {
     ClientTool::of((lived.offered)(diagnosis.facts.get("source")?.as_str()?)?)
 }
 
-/// The way to the place of a fault as far as the schema names it with identifiers; `None` where nothing can be said of it without the rest.
+/// Returns the path to the fault's location, as far as the schema names it with identifiers. Returns `None` if the
+/// lesson has no meaning without the rest of the path.
 fn place(root: &Value, diagnosis: &Diagnosis) -> Option<Vec<Step>> {
     let (mut steps, mut pointer) = (Vec::new(), Pointer::root());
     let tokens = diagnosis.path.tokens();
@@ -78,14 +80,14 @@ fn place(root: &Value, diagnosis: &Diagnosis) -> Option<Vec<Step>> {
         | FaultCode::Constraint
         | FaultCode::Placeholder
         | FaultCode::WrongSource => steps.len() == tokens.len(),
-        // They are about an answer, not about a tool.
+        // These faults concern an answer, not a tool.
         FaultCode::NoAnswer | FaultCode::CallAnnounced => false,
         _ => true,
     };
     (is_general && steps.len() <= ClientFacts::MAX_STEPS).then_some(steps)
 }
 
-/// What two calls of one tool differ in, of what the schema names.
+/// Returns the differences between two calls of one tool, limited to parameters of the schema.
 fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<Change> {
     let names = parameters(schema).into_iter().filter(|name| before.get(*name) != after.get(*name));
     let change = |name: &str| {
@@ -99,8 +101,8 @@ fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<Change> {
     names.filter_map(change).collect()
 }
 
-/// What a lesson says to a request that offers these tools. What it says of a client's own tools is taken from the request itself; `None` where the
-/// request does not offer them as they were.
+/// Returns the text of a lesson for a request that offers these tools. Text about a client's own tools is derived from
+/// the request's schema. Returns `None` if the request does not offer those tools unchanged.
 pub fn wording<'t>(
     lesson: &Lesson,
     offered: &dyn Fn(&ClientTool) -> Option<&'t Tool>,
@@ -121,7 +123,7 @@ pub fn wording<'t>(
             let diagnosis = Diagnosis {
                 code: *code,
                 call: 0,
-                // What is misspelt is no member of the schema: what was meant stands for it.
+                // A misspelt name is no member of the schema, so the path uses the intended name instead.
                 path: meant.iter().fold(pointer(place), |place, meant| place.child(meant.as_str())),
                 message: String::new(),
                 facts: match other {
@@ -152,7 +154,7 @@ pub fn wording<'t>(
     }
 }
 
-/// A place as the schema is asked for it.
+/// Converts schema steps to a JSON pointer.
 fn pointer(place: &[Step]) -> Pointer {
     place.iter().fold(Pointer::root(), |pointer, step| match step {
         Step::Member(name) => pointer.child(name.as_str()),

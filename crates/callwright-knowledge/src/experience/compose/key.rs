@@ -1,10 +1,11 @@
-//! The key of a composed lesson.
+//! Keys of composed lessons.
 
 use super::place::Place;
 use super::{Event, Lived, Settings, subject};
 use crate::experience::text::{first_sentence, shortened};
 
-/// Tool, parameter, what went wrong, and what the tool is for: the last is what requests have in common with it.
+/// Builds the key: tool, parameter, kind of failure, and the tool's purpose. The purpose is what later requests have in
+/// common with the lesson.
 pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
     let subject = subject(lived);
     let mut parts = vec![subject.name.clone()];
@@ -20,7 +21,7 @@ pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
     if lived.tool.name != subject.name {
         parts.push(lived.tool.name.clone());
     }
-    // What is asked for is what the right tool does; a wrong one may have little to do with it.
+    // Requests describe what the right tool does; the wrong tool's purpose may be unrelated.
     let purpose = if lived.tool.description.trim().is_empty() { subject } else { lived.tool };
     parts.push(first_sentence(&purpose.description, settings.key_chars));
     parts.retain(|part| !part.is_empty());

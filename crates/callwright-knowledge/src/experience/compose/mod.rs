@@ -1,11 +1,13 @@
-//! A draft of a lesson, without any model: what happened, in general terms.
+//! Composes drafts of lessons from events in general terms, without a model.
 //!
-//! A draft about an operator's tools consists of words of our own, of names, descriptions and values (`enum`, `const`, `default`) that the documents of its
-//! toolset have, of sentences of the documentation, and of codes. What a client, its user, a model or an API wrote is never copied: a value of a
-//! call is looked up in the schema, and stands in the draft only where the schema has it.
+//! A draft about an operator's tools consists of fixed phrases, codes, sentences of the documentation, and the names,
+//! descriptions and values (`enum`, `const`, `default`) in the toolset's documents. Text from a client, its user, a
+//! model or an API is never copied. A value of a call is looked up in the schema and appears in the draft only if the
+//! schema contains it.
 //!
-//! A draft about a client's own tools has names and codes alone: see [`ClientFacts`](callwright_types::memory::ClientFacts). [`wording`] makes the words of it from the schema of the request
-//! that is shown it. No draft is about tools of both.
+//! A draft about a client's own tools contains only names and codes: see
+//! [`ClientFacts`](callwright_types::memory::ClientFacts). [`wording`] derives its text from the schema of the request
+//! that is shown the lesson. No draft is about tools of both kinds.
 
 mod client;
 mod key;
@@ -23,51 +25,53 @@ use callwright_types::memory::Backing;
 use callwright_types::{Diagnosis, EvidenceKind, Explanation, FaultCode, LessonDraft, Owner, Polarity, Tool};
 pub use client::wording;
 
-/// What was lived through, told at the end of a turn, while its texts are at hand.
+/// An experience, built at the end of a turn while its texts are available.
 #[derive(Clone, Copy)]
 pub struct Lived<'a> {
-    /// What happened.
+    /// Event before the call that worked.
     pub event: Event<'a>,
-    /// The tool whose call worked in the end.
+    /// Tool whose call finally worked.
     pub tool: &'a Tool,
-    /// The arguments of that call.
+    /// Arguments of that call.
     pub arguments: &'a Value,
-    /// The tool of this name, where one is offered. Other names are somebody's invention.
+    /// Looks up an offered tool by name. Names that it does not find are invented.
     pub offered: &'a dyn Fn(&str) -> Option<&'a Tool>,
 }
 
-/// What happened before a call worked.
+/// Event before a call worked.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
-    /// The scan found a fault in an earlier call, and the model mended it.
+    /// The scan found a fault in an earlier call, and the model repaired it.
     Fault {
-        /// The fault.
+        /// Fault that the scan found.
         diagnosis: &'a Diagnosis,
-        /// The tool that the faulty call named, where it is offered.
+        /// Tool that the faulty call named, if it is offered.
         called: Option<&'a Tool>,
     },
     /// An earlier call failed.
     Failure {
-        /// Its tool.
+        /// Tool of the failed call.
         called: &'a Tool,
-        /// Its arguments.
+        /// Arguments of the failed call.
         arguments: &'a Value,
-        /// The status that the API answered with; `None` where the client made the call. Nothing is learned of calls that no API answered.
+        /// HTTP status of the API's response; `None` if the client made the call. Calls without a response teach
+        /// nothing.
         status: Option<u16>,
-        /// What the documentation says about it.
+        /// Explanation from the documentation.
         explanation: Option<&'a Explanation>,
     },
-    /// Nothing: it worked at once.
+    /// The first call worked.
     Success {
-        /// What verifies that it was right: a verdict, or that the whole turn went well.
+        /// Evidence that the call was right: a verdict, or the success of the whole turn.
         kind: EvidenceKind,
     },
 }
 
-/// Makes a draft; `None` where there is nothing general to say, such as of a fault of the proxy's own search.
+/// Composes a draft. Returns `None` if nothing general can be learned, for example from a fault of the proxy's own
+/// search.
 ///
-/// The draft is learned once `backing` is fulfilled: [`Backing::Seen`] where the proxy saw the call work, [`Backing::Awaits`] where the
-/// client has to come back with its result.
+/// The draft becomes a lesson once `backing` is fulfilled: [`Backing::Seen`] if the proxy observed the successful call,
+/// [`Backing::Awaits`] if the client must return with its result.
 pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Option<LessonDraft> {
     let subject = subject(lived);
     let (kind, polarity) = match lived.event {
@@ -85,7 +89,7 @@ pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Opti
     let mut lived = *lived;
     match ToolInPlay::of(lived.tool).filter(|worked| worked.toolset == about.toolset) {
         Some(worked) => tools.push(worked.name.to_owned()),
-        // Of a tool of another toolset, or of a client's own, nothing is said here.
+        // The lesson does not mention a tool of another toolset or a client's own tool.
         None => {
             let speaks_of_it = matches!(lived.event, Event::Failure { .. } | Event::Success { .. })
                 || matches!(lived.event, Event::Fault { diagnosis, .. } if diagnosis.code == FaultCode::ToolNotRelevant);
@@ -108,8 +112,7 @@ pub fn compose(lived: &Lived<'_>, backing: Backing, settings: &Settings) -> Opti
     Some(LessonDraft { kind, toolset, tools, polarity, key: key::key(&lived, settings), value, client: None, backing })
 }
 
-/// The tool that there is something to know about: the one that was called wrongly, where it is the right one or a wrong choice; else the one
-/// that was meant.
+/// Returns the tool that the lesson is about: the wrongly called tool if it is offered, otherwise the tool that worked.
 fn subject<'a>(lived: &Lived<'a>) -> &'a Tool {
     match lived.event {
         Event::Fault { called: Some(called), .. } | Event::Failure { called, .. } => called,

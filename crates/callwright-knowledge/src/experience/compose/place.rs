@@ -1,29 +1,29 @@
-//! A place inside arguments, as the schema names it.
+//! Locations inside arguments, named by the schema.
 
 use serde_json::Value;
 
 use super::schema::{expand, property};
 use callwright_common::json::Pointer;
 
-/// What stands for an item of a list, and for a member whose name the schema leaves open.
+/// Name parts for an item of an array, and for a member whose name the schema leaves open.
 const ITEM: &str = "[]";
 const FREE: &str = "*";
 
-/// A place inside a tool's arguments. Its name has none of the words that whoever made the call chose.
+/// Location inside a tool's arguments. Its name contains no word that the caller chose.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place<'a> {
-    /// The names on the way to it, such as `guests[].name`; empty for the arguments as a whole.
+    /// Names on the path, such as `guests[].name`; empty for the arguments as a whole.
     pub(super) name: String,
-    /// The name of the last member on the way, which the schema has.
+    /// Name of the last member on the path that the schema declares.
     pub(super) parameter: Option<&'a str>,
-    /// The schemas of it.
+    /// Schemas of the location.
     pub(super) schemas: Vec<&'a Value>,
-    /// Does the schema know the whole way?
+    /// Whether the schema declares the whole path.
     pub(super) is_known: bool,
 }
 
 impl<'a> Place<'a> {
-    /// The place at a pointer, as far as the schema knows the way.
+    /// Resolves a pointer as far as the schema declares the path.
     pub(super) fn of(root: &'a Value, pointer: &Pointer) -> Self {
         let mut place = Self { name: String::new(), parameter: None, schemas: expand(root, root), is_known: true };
         for token in pointer.tokens() {
@@ -35,7 +35,7 @@ impl<'a> Place<'a> {
         place
     }
 
-    /// One step down; says whether the schema knows it.
+    /// Descends by one token. Returns whether the schema declares it.
     fn step(&mut self, root: &'a Value, token: &str) -> bool {
         let known = self.schemas.iter().filter_map(|schema| property(schema, token));
         let known: Vec<(&'a str, &'a Value)> = known.collect();

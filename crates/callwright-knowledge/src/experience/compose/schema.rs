@@ -1,21 +1,22 @@
-//! What a JSON Schema says of a place: names, kinds and values.
+//! Reads names, types and values of a location from its JSON Schema.
 
 use serde_json::Value;
 
 use callwright_common::schema::resolve;
 
-/// Schemas that one is made of at most, and how deep they are nested: an author may have them refer to each other.
+/// Maximum number of subschemas of one schema, and their maximum nesting depth. Schemas may refer to each other in
+/// cycles.
 const MAX_SCHEMAS: usize = 64;
 const MAX_DEPTH: usize = 8;
 
-/// Values that are listed, and characters of one.
+/// Maximum number of listed values, and characters per value.
 const MAX_VALUES: usize = 12;
 const MAX_VALUE_CHARS: usize = 60;
 
-/// Characters of a pattern that are told.
+/// Maximum length of a quoted pattern, in bytes.
 const MAX_PATTERN_CHARS: usize = 80;
 
-/// The schema, and those that it is put together from: what it refers to, and its alternatives.
+/// Returns the schema, the schemas that it references, and its alternatives.
 pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     let (mut found, mut open) = (Vec::new(), vec![(schema, 0)]);
     while let Some((schema, depth)) = open.pop() {
@@ -34,12 +35,12 @@ pub(super) fn expand<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     found
 }
 
-/// A member that a schema names: the name as the schema has it.
+/// Returns a property of a schema, with its name as the schema spells it.
 pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<(&'a str, &'a Value)> {
     schema.get("properties")?.as_object()?.get_key_value(name).map(|(name, schema)| (name.as_str(), schema))
 }
 
-/// The names of all members that a tool's schema has at the top, in its order.
+/// Returns the names of all top-level properties of a tool's schema, in schema order.
 pub(super) fn parameters(root: &Value) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for schema in expand(root, root) {
@@ -54,10 +55,10 @@ pub(super) fn parameters(root: &Value) -> Vec<&str> {
     names
 }
 
-/// A value as the schema has it, written as JSON; `None` where the schema does not have it.
+/// Returns the schema's own copy of a value as JSON, or `None` if the schema does not contain the value.
 pub(super) fn own_value(schemas: &[&Value], value: &Value) -> Option<String> {
     let mut own = schemas.iter().flat_map(|schema| own_values(schema));
-    // The schema's own text is taken, although both are equal.
+    // Copy the schema's text even though both values are equal.
     own.find(|own| *own == value).and_then(written)
 }
 
@@ -66,13 +67,13 @@ fn own_values(schema: &Value) -> impl Iterator<Item = &Value> {
     single.chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten())
 }
 
-/// A value that is short enough to be told.
+/// Formats a value as JSON; `None` if it is too long to quote.
 fn written(value: &Value) -> Option<String> {
     let text = value.to_string();
     (text.chars().count() <= MAX_VALUE_CHARS).then(|| format!("`{text}`"))
 }
 
-/// What a value has to be like, in words; `None` where the schema says nothing.
+/// Describes the schema's constraints on a value in words; `None` if there are none.
 pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
     let first = |keyword: &str| schemas.iter().find_map(|schema| schema.get(keyword));
     let mut parts = Vec::new();
@@ -109,7 +110,7 @@ pub(super) fn rule(schemas: &[&Value]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The names of types, of those that there are.
+/// Returns the names of the known types among `types`.
 fn types(types: &Value) -> Option<String> {
     const KNOWN: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
     let known = |value: &Value| KNOWN.into_iter().find(|known| value.as_str() == Some(known));
@@ -120,7 +121,7 @@ fn types(types: &Value) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" or "))
 }
 
-/// What the schemas' author says of the place.
+/// Returns the schema author's description of the location.
 pub(super) fn description<'a>(schemas: &[&'a Value]) -> Option<&'a str> {
     schemas.iter().find_map(|schema| schema.get("description")?.as_str()).filter(|text| !text.trim().is_empty())
 }

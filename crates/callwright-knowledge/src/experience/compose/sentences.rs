@@ -1,4 +1,4 @@
-//! What a composed lesson says: one template for each fault, and those of failures and successes.
+//! Texts of composed lessons: one template per fault, and templates for failures and successes.
 
 use serde_json::Value;
 
@@ -10,16 +10,16 @@ use callwright_common::json::Pointer;
 use callwright_types::memory::{Change, WorkedWith};
 use callwright_types::{Diagnosis, Explanation, FaultCode, Owner, Tool};
 
-/// Characters of a tool's or parameter's description that are told.
+/// Maximum number of characters quoted from a tool's or parameter's description.
 const MAX_DESCRIPTION: usize = 120;
 
-/// Characters of the documentation that are told.
+/// Maximum number of characters quoted from the documentation.
 const MAX_PASSAGE: usize = 240;
 
-/// Parameters that are listed.
+/// Maximum number of listed parameters.
 const MAX_PARAMETERS: usize = 16;
 
-/// What the lesson says; `None` where there is nothing general to say.
+/// Returns the text of the lesson; `None` if nothing general can be learned.
 pub(super) fn value(lived: &Lived<'_>, settings: &Settings) -> Option<String> {
     let said = match lived.event {
         Event::Fault { diagnosis, called } => fault(lived, diagnosis, called),
@@ -80,7 +80,7 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
             ),
             None => format!("In calls of `{name}`, {} is to be copied from another tool's answer.", parameter()),
         },
-        // They are about an answer, not about a tool.
+        // These faults concern an answer, not a tool.
         FaultCode::NoAnswer | FaultCode::CallAnnounced => return None,
         FaultCode::Circle | FaultCode::RepeatedCall => {
             let other = match subject.name == right.name {
@@ -95,7 +95,7 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
     })
 }
 
-/// What a failure means, and what mended it.
+/// Describes a failure and the change that fixed it.
 fn failure(
     lived: &Lived<'_>,
     called: &Tool,
@@ -124,7 +124,7 @@ fn failure(
     said
 }
 
-/// What served a request.
+/// Describes the call that served a request.
 fn success(lived: &Lived<'_>) -> String {
     let tool = lived.tool;
     let schema = &tool.parameters;
@@ -139,7 +139,7 @@ fn success(lived: &Lived<'_>) -> String {
     was_right(tool, given.take(MAX_PARAMETERS).collect())
 }
 
-/// What served a request, by the names of its parameters alone.
+/// Describes the call that served a request by its parameter names only.
 pub(super) fn served(tool: &Tool, given: &[&str], settings: &Settings) -> String {
     let given = given.iter().filter_map(|name| Some(format!("`{}`", known(&tool.parameters, name)?.name)));
     shortened(&was_right(tool, given.collect()), settings.value_chars).to_owned()
@@ -150,7 +150,7 @@ fn was_right(tool: &Tool, given: Vec<String>) -> String {
     format!("For this, `{}`{}{with} was right.", tool.name, purpose(tool))
 }
 
-/// What mended a failure of a client's own tool, by the names of the parameters that changed.
+/// Describes the fix for a failure of a client's own tool by the names of the changed parameters.
 pub(super) fn recovered(tool: &Tool, changes: &[Change], settings: &Settings) -> String {
     let told = changes.iter().filter_map(|Change { parameter, worked_with }| {
         let place = known(&tool.parameters, parameter.as_str())?;
@@ -165,7 +165,7 @@ pub(super) fn recovered(tool: &Tool, changes: &[Change], settings: &Settings) ->
     shortened(&format!("`{}` failed. It worked with {with}.", tool.name), settings.value_chars).to_owned()
 }
 
-/// What differs between two calls of one tool, in the schema's words.
+/// Describes the differences between two calls of one tool in the schema's words.
 fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<String> {
     let names = parameters(schema).into_iter().filter(|name| before.get(*name) != after.get(*name));
     let told = names.filter_map(|name| {
@@ -185,18 +185,18 @@ fn known<'a>(schema: &'a Value, name: &str) -> Option<Place<'a>> {
     Some(Place::of(schema, &Pointer::root().child(name))).filter(|place| place.is_known && place.parameter.is_some())
 }
 
-/// ` (what the tool does)`.
+/// Formats the tool's purpose as ` (purpose)`.
 fn purpose(tool: &Tool) -> String {
     parenthesised(first_sentence(&tool.description, MAX_DESCRIPTION))
 }
 
-/// ` (what the parameter is; what it has to be like)`.
+/// Formats the parameter's description and constraints as ` (description; constraints)`.
 fn explained(place: &Place<'_>) -> String {
     let said = described(place).into_iter().chain(rule(&place.schemas)).collect::<Vec<_>>();
     parenthesised(said.join("; "))
 }
 
-/// ` (what the parameter is)`.
+/// Formats the parameter's description as ` (description)`.
 fn explained_shortly(place: &Place<'_>) -> String {
     parenthesised(described(place).unwrap_or_default())
 }
@@ -209,7 +209,7 @@ fn parenthesised(text: String) -> String {
     if text.is_empty() { text } else { format!(" ({text})") }
 }
 
-/// `; it takes a, b`: the members that the place, or the tool, has.
+/// Formats the members of the location, or else of the tool, as `: it takes a, b`.
 fn takes(tool: &Tool, place: &Place<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for schema in &place.schemas {
@@ -224,7 +224,7 @@ fn takes(tool: &Tool, place: &Place<'_>) -> String {
     if names.is_empty() { String::new() } else { format!(": it takes {}", names.join(", ")) }
 }
 
-/// Another tool that worked.
+/// Describes the other tool that worked.
 fn instead(lived: &Lived<'_>, subject: &Tool) -> String {
     match lived.tool.name == subject.name {
         true => String::new(),
@@ -232,7 +232,7 @@ fn instead(lived: &Lived<'_>, subject: &Tool) -> String {
     }
 }
 
-/// The parameter that a misspelled one stands for: the suggestion, where the schema has it.
+/// Returns the parameter that a misspelt name was meant to be: the suggestion, if the schema declares it.
 pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
     let suggestion = diagnosis.suggestion.as_deref()?;
     let mut tokens = diagnosis.path.tokens();
@@ -245,7 +245,7 @@ pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str
     place.parameter.filter(|_| place.is_known)
 }
 
-/// The tool whose answer a value comes from, where it is offered by whoever offers the tool that takes it.
+/// Returns the tool that the value comes from, if it has the same owner as the tool that takes the value.
 pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a Tool> {
     let source = (lived.offered)(diagnosis.facts.get("source")?.as_str()?)?;
     let is_same = match (&source.owner, &super::subject(lived).owner) {
@@ -256,7 +256,7 @@ pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a
     is_same.then_some(source)
 }
 
-/// ` VALUE worked.`, where the schema has the value.
+/// Formats ` VALUE worked.` if the schema contains the value.
 fn worked_value(lived: &Lived<'_>, subject: &Tool, diagnosis: &Diagnosis, place: &Place<'_>) -> String {
     let is_same_tool = subject.name == lived.tool.name && place.is_known;
     let value = lived.arguments.pointer(diagnosis.path.as_str()).filter(|_| is_same_tool);

@@ -1,4 +1,4 @@
-//! What drafts say, and that they say nothing else.
+//! Tests of the contents of drafts, and of their isolation from other texts.
 
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ fn nothing_is_learned_about_the_proxy_s_own_search() {
     assert_eq!(compose(&lived, Backing::Seen, &Settings::default()), None);
 }
 
-/// A word that stands in no schema and no template.
+/// Returns a word that occurs in no schema and no template.
 fn secret(random: &mut fastrand::Rng) -> String {
     let letters: String = (0..random.usize(6..14)).map(|_| random.lowercase()).collect();
     match random.u8(0..4) {
@@ -201,7 +201,7 @@ fn secret(random: &mut fastrand::Rng) -> String {
     }
 }
 
-/// JSON of secrets under names of the schema and secret ones.
+/// Returns JSON of secrets under names of the schema and secret names.
 fn planted(random: &mut fastrand::Rng, depth: u8) -> Value {
     let known = ["room_id", "day", "board", "nights", "guests", "name"];
     match random.u8(0..if depth == 0 { 1 } else { 4 }) {
@@ -258,7 +258,7 @@ fn no_draft_holds_what_anybody_wrote() {
     assert!(drafts > 15_000, "{drafts}");
 }
 
-/// The same tool as a client's own, with texts about somebody in each of its places.
+/// Returns the same tool as a client's own, with a marker text in each place of its schema.
 fn of_client(tool: &Tool) -> Tool {
     let mut parameters = (*tool.parameters).clone();
     let properties = parameters["properties"].as_object_mut().unwrap();
@@ -294,7 +294,7 @@ fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
         let source = ["list_rooms", "own_list_rooms", "zq"][random.usize(..3)];
         let diagnosis =
             diagnosis(code, paths[random.usize(..paths.len())], json!({"source": source}), Some(&suggestion));
-        // The explanation of a client's tool's failure is made of its own description.
+        // The explanation of a failure of a client's tool consists of its own description.
         let is_own = called.owner == Owner::Client;
         let event = match random.u8(0..4) {
             0 => Event::Failure {
@@ -321,7 +321,8 @@ fn of_a_client_s_own_tools_a_draft_has_names_and_codes_alone() {
         of_clients += 1;
         mixed += usize::from(facts.other.is_some());
         assert_eq!(draft.toolset, None);
-        // What the request says that is shown it is told, and nothing where it offers something else.
+        // The wording contains the texts of the request that is shown the lesson. There is none if the request offers
+        // other tools.
         let lesson = Lesson {
             tools: draft.tools.clone(),
             key: draft.key.clone(),

@@ -1,4 +1,4 @@
-//! A lesson as it is found.
+//! Lessons prepared for search.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use callwright_search::retrieval::{Term, content_terms};
 use callwright_types::Lesson;
 use callwright_types::memory::Fingerprint;
 
-/// A lesson, and its vector where it has one.
+/// Lesson with its optional vector.
 #[derive(Debug, Clone)]
 pub struct Noted {
     /// The lesson.
     pub lesson: Arc<Lesson>,
-    /// The vector of [`embedded_text`].
+    /// Vector of [`embedded_text`].
     pub vector: Option<Vector>,
 }
 
@@ -22,22 +22,22 @@ impl From<Lesson> for Noted {
     }
 }
 
-/// The text by whose meaning a lesson is found: its key. What it says is about the way, and not about what is asked for.
+/// Returns the text that is embedded to find a lesson: its key. The value describes the solution, not the request.
 pub fn embedded_text(lesson: &Lesson) -> &str {
     &lesson.key
 }
 
-/// What stands for the purpose of a client's own tool, of which lessons hold no text.
+/// Returns the term for the purpose of a client's own tool, because lessons contain no text of such tools.
 pub(super) fn purpose_term(fingerprint: &Fingerprint) -> Term {
     Term::of(fingerprint.as_str())
 }
 
-/// A lesson with what is worked out once.
+/// Lesson with its precomputed search terms.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) lesson: Arc<Lesson>,
     pub(super) vector: Option<Vector>,
-    /// The terms of its key that are more than grammar, in order.
+    /// Content terms of its key, sorted.
     pub(super) terms: Box<[Term]>,
 }
 
@@ -49,7 +49,7 @@ impl Entry {
         Self { lesson: noted.lesson, vector: noted.vector, terms: terms.into() }
     }
 
-    /// Is it found by requests?
+    /// Whether requests can find the lesson.
     pub(super) fn is_found(&self) -> bool {
         self.lesson.retired.is_none() && !self.terms.is_empty()
     }

@@ -1,7 +1,8 @@
-//! The index of all lessons: which of them does a request want?
+//! Index of all lessons.
 //!
-//! A notebook never changes. [`Notebook::with`] makes the next one of what changed; both share the lessons of scopes that did not
-//! change, and of one that did, all but the lessons that came lately. So it belongs into a turn's snapshot, and is exchanged as a whole.
+//! A notebook is immutable. [`Notebook::with`] returns a new notebook with changes applied. Both share the lessons of
+//! unchanged scopes and, in a changed scope, all but the recent lessons. A notebook is therefore part of a turn's
+//! snapshot and is replaced as a whole.
 
 mod entry;
 mod query;
@@ -23,32 +24,34 @@ use callwright_types::{Lesson, LessonDraft, Scope};
 use entry::Entry;
 use shelf::Shelf;
 
-/// Lessons that a new one is compared with.
+/// Maximum number of lessons that a new one is compared with.
 const MAX_LIKE: usize = 16;
 
-/// The lessons of all scopes, ready to be found.
+/// Search index over the lessons of all scopes.
 #[derive(Debug, Clone, Default)]
 pub struct Notebook {
     shelves: HashMap<Scope, Arc<Shelf>>,
     settings: Settings,
 }
 
-/// What happened to a lesson.
+/// Change of a lesson.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// It was learned, or is otherwise now: merged, counted, retired.
+    /// The lesson was learned or changed: merged, counted, retired.
     Noted(Noted),
-    /// The lesson of this id is no more.
+    /// The lesson with this id was deleted.
     Forgotten(String),
 }
 
 impl Notebook {
-    /// A notebook of these lessons, retired ones among them: they are found no more, but [`Self::about`] tells them.
+    /// Creates a notebook from lessons, including retired ones. [`Self::recall`] excludes retired lessons;
+    /// [`Self::about`] returns them.
     pub fn of(lessons: impl IntoIterator<Item = Noted>, settings: Settings) -> Self {
         Self { shelves: HashMap::new(), settings }.with(lessons.into_iter().map(Change::Noted))
     }
 
-    /// The notebook after these changes, in their order. It finds what a notebook made anew would find.
+    /// Returns the notebook after the changes, applied in order. Its results equal those of a notebook that is built
+    /// from scratch.
     #[must_use]
     pub fn with(&self, changes: impl IntoIterator<Item = Change>) -> Self {
         let mut of_scope: HashMap<Scope, HashMap<String, Option<Arc<Entry>>>> = HashMap::new();
@@ -64,7 +67,7 @@ impl Notebook {
                     for scope in holders.map(|(scope, _)| scope.clone()).collect::<Vec<_>>() {
                         of_scope.entry(scope).or_default().insert(id.clone(), None);
                     }
-                    // It may have come with an earlier one of these changes.
+                    // An earlier change of this batch may have added the lesson.
                     of_scope.values_mut().filter_map(|of_scope| of_scope.get_mut(&id)).for_each(|entry| *entry = None);
                 }
             }
@@ -82,32 +85,33 @@ impl Notebook {
         Self { shelves, settings: self.settings }
     }
 
-    /// The same lessons, found as other settings say.
+    /// Returns the same lessons with other settings.
     #[must_use]
     pub fn under(&self, settings: Settings) -> Self {
         Self { shelves: self.shelves.clone(), settings }
     }
 
-    /// The lessons that fit a request, best first, at most [`RecallQuery::most`]. None of them is retired or of another scope, each is about a
-    /// tool in play or about none, and each shares with the request at least one word of its key that is more than grammar. Equal
-    /// notebooks and queries give equal answers.
+    /// Returns the lessons that match a request, best first, at most [`RecallQuery::most`]. Each lesson belongs to the
+    /// scope, is not retired, concerns a tool in play or none, and shares at least one content word of its key with the
+    /// request. Equal notebooks and queries give equal results.
     pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<Recollection> {
         let shelf = self.shelves.get(query.scope);
         shelf.map(|shelf| search::search(shelf, query, &self.settings)).unwrap_or_default()
     }
 
-    /// The lessons of a scope about exactly these tools, retired ones too: what a new lesson may say again.
+    /// Returns the lessons of a scope about exactly these tools, including retired ones: the possible duplicates of a
+    /// new lesson.
     pub fn about<'a>(&'a self, scope: &Scope, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
         self.shelves.get(scope).into_iter().flat_map(move |shelf| shelf.about(subject))
     }
 
-    /// Whether a scope has lessons about a client's own tool of this name, whatever its parameters are.
+    /// Whether a scope has lessons about a client's own tool of this name, regardless of its parameters.
     pub fn knows_client_tool(&self, scope: &Scope, name: &str) -> bool {
         self.shelves.get(scope).is_some_and(|shelf| shelf.knows_client_tool(name))
     }
 
-    /// The lessons that a new one may say again: about the same tools, and those first whose keys are most like its own. Few of many, for
-    /// [`learn`](crate::experience::learn) to look at closely; retired ones are all told.
+    /// Returns possible duplicates of a draft for [`learn`](crate::experience::learn): a few lessons about the same
+    /// tools with the most similar keys, and all retired ones.
     pub fn like(&self, scope: &Scope, draft: &LessonDraft) -> Vec<Arc<Lesson>> {
         let subject = Subject::from(draft);
         let tools = subject.all_in_play();
@@ -120,42 +124,42 @@ impl Notebook {
         found.filter(is_same).chain(retired).collect()
     }
 
-    /// A lesson, by its scope and id.
+    /// Returns a lesson by its scope and id.
     pub fn get(&self, scope: &Scope, id: &str) -> Option<&Arc<Lesson>> {
         self.shelves.get(scope)?.get(id)
     }
 
-    /// All lessons of a scope, in the order in which they were learned.
+    /// Returns all lessons of a scope in the order in which they were learned.
     pub fn of_scope(&self, scope: &Scope) -> Vec<Arc<Lesson>> {
         self.shelves.get(scope).map(|shelf| shelf.lessons()).unwrap_or_default()
     }
 
-    /// Does this scope have any lesson?
+    /// Whether this scope has any lesson.
     pub fn knows(&self, scope: &Scope) -> bool {
         self.shelves.contains_key(scope)
     }
 
-    /// The scopes that have lessons, in no order.
+    /// Returns the scopes that have lessons, in no particular order.
     pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
         self.shelves.keys()
     }
 
-    /// How many lessons there are, retired ones included.
+    /// Returns the number of lessons, including retired ones.
     pub fn len(&self) -> usize {
         self.shelves.values().map(|shelf| shelf.len()).sum()
     }
 
-    /// How many of them are retired.
+    /// Returns the number of retired lessons.
     pub fn retired(&self) -> usize {
         self.shelves.values().map(|shelf| shelf.statistics().retired).sum()
     }
 
-    /// Are there none?
+    /// Whether there are no lessons.
     pub fn is_empty(&self) -> bool {
         self.shelves.is_empty()
     }
 
-    /// How lessons are found in it.
+    /// Returns the search settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

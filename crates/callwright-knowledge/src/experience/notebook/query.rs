@@ -1,4 +1,4 @@
-//! What is asked of a notebook, and what it answers.
+//! Queries of the notebook and their results.
 
 use std::sync::Arc;
 
@@ -6,38 +6,39 @@ use callwright_search::embedding::Vector;
 use callwright_types::memory::{ClientFacts, ClientTool, Fingerprint};
 use callwright_types::{Lesson, LessonDraft, OperationRef, Owner, Scope, Tool};
 
-/// A request that lessons are looked up for.
+/// Request that lessons are looked up for.
 #[derive(Debug, Clone, Copy)]
 pub struct RecallQuery<'a> {
-    /// Whose lessons.
+    /// Scope of the lessons.
     pub scope: &'a Scope,
-    /// What is asked for, in the user's words.
+    /// The user's request text.
     pub text: &'a str,
-    /// The tools that the turn may use.
+    /// Tools that the turn may use.
     pub tools: &'a [ToolInPlay<'a>],
-    /// Lessons that are told at most (paper, appendix B: 3).
+    /// Maximum number of lessons in the result (paper, appendix B: 3).
     pub most: usize,
-    /// The vector of the text, of the embedder that made those of the lessons.
+    /// Vector of the text, from the same embedder as the vectors of the lessons.
     pub vector: Option<&'a Vector>,
 }
 
-/// A tool that a turn may use.
+/// Tool that a turn may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolInPlay<'a> {
-    /// Its toolset; none where it is the client's own.
+    /// Toolset of the tool; `None` for a client's own tool.
     pub toolset: Option<&'a str>,
-    /// Its name within that toolset.
+    /// Name within the toolset.
     pub name: &'a str,
-    /// What its parameters are, where it is the client's own: lessons about another tool of the same name are not about this one.
+    /// Fingerprint of the parameters of a client's own tool. Lessons about another tool of the same name do not apply
+    /// to it.
     pub fingerprint: Option<&'a Fingerprint>,
-    /// What this request says that it is for, where it is the client's own: lessons hold no such text, so a request that shares a word with this
-    /// asks for the tool as one does that has its name.
+    /// Purpose of a client's own tool in this request. Lessons contain no such text, so a request that shares a word
+    /// with the purpose matches lessons about the tool.
     pub purpose: &'a str,
 }
 
 impl<'a> ToolInPlay<'a> {
-    /// Which tool lessons mean by this one; `None` for the proxy's own search, which nothing is learned about, and for a client's own
-    /// tool: see [`Self::of_client`].
+    /// Converts an operator's tool. Returns `None` for the proxy's own search, which has no lessons, and for a client's
+    /// own tool: see [`Self::of_client`].
     pub fn of(tool: &'a Tool) -> Option<Self> {
         match &tool.owner {
             Owner::Proxy(OperationRef { toolset, tool }) => {
@@ -47,18 +48,18 @@ impl<'a> ToolInPlay<'a> {
         }
     }
 
-    /// A client's own tool, which this request says is for this purpose.
+    /// Converts a client's own tool with its purpose in this request.
     pub fn of_client(tool: &'a ClientTool, purpose: &'a str) -> Self {
         Self { toolset: None, name: tool.name.as_str(), fingerprint: Some(&tool.fingerprint), purpose }
     }
 
-    /// Whether it is this tool of a client's.
+    /// Whether it is the given tool of a client.
     pub(super) fn is_client(&self, tool: &ClientTool) -> bool {
         self.toolset.is_none() && self.fingerprint == Some(&tool.fingerprint) && self.name == tool.name.as_str()
     }
 }
 
-/// The tools that a lesson, or a draft of one, is about.
+/// Tools that a lesson or a draft is about.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     toolset: Option<&'a str>,
@@ -78,7 +79,7 @@ impl<'a> From<&'a LessonDraft> for Subject<'a> {
     }
 }
 
-/// What tells whether two lessons are about the same tools.
+/// Comparison key for the tools of two lessons.
 pub(super) type SubjectKey<'a> = (Option<&'a str>, &'a [String], Vec<&'a ClientTool>);
 
 impl<'a> Subject<'a> {
@@ -92,7 +93,7 @@ impl<'a> Subject<'a> {
         own.0 == others.0 && own.1 == others.1 && own.2 == others.2
     }
 
-    /// The tools one of which must be in play for the lesson to be found.
+    /// Returns the tools of which at least one must be in play for the lesson to be found.
     pub(super) fn tools(&self) -> Vec<ToolInPlay<'a>> {
         match self.client {
             Some(facts) => vec![ToolInPlay::of_client(&facts.tool, "")],
@@ -103,7 +104,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// All of them, as if a turn might use them.
+    /// Returns all tools of the subject as tools in play.
     pub(super) fn all_in_play(&self) -> Vec<ToolInPlay<'a>> {
         match self.client {
             Some(facts) => facts.tools().map(|tool| ToolInPlay::of_client(tool, "")).collect(),
@@ -112,13 +113,13 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A lesson that was found.
+/// Lesson found by a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recollection {
     /// The lesson.
     pub lesson: Arc<Lesson>,
-    /// How well it fits; comparable only within one recall.
+    /// Relevance; comparable only within one recall.
     pub score: f32,
-    /// Share of its key's words that the request has.
+    /// Share of the key's words that the request contains.
     pub matched: f32,
 }

@@ -1,9 +1,10 @@
-//! Finding lessons: by the rare words of a request first, and with a bound on what one request costs.
+//! Searches lessons by the rare words of a request first, with bounded cost per request.
 //!
-//! Words are walked through from the rarest to the commonest, and each lesson that has one is a candidate. Once a bound of steps is reached,
-//! what is commoner still adds to the score of candidates and makes no new ones (Moffat and Zobel, "Self-indexing inverted files for fast
-//! text retrieval", TOIS 14, 1996, the strategy `continue`). Only words that tens of thousands of lessons share are concerned, and they say next to
-//! nothing; among lessons that have nothing but them, those with the shortest keys are found.
+//! Words are processed from the rarest to the most frequent, and each lesson that contains one is a candidate. Once the
+//! step limit is reached, more frequent words still add to the scores of candidates but create no new ones: the
+//! `continue` strategy of Moffat and Zobel, "Self-indexing inverted files for fast text retrieval", TOIS 14, 1996. This
+//! affects only words that tens of thousands of lessons share, which carry almost no information. Among lessons that
+//! match only such words, those with the shortest keys are found.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -19,19 +20,19 @@ use callwright_search::embedding::{QuantisedQuery, Vector};
 use callwright_search::retrieval::{Term, Weights, content_terms, rarity};
 use callwright_types::memory::ClientFacts;
 
-/// Words of a request that are looked up at most, the rarest.
+/// Maximum number of request words that are looked up, rarest first.
 const MAX_TERMS: usize = 64;
 
-/// Lessons and groups of lessons that are looked at on the way to the candidates.
+/// Maximum number of lessons and groups of lessons that are visited to collect candidates.
 const MAX_STEPS: usize = 20_000;
 
-/// Candidates that are scored exactly, with all words and with meaning.
+/// Number of candidates that are scored exactly, with all words and with meaning.
 const FINALISTS: usize = 128;
 
-/// Words of a key beyond which its length does not count any more.
+/// Key length, in words, above which the length no longer affects the score.
 const LONGEST_KEY: usize = 255;
 
-/// The best lessons of a scope for a request.
+/// Returns the best lessons of a scope for a request.
 pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
     let search = Search::new(shelf, query, settings);
     let mut scored: Vec<Recollection> = Vec::new();
@@ -44,7 +45,7 @@ pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings
     scored
 }
 
-/// Where two of the lessons contradict each other, the one that was confirmed last comes first.
+/// Orders contradicting lessons by their latest confirmation, the newest first.
 fn newest_first(found: &mut [Recollection], settings: &Settings) {
     for first in 0..found.len() {
         for second in first + 1..found.len() {
@@ -57,7 +58,7 @@ fn newest_first(found: &mut [Recollection], settings: &Settings) {
     }
 }
 
-/// Best first; of equally good ones the one that was confirmed last.
+/// Orders by score, best first, then by the latest confirmation.
 fn order(one: &Recollection, other: &Recollection) -> Ordering {
     let by_score = other.score.total_cmp(&one.score);
     by_score
@@ -65,29 +66,29 @@ fn order(one: &Recollection, other: &Recollection) -> Ordering {
         .then_with(|| one.lesson.id.cmp(&other.lesson.id))
 }
 
-/// Has every lesson a vector that can be compared with this one?
+/// Whether every lesson has a vector with the same dimensions as this one.
 fn is_comparable(shelf: &Shelf, vector: &Vector) -> bool {
     let dimensions = Some(vector.components().len());
     let fits = |segment: &Segment| segment.entries().is_empty() || segment.dimensions() == dimensions;
     shelf.parts().iter().all(|(segment, _)| fits(segment))
 }
 
-/// One request on its way through a shelf.
+/// State of one search in the lessons of a scope.
 struct Search<'a> {
     shelf: &'a Shelf,
     settings: &'a Settings,
-    /// The request's words that keys have, the rarest first, and how rare each is.
+    /// Request words that occur in keys, the rarest first, with their rarity.
     terms: Vec<(Term, f32)>,
-    /// The same in the order of the terms.
+    /// Same terms, sorted by term.
     sorted: Vec<(Term, f32)>,
-    /// How rare a word is that a single key has.
+    /// Rarity of a word that occurs in a single key.
     rarest: f32,
-    /// What one occurrence of a word says in a key of a number of words.
+    /// BM25 weight of a single occurrence, by the number of words in the key.
     saturation: Vec<f32>,
     vector: Option<QuantisedQuery>,
 }
 
-/// A lesson that has one of the words.
+/// Lesson that contains at least one of the words.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     score: f32,
@@ -114,7 +115,7 @@ impl<'a> Search<'a> {
         Self { shelf, settings, terms, sorted, rarest: rarity(lessons, 1), saturation, vector }
     }
 
-    /// The lessons that have most of what is rare in the request.
+    /// Returns the lessons with the highest scores for the rare words of the request.
     fn candidates(&self, query: &RecallQuery<'_>) -> Vec<Candidate> {
         let parts = self.shelf.parts();
         let mut walks = parts.map(|(segment, gone)| Walk::new(segment, gone, query.tools));
@@ -143,8 +144,8 @@ impl<'a> Search<'a> {
         candidates
     }
 
-    /// A candidate with its whole score; `None` where too little of its key is in the request, or it speaks of a client's own tool that is
-    /// not in play.
+    /// Returns a candidate with its complete score. Returns `None` if the request contains too little of its key, or if
+    /// the lesson concerns a client's own tool that is not in play.
     fn exact(&self, part: usize, position: usize, tools: &[ToolInPlay<'_>]) -> Option<Recollection> {
         let (segment, _) = self.shelf.parts().into_iter().nth(part)?;
         let entry = segment.entries().get(position)?;
@@ -170,19 +171,19 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What stands for the purpose of a client's own tool, where a request of these terms has a word of it.
+/// Returns the purpose term of a client's own tool if the request shares a word with the purpose.
 fn asked_for(tool: &ToolInPlay<'_>, request: &[Term]) -> Option<Term> {
     let fingerprint = tool.fingerprint?;
     let purpose = content_terms(tool.purpose);
     purpose.iter().any(|term| request.contains(term)).then(|| purpose_term(fingerprint))
 }
 
-/// The beginning of a text.
+/// Returns the first `chars` characters of a text.
 fn beginning(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// What one occurrence of a word says in keys of 0, 1, 2 ... words.
+/// Returns the BM25 weight of a single occurrence in keys of 0, 1, 2 ... words.
 fn saturation(shelf: &Shelf) -> Vec<f32> {
     let (weights, statistics) = (Weights::default(), shelf.statistics());
     let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);

@@ -1,4 +1,4 @@
-//! Lessons of one scope that are indexed together.
+//! Index segments of one scope's lessons.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,36 +9,36 @@ use super::query::{Subject, SubjectKey, ToolInPlay};
 use callwright_search::embedding::{QuantisedQuery, QuantisedVectors};
 use callwright_search::retrieval::Term;
 
-/// Some lessons, by the words of their keys. Lessons about the same tools are one *shard*, so that those about tools that are not in play are
-/// passed over together.
+/// Inverted index over the words of lesson keys. Lessons about the same tools form one *shard*, so that a search skips
+/// the shards of tools that are not in play.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
-    /// In the order of their ids.
+    /// Sorted by lesson id.
     entries: Vec<Arc<Entry>>,
     places: HashMap<String, u32>,
     shards: Vec<Shard>,
-    /// The shards that are about a tool, by the tool; those about none by the number of no tool.
+    /// Shards by tool hash; shards about no tool are under `NO_TOOL`.
     by_tool: HashMap<u64, Vec<u32>>,
-    /// The names of clients' own tools that lessons are about.
+    /// Names of clients' own tools that lessons are about.
     client_names: HashSet<String>,
-    /// Each once, in order.
+    /// Distinct terms, sorted.
     terms: Vec<Term>,
-    /// Where each term's groups end.
+    /// End index of each term's groups.
     ends: Vec<u32>,
     groups: Vec<Group>,
     lists: Vec<u32>,
-    /// How many terms each lesson's key has.
+    /// Number of terms in each lesson's key.
     lengths: Vec<u16>,
     rows: Option<QuantisedVectors>,
 }
 
-/// Lessons about the same tools: the positions of all of them, retired ones too.
+/// Positions of all lessons about the same tools, including retired ones.
 #[derive(Debug, Default)]
 struct Shard {
     positions: Vec<u32>,
 }
 
-/// Of the lessons that have a term, those of one shard: the shortest key first, for it says most of the term.
+/// Lessons of one shard that contain a term, the shortest key first, because the term weighs most there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group {
     pub(super) shard: u32,
@@ -46,11 +46,11 @@ pub(super) struct Group {
     end: u32,
 }
 
-/// What stands for no tool among the hashes of tools.
+/// Hash value for lessons about no tool.
 const NO_TOOL: u64 = 0;
 
 impl Segment {
-    /// Indexes lessons, each of another id.
+    /// Indexes lessons with distinct ids.
     pub(super) fn of(mut entries: Vec<Arc<Entry>>) -> Self {
         entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
         let mut segment = Self::default();
@@ -116,7 +116,7 @@ impl Segment {
         &self.entries
     }
 
-    /// How many terms the key of a lesson has.
+    /// Returns the number of terms in a lesson's key.
     pub(super) fn terms_of(&self, position: usize) -> Option<usize> {
         self.lengths.get(position).map(|terms| usize::from(*terms))
     }
@@ -125,7 +125,7 @@ impl Segment {
         self.places.get(id).copied()
     }
 
-    /// The positions of all lessons about exactly these tools.
+    /// Returns the positions of all lessons about exactly these tools.
     pub(super) fn about(&self, subject: &Subject<'_>) -> &[u32] {
         let first = subject.tools().first().map_or(NO_TOOL, |tool| hash(*tool));
         let shards = self.by_tool.get(&first).into_iter().flatten();
@@ -142,7 +142,7 @@ impl Segment {
         self.client_names.contains(name)
     }
 
-    /// The shards about one of these tools, or about none, in order.
+    /// Returns the shards about any of these tools or about none, sorted.
     pub(super) fn shards_for(&self, tools: &[ToolInPlay<'_>]) -> Vec<u32> {
         let keys = std::iter::once(NO_TOOL).chain(tools.iter().map(|tool| hash(*tool)));
         let mut shards: Vec<u32> = keys.filter_map(|key| self.by_tool.get(&key)).flatten().copied().collect();
@@ -151,38 +151,40 @@ impl Segment {
         shards
     }
 
-    /// The lessons with a term, a group for each shard, in the order of the shards.
+    /// Returns the groups of lessons with a term, one per shard, sorted by shard.
     pub(super) fn groups(&self, term: Term) -> &[Group] {
         let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
         let end = |slot: usize| self.ends.get(slot).map_or(0, |end| *end as usize);
         self.groups.get(slot.checked_sub(1).map_or(0, end)..end(slot)).unwrap_or_default()
     }
 
-    /// In how many keys a term stands. Its groups' lists stand one behind the other, so that none of them is looked through.
+    /// Returns the number of keys that contain a term. The lists of the term's groups are adjacent, so none of them has
+    /// to be read.
     pub(super) fn lessons_with(&self, term: Term) -> usize {
         let groups = self.groups(term);
         let (first, last) = (groups.first(), groups.last());
         first.zip(last).map_or(0, |(first, last)| (last.end - first.begin) as usize)
     }
 
-    /// The positions of a group's lessons.
+    /// Returns the positions of a group's lessons.
     pub(super) fn positions(&self, group: Group) -> &[u32] {
         self.lists.get(group.begin as usize..group.end as usize).unwrap_or_default()
     }
 
-    /// The cosine of a lesson's vector and a query's; `None` where they cannot be compared.
+    /// Returns the cosine similarity of a lesson's vector and a query; `None` if they cannot be compared.
     pub(super) fn cosine(&self, query: &QuantisedQuery, position: usize) -> Option<f32> {
         self.rows.as_ref()?.cosines_within(query, position..position + 1).first().copied()
     }
 
-    /// Components of the lessons' vectors; none where some have no vector.
+    /// Returns the dimensions of the lessons' vectors; `None` if a lesson lacks a vector.
     pub(super) fn dimensions(&self) -> Option<usize> {
         let first = self.entries.first()?.vector.as_ref()?;
         self.rows.is_some().then(|| first.components().len())
     }
 }
 
-/// The vectors, where every lesson has one of the same embedder: a score of words and meaning would put those that have one before the others.
+/// Returns the vectors if every lesson has one with the same dimensions. Otherwise lessons with a vector would outrank
+/// those without, because the score adds words and meaning.
 fn rows(entries: &[Arc<Entry>]) -> Option<QuantisedVectors> {
     let dimensions = entries.first()?.vector.as_ref()?.components().len();
     let mut rows = QuantisedVectors::with_capacity(dimensions, entries.len());
@@ -193,7 +195,7 @@ fn rows(entries: &[Arc<Entry>]) -> Option<QuantisedVectors> {
     Some(rows)
 }
 
-/// A tool as a number. That two tools have the same one costs at worst that a lesson is found which is about neither.
+/// Hashes a tool. A collision at worst finds a lesson that concerns neither tool.
 fn hash(tool: ToolInPlay<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (tool.toolset, tool.name, tool.fingerprint).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! The lessons of one scope.
+//! Index of the lessons of one scope.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,38 +9,39 @@ use super::segment::Segment;
 use callwright_search::retrieval::Term;
 use callwright_types::Lesson;
 
-/// The lessons that came lately are indexed by themselves until there are this many of them, or an eighth of all: then all are indexed anew.
-/// So a change costs an eighth of an index at most, and on average hardly anything.
+/// Recent lessons have their own index until it holds more than `MAX_RECENT` lessons and more than 1/`RECENT_SHARE` of
+/// the base; then the whole index is rebuilt. A change therefore re-indexes at most an eighth of the lessons, and
+/// usually far fewer.
 const MAX_RECENT: usize = 1024;
 const RECENT_SHARE: usize = 8;
 
-/// The lessons of one scope, in two parts: most of them, and those that came or changed lately.
+/// Lessons of one scope in two segments: the base, and the lessons that were added or changed recently.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shelf {
     base: Arc<Segment>,
     recent: Arc<Segment>,
-    /// Which lessons of the base are no more, or are otherwise now.
+    /// Whether each lesson of the base was deleted or replaced.
     gone: Arc<Vec<bool>>,
-    /// In how many of those a term stood.
+    /// Number of deleted or replaced lessons that contain a term.
     lost: Arc<HashMap<Term, usize>>,
     statistics: Statistics,
 }
 
-/// What BM25 has to know of all lessons that can be found.
+/// BM25 statistics of the lessons that can be found.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Statistics {
-    /// How many there are.
+    /// Number of lessons that can be found.
     pub(super) lessons: usize,
-    /// Terms of all their keys.
+    /// Number of terms in all their keys.
     pub(super) terms: usize,
-    /// All lessons, those included that are not found.
+    /// Number of all lessons, including those that cannot be found.
     pub(super) all: usize,
-    /// Of these, the retired ones.
+    /// Number of retired lessons.
     pub(super) retired: usize,
 }
 
 impl Shelf {
-    /// The shelf after changes: what each lesson is now, or that it is no more.
+    /// Applies changes: the new version of each lesson, or `None` if it was deleted.
     pub(super) fn with(&self, changed: HashMap<String, Option<Arc<Entry>>>) -> Self {
         let stays = |entry: &&Arc<Entry>| !changed.contains_key(&entry.lesson.id);
         let mut recent: Vec<Arc<Entry>> = self.recent.entries().iter().filter(stays).cloned().collect();
@@ -85,7 +86,7 @@ impl Shelf {
         base.map(|(entry, _)| entry).chain(self.recent.entries())
     }
 
-    /// The parts, each with which of its lessons are gone; those of the second all stay.
+    /// Returns both segments, each with the flags of its deleted lessons; the recent segment has none.
     pub(super) fn parts(&self) -> [(&Segment, &[bool]); 2] {
         [(&self.base, &self.gone), (&self.recent, &[])]
     }
@@ -94,7 +95,7 @@ impl Shelf {
         &self.statistics
     }
 
-    /// In how many keys a term stands.
+    /// Returns the number of keys that contain a term.
     pub(super) fn lessons_with(&self, term: Term) -> usize {
         let lost = self.lost.get(&term).copied().unwrap_or_default();
         (self.base.lessons_with(term) + self.recent.lessons_with(term)).saturating_sub(lost)
@@ -110,7 +111,7 @@ impl Shelf {
         recent().or_else(base)
     }
 
-    /// Whether there are, or were lately, lessons about a client's own tool of this name.
+    /// Whether there are, or recently were, lessons about a client's own tool of this name.
     pub(super) fn knows_client_tool(&self, name: &str) -> bool {
         self.base.knows_client_tool(name) || self.recent.knows_client_tool(name)
     }
@@ -123,7 +124,7 @@ impl Shelf {
         })
     }
 
-    /// All lessons, in the order of their ids.
+    /// Returns all lessons, sorted by id.
     pub(super) fn lessons(&self) -> Vec<Arc<Lesson>> {
         let mut lessons: Vec<Arc<Lesson>> = self.entries().map(|entry| Arc::clone(&entry.lesson)).collect();
         lessons.sort_by(|one, other| one.id.cmp(&other.id));

@@ -1,4 +1,4 @@
-//! What a notebook finds, and that it is the same however it came to be.
+//! Tests of recall, and of its independence from the order of changes.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn lessons_of_other_scopes_and_tools_and_retired_ones_stay_out() {
             .map(|lesson| lesson.id.clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!(about(&Scope::of_group("g")), ["2"], "retired ones are told: what they say is not to be learned again");
+    assert_eq!(about(&Scope::of_group("g")), ["2"], "retired lessons are included so that they are not learned again");
     assert_eq!(about(&Scope::of_group("nobody")), Vec::<String>::new());
 }
 
@@ -145,7 +145,7 @@ fn meaning_puts_those_in_order_that_words_find() {
     };
     assert_eq!(ask(None), ["1", "2"]);
     assert_eq!(ask(vector([0.0, 1.0]).as_ref()), ["2", "1"], "and the suite shares no word");
-    assert_eq!(ask(Vector::new(vec![0.0, 0.0, 1.0]).as_ref()), ["1", "2"], "a vector of another embedder says nothing");
+    assert_eq!(ask(Vector::new(vec![0.0, 0.0, 1.0]).as_ref()), ["1", "2"], "a vector of another embedder is ignored");
 }
 
 #[test]
@@ -184,7 +184,7 @@ proptest! {
             kind => {
                 let tool = if *kind == 1 { "t" } else { "" };
                 let retired = (*kind == 2).then(|| Retirement { at: at(1), reason: String::new() });
-                // One letter alone is a word of grammar.
+                // A single letter is a stop word.
                 Change::Noted(Lesson { retired, ..lesson(&id.to_string(), tool, &key.replace(' ', "x ")) }.into())
             }
         };

@@ -1,23 +1,23 @@
-//! A request on its way through the lessons of one segment.
+//! Scoring of the lessons of one segment for a request.
 
 use super::query::ToolInPlay;
 use super::segment::{Group, Segment};
 use callwright_search::retrieval::Term;
 
-/// What a request gives the lessons of one segment that are about tools in play.
+/// Score accumulator over the lessons of one segment that are about tools in play.
 pub(super) struct Walk<'a> {
     segment: &'a Segment,
-    /// Which lessons are no more.
+    /// Whether each lesson was deleted.
     gone: &'a [bool],
-    /// The shards that are about tools in play, in order.
+    /// Shards about tools in play, sorted.
     shards: Vec<u32>,
-    /// Of each lesson, so far.
+    /// Current score of each lesson.
     pub(super) scores: Vec<f32>,
-    /// The lessons that have a score, in the order in which they were found.
+    /// Lessons that have a score, in the order in which they were found.
     pub(super) touched: Vec<u32>,
 }
 
-/// What one occurrence of a word says in a key of so many words.
+/// Returns the BM25 weight of a single occurrence in a key with this number of terms.
 pub(super) fn said(saturation: &[f32], terms: usize) -> f32 {
     saturation.get(terms).or(saturation.last()).copied().unwrap_or_default()
 }
@@ -28,10 +28,10 @@ impl<'a> Walk<'a> {
         Self { segment, gone, shards, scores, touched: Vec::new() }
     }
 
-    /// Adds what a term gives to the lessons that have it, until there are no more steps.
+    /// Adds a term's weight to the scores of the lessons that contain it, until the steps are used up.
     pub(super) fn add(&mut self, term: Term, rarity: f32, saturation: &[f32], steps: &mut usize) {
         let groups = self.segment.groups(term);
-        // Both are in the order of the shards; the fewer are looked up among the more.
+        // Both lists are sorted by shard; look up the entries of the shorter list in the longer one.
         let looks_up_shards = self.shards.len() < groups.len();
         for at in 0..self.shards.len().min(groups.len()) {
             if *steps == 0 {

@@ -1,6 +1,6 @@
-//! Examples of the commands, which every prompt shows (paper, appendix B: two or three).
+//! Examples of the commands for every prompt (paper, appendix B: two or three).
 
-/// Of training: an answer, what is said about it, and what is noted.
+/// Examples of the training stage: an answer, its feedback, and the notes.
 pub(super) const TRAINING: &str = "\
 Example 1
 {\"question\": \"A tram ticket costs 2.40 in zone A. What does a day pass for a child cost there?\"}
@@ -18,7 +18,7 @@ ANSWER: Agriculture
 NOTE[ministry, fishing, rights]: Fishing rights belong to the ministry of agriculture, not to that of the environment.
 DONE";
 
-/// Of solving: with notes that help, and without any.
+/// Examples of the test stage: with useful notes and without notes.
 pub(super) const SOLVING: &str = "\
 Example 1
 {\"notes\": [{\"key\": \"tram, day pass, child\", \"value\": \"A day pass costs twice a ticket, and a child pays half: so as much as one ticket.\"}], \

@@ -1,6 +1,6 @@
-//! THINK, NOTE and RECALL: how a model is asked to work with the notebook, and how its answers are read (paper, section 3.2).
+//! THINK, NOTE and RECALL: builds the prompts for the notebook and parses the model's output (paper, section 3.2).
 //!
-//! What people, models and APIs wrote goes to the model as JSON inside of one message, and is announced as data.
+//! Text from people, models and APIs is sent as JSON inside one message and announced as data.
 
 mod demonstrations;
 mod questions;

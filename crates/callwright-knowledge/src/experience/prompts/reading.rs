@@ -1,31 +1,31 @@
-//! What a model answered → its commands.
+//! Parses the commands in a model's output.
 
 use crate::experience::Settings;
 use crate::experience::text::{shortened, tidy};
 use callwright_common::json::bare;
 
-/// Bytes of an answer that are read; a note is a thousandth of it.
+/// Maximum number of bytes of an output that are parsed; a note is about a thousandth of that.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Notes of one answer that are kept.
+/// Maximum number of notes per output.
 const MAX_NOTES: usize = 8;
 
-/// Characters of an answer to a question that are kept.
+/// Maximum number of characters of an answer.
 const MAX_ANSWER_CHARS: usize = 4_000;
 
-/// What a model said, by its commands.
+/// Commands of a model's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// Key and value of each note, in order.
     pub notes: Vec<(String, String)>,
-    /// The answer to the question: what follows `ANSWER`, or, where nothing does, the last line that is no command.
+    /// Answer to the question: the text after `ANSWER`, or else the last line without a command.
     pub answer: Option<String>,
-    /// Did it say that it is done?
+    /// Whether the output contains `DONE`.
     pub done: bool,
 }
 
-/// Reads an answer. Models put commands into lists, bold letters and fences, and forget brackets and colons: whatever can be told is taken, and
-/// what cannot be is passed over.
+/// Parses an output leniently. Models put commands into lists, bold text and fences, and omit brackets and colons.
+/// Recognisable commands are parsed; everything else is skipped.
 pub fn read(text: &str, settings: &Settings) -> Said {
     let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
     let text = bare(text.get(..end.unwrap_or_default()).unwrap_or_default());
@@ -37,7 +37,7 @@ pub fn read(text: &str, settings: &Settings) -> Said {
                 said.done |= matches!(command, Command::Done);
                 open = command.opened();
             }
-            // A note goes on until the next command or an empty line; an answer and `DONE` are one line.
+            // A note ends at the next command or empty line; an answer and `DONE` take one line.
             None if line.trim().is_empty() => {
                 open.close(&mut said, settings);
                 open = Open::Nothing;
@@ -60,7 +60,7 @@ pub fn read(text: &str, settings: &Settings) -> Said {
     said
 }
 
-/// What has begun and may go on with the next line.
+/// Command that may continue on the next line.
 enum Open {
     Nothing,
     Thought,
@@ -84,7 +84,7 @@ impl Open {
     }
 }
 
-/// A line that begins with a command.
+/// Line that begins with a command.
 enum Command<'a> {
     Think,
     Note(&'a str),
@@ -104,7 +104,7 @@ impl<'a> Command<'a> {
             "THINK" | "THOUGHT" if follows => Some(Self::Think),
             "NOTE" if rest.starts_with('[') => Some(Self::Note(rest)),
             "ANSWER" if follows => Some(Self::Answer(rest)),
-            // A sentence may begin with the word.
+            // A sentence may begin with this word.
             "DONE" if rest.chars().all(|letter| !letter.is_alphanumeric()) => Some(Self::Done),
             _ => None,
         }
@@ -126,7 +126,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The line behind a number of a list.
+/// Returns the text after a list number.
 fn numbered(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let rest = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len())?;
@@ -137,7 +137,7 @@ fn answered(text: &str) -> String {
     shortened(&plain(&tidy(text)), MAX_ANSWER_CHARS).to_owned()
 }
 
-/// Without marks of emphasis and quotes around it.
+/// Strips enclosing emphasis marks and quotes.
 fn plain(text: &str) -> String {
     text.trim_matches(['*', '_', '`', '"', '\u{201c}', '\u{201d}', ' ']).to_owned()
 }

@@ -1,5 +1,5 @@
-//! The catalogue of an invented vendor of parcel lockers, in the layouts that vendors publish theirs in: each gives, for each code, one
-//! passage that says all there is to say.
+//! Tests the catalogue of an invented vendor of parcel lockers in all layouts that vendors use. Each layout must give
+//! one complete passage per code.
 
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn pieces(sections: &[Section]) -> Vec<Piece> {
     sections.iter().flat_map(Section::passages).collect()
 }
 
-/// One passage defines each code and holds all parts; no other passage defines it.
+/// Asserts that exactly one passage defines each code and that it contains all parts.
 fn assert_tells_all(layout: &str, name: &str, text: &str) {
     assert_tells(layout, name, text, &ERRORS);
 }
@@ -79,7 +79,7 @@ fn assert_tells(layout: &str, name: &str, text: &str, errors: &[Error]) {
     }
 }
 
-/// A text made of one part for each error.
+/// Joins one part for each error.
 fn each(part: impl Fn(&Error) -> String) -> String {
     ERRORS.iter().map(part).collect::<Vec<_>>().join("\n")
 }

@@ -6,11 +6,11 @@ use super::inline_text;
 use super::tables::{MAX_COLUMNS, is_header, labelled};
 use crate::explain::blocks::{Block, FLOW};
 
-/// What parts cells, the likeliest first.
+/// Delimiters, the most likely first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Reads delimited text (RFC 4180, leniently: records may be of different lengths). The delimiter is the one that the first line has most of.
-/// The first record is the header, if it reads like one or the second is unlike it.
+/// Parses delimited text (RFC 4180, leniently: records may have different lengths). The delimiter is the most frequent
+/// candidate in the first line. The first record is the header if it looks like one.
 pub(super) fn delimited(text: &[u8]) -> Vec<Block> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut reader =

@@ -1,4 +1,4 @@
-//! Which files below a folder are documentation.
+//! Resolves paths, folders and globs to documentation files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,38 +8,39 @@ use globset::GlobBuilder;
 
 use super::DocumentError;
 
-/// Endings of the files that are read.
+/// Extensions of documentation files.
 pub const DOCUMENTATION_ENDINGS: [&str; 14] =
     ["md", "markdown", "mdx", "mdown", "html", "htm", "xhtml", "txt", "text", "json", "jsonl", "ndjson", "csv", "tsv"];
 
-/// What makes a path a glob.
+/// Characters that make a path a glob.
 const GLOB_MARKS: [char; 4] = ['*', '?', '[', '{'];
 
-/// Folders within folders that are searched, at most.
+/// Maximum nesting depth of searched folders.
 const MAX_FOLDER_DEPTH: usize = 64;
 
-/// A file of documentation.
+/// Documentation file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
-    /// Where it is.
+    /// Path of the file.
     pub(super) path: PathBuf,
-    /// The way to it from the folder that was searched, with `/` between its parts.
+    /// Path relative to the searched folder, with `/` as separator.
     pub(super) name: String,
 }
 
-/// What a path names.
+/// Files and folders that a path resolves to.
 #[derive(Debug, Default)]
 pub(super) struct Named {
-    /// The files, in the order of their names.
+    /// Files, sorted by name.
     pub(super) files: Vec<Found>,
-    /// The folders that were searched for them.
+    /// Folders that were searched.
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// The file that `path` names, or those of a known kind in the folder that it names and below, or those that it fits if it is a glob.
+/// Resolves `path`: a file, a folder (all documentation files in it and below), or a glob (all matching files).
 ///
 /// # Errors
-/// [`DocumentError`], where it names nothing, or a folder cannot be listed. A folder without documentation is none: more may come.
+/// Returns [`DocumentError`] if `path` matches nothing or a folder cannot be listed. A folder without documentation is
+/// no error, because files may be added later.
 pub(super) fn named(path: &Path) -> Result<Named, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let named = match fs::metadata(path) {
@@ -54,28 +55,29 @@ pub(super) fn named(path: &Path) -> Result<Named, DocumentError> {
     Ok(named)
 }
 
-/// What has to come before a path can name anything: itself, or the first of its folders that is not there. `None` where nothing is missing.
+/// Returns the path to watch for a missing file: the first missing folder of the path, or the path itself. Returns
+/// `None` if nothing is missing.
 pub(super) fn awaited(path: &Path) -> Option<PathBuf> {
     let named = if path.exists() || !is_glob(path) { path.to_owned() } else { first_folders(path) };
     let missing = named.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
     missing.last().map(Path::to_owned)
 }
 
-/// The folders that a glob begins with, those without marks.
+/// Returns the leading path components of a glob that contain no glob characters.
 fn first_folders(glob: &Path) -> PathBuf {
     glob.components().take_while(|part| !is_glob(Path::new(part))).collect()
 }
 
-/// The bytes of a file of at most `limit` bytes.
+/// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
-/// [`DocumentError`], where it has more, or cannot be read.
+/// Returns [`DocumentError`] if the file is larger or cannot be read.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let file = fs::File::open(path).map_err(unread)?;
     let bytes = file.metadata().map_err(unread)?.len();
     let mut read = Vec::new();
-    // A file may grow while it is read, and some tell no size.
+    // A file may grow while it is read, and some files report no size.
     file.take(limit.saturating_add(1)).read_to_end(&mut read).map_err(unread)?;
     let bytes = bytes.max(read.len() as u64);
     if bytes > limit { Err(DocumentError::TooLarge { path: path.to_owned(), bytes, limit }) } else { Ok(read) }
@@ -85,7 +87,7 @@ fn is_glob(path: &Path) -> bool {
     path.to_string_lossy().contains(GLOB_MARKS)
 }
 
-/// The files below the first folders of a glob that it fits.
+/// Returns the files that match a glob.
 fn fitting(glob: &Path) -> Result<Named, DocumentError> {
     let broken = |reason| DocumentError::Glob { path: glob.to_owned(), reason };
     let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build().map_err(broken)?;
@@ -97,8 +99,8 @@ fn fitting(glob: &Path) -> Result<Named, DocumentError> {
     Ok(named)
 }
 
-/// The files of a known kind in a folder and below. Links to folders are not followed: they could lead in circles; what begins with a dot is
-/// passed over.
+/// Returns the documentation files in a folder and below. Links to folders are not followed, because they could form
+/// cycles. Hidden files and folders (leading dot) are skipped.
 fn below(folder: &Path) -> io::Result<Named> {
     let mut named = Named::default();
     let mut open = vec![(folder.to_owned(), String::new(), 0)];
@@ -124,7 +126,7 @@ fn below(folder: &Path) -> io::Result<Named> {
     Ok(named)
 }
 
-/// Has the file an ending of documentation?
+/// Whether the file has the extension of a documentation file.
 fn is_documentation(path: &Path) -> bool {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     ending.is_some_and(|ending| DOCUMENTATION_ENDINGS.contains(&ending.as_str())) && path.is_file()
@@ -178,7 +180,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let told = |path: &str| named(&folder.path().join(path)).unwrap_err().to_string();
         assert!(told("none").contains("none: No such file") && told("none").contains("name a file or folder"));
-        assert!(told("a{").contains("a{: ") && told("a{").contains("stand for any"));
+        assert!(told("a{").contains("a{: ") && told("a{").contains("match any"));
         let large = folder.path().join("large.md");
         fs::write(&large, "12345").unwrap();
         let error = read(&large, 4).unwrap_err().to_string();

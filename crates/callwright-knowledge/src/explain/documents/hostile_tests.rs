@@ -1,4 +1,4 @@
-//! Documents that are broken, huge or against us: they are read within bounds, as data, and nothing panics.
+//! Tests of broken, huge and hostile documents: they are read as data, within bounds, and without a panic.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 use super::{Section, sections};
 use crate::explain::Settings;
 
-/// One of each kind of reader.
+/// One file name for each parser.
 const NAMES: [&str; 7] = ["a.md", "a.html", "a.txt", "a.json", "a.jsonl", "a.csv", "a.tsv"];
 
 fn read(name: &str, bytes: &[u8]) -> Vec<Section> {
@@ -17,7 +17,8 @@ fn texts(sections: &[Section]) -> Vec<String> {
     sections.iter().flat_map(Section::passages).map(|piece| piece.text).collect()
 }
 
-/// No passage is too long, and all together are not much longer than the document: only the heads of long entries are repeated.
+/// Asserts that no passage is too long and that their total size is bounded: only the heads of long entries are
+/// repeated.
 fn assert_bounded(name: &str, bytes: &[u8]) -> Vec<Section> {
     let settings = Settings::default();
     let sections = read(name, bytes);

@@ -1,4 +1,5 @@
-//! HTML → blocks. Tags may be missing, crossed or unknown: only what begins and ends is looked at, as it comes (WHATWG HTML, section 13.2.5).
+//! HTML → blocks. Tags may be missing, misnested or unknown, so start and end tags are processed in order without
+//! building a tree (WHATWG HTML, section 13.2.5).
 
 use std::collections::HashMap;
 
@@ -7,20 +8,21 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use super::writer::Writer;
 use crate::explain::blocks::{BOLD_LINE, Block};
 
-/// Elements of which no reader sees the text, or whose text tells nothing.
+/// Elements whose text is invisible or irrelevant.
 const UNSEEN: [&str; 14] = [
     "script", "style", "template", "title", "nav", "svg", "canvas", "iframe", "object", "button", "select", "textarea",
     "datalist", "noembed",
 ];
 
-/// Elements that hold others whose end tags may be left out: what stands in an inner one says nothing about the end of an outer one.
+/// Container elements whose children may omit end tags. Tags inside a nested container do not close elements outside
+/// it.
 const HOLDERS: [&str; 6] = ["ul", "ol", "menu", "dl", "table", "select"];
 
-/// Elements without content (section 13.1.2).
+/// Void elements (section 13.1.2).
 const VOID: [&str; 13] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
 
-/// Notes which elements end in a piece of HTML that stands at `place` of a text.
+/// Records the end tags in a piece of HTML that is at offset `place` of a text.
 pub(super) fn note_ends(ends: &mut Ends, piece: &str, place: usize) {
     if piece.contains("</") {
         for token in Tokenizer::new(piece).flatten() {
@@ -31,60 +33,60 @@ pub(super) fn note_ends(ends: &mut Ends, piece: &str, place: usize) {
     }
 }
 
-/// Reads HTML.
+/// Parses HTML.
 pub(super) fn html(text: &str) -> Vec<Block> {
     let mut html = Html::default();
     html.read(text);
     html.finish()
 }
 
-/// Reads HTML piece by piece: Markdown has it in between.
+/// Parses HTML in pieces, for HTML inside Markdown.
 #[derive(Debug, Default)]
 pub(super) struct Html {
     writer: Writer,
     hidden: Option<Hidden>,
     in_code: bool,
     in_pre: bool,
-    /// Of a text that only holds HTML: which elements end at all, and where what is read stands.
+    /// For HTML inside Markdown: positions of the last end tags, and the offset of the current piece.
     ends: Option<(Ends, usize)>,
 }
 
-/// Where elements of a name end last, by their place in a text. What never ends hides nothing: in Markdown `<title>` outside of
-/// backticks is a word, and no title.
+/// Offset of the last end tag per element name. An element without an end tag hides nothing: `<title>` outside of
+/// backquotes in Markdown is a word and not a title.
 pub(super) type Ends = HashMap<String, usize>;
 
-/// An element that nobody sees.
+/// Open element whose content is hidden.
 #[derive(Debug)]
 struct Hidden {
     name: String,
-    /// Elements of the same name that are open, itself included.
+    /// Number of open elements of the same name, including this one.
     open: usize,
-    /// Holders that are open within it.
+    /// Number of open containers inside it.
     holders: usize,
 }
 
 impl Html {
-    /// For pieces of a text in which elements end there.
+    /// Creates a parser for pieces of a text with these end tags.
     pub(super) fn within(ends: Ends) -> Self {
         Self { ends: Some((ends, 0)), ..Self::default() }
     }
 
-    /// What is read from now on stands at this place of the text.
+    /// Sets the offset of the next piece in the text.
     pub(super) fn at(&mut self, place: usize) {
         if let Some((_, at)) = &mut self.ends {
             *at = place;
         }
     }
 
-    /// Whatever was hidden has ended.
+    /// Ends the hidden element.
     pub(super) fn show(&mut self) {
         self.hidden = None;
     }
 
-    /// Reads on.
+    /// Parses the next piece.
     pub(super) fn read(&mut self, text: &str) {
         let mut emitter = DefaultEmitter::default();
-        // Text of scripts and styles is no HTML.
+        // The content of scripts and styles is not HTML.
         emitter.naively_switch_states(true);
         for token in Tokenizer::new_with_emitter(text, emitter).flatten() {
             match token {
@@ -96,17 +98,17 @@ impl Html {
         }
     }
 
-    /// Where the text goes.
+    /// Returns the writer of the output.
     pub(super) fn writer(&mut self) -> &mut Writer {
         &mut self.writer
     }
 
-    /// Does what comes next stand in an element that nobody sees?
+    /// Whether the parser is inside a hidden element.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden.is_some()
     }
 
-    /// All blocks.
+    /// Returns all blocks.
     pub(super) fn finish(self) -> Vec<Block> {
         self.writer.finish()
     }
@@ -128,7 +130,7 @@ impl Html {
         self.begin(&name);
     }
 
-    /// Is a start tag within something hidden?
+    /// Whether a start tag is inside a hidden element. Closes the hidden element if the tag implies its end.
     fn is_hiding_start(&mut self, name: &str) -> bool {
         let Some(hidden) = &mut self.hidden else { return false };
         if hidden.holders == 0 && ends_before(&hidden.name, name) {
@@ -140,12 +142,12 @@ impl Html {
         true
     }
 
-    /// Does an element that begins here end at all?
+    /// Whether an element that starts here has an end tag.
     fn ends_later(&self, name: &str) -> bool {
         self.ends.as_ref().is_none_or(|(ends, at)| ends.get(name).is_some_and(|end| end >= at))
     }
 
-    /// Is an end tag within something hidden, or its own?
+    /// Whether an end tag is inside a hidden element or closes it.
     fn is_hiding_end(&mut self, name: &str) -> bool {
         let Some(hidden) = &mut self.hidden else { return false };
         if hidden.name != name && hidden.holders == 0 && ends_with(&hidden.name, name) {
@@ -216,7 +218,7 @@ impl Html {
     }
 }
 
-/// Does an element whose end tag was left out end before another one that begins (section 13.1.2.4)?
+/// Whether the start of `next` implies the end of `open` (omitted end tag, section 13.1.2.4).
 fn ends_before(open: &str, next: &str) -> bool {
     match open {
         "p" => is_block(next),
@@ -230,7 +232,7 @@ fn ends_before(open: &str, next: &str) -> bool {
     }
 }
 
-/// Does an element whose end tag was left out end with another one that it stands in?
+/// Whether the end of `parent` implies the end of `open` (omitted end tag).
 fn ends_with(open: &str, parent: &str) -> bool {
     match open {
         "p" => is_block(parent),
@@ -244,7 +246,7 @@ fn ends_with(open: &str, parent: &str) -> bool {
     }
 }
 
-/// `h1` to `h6`.
+/// Returns the level of `h1` to `h6`.
 fn heading(name: &str) -> Option<usize> {
     match name.as_bytes() {
         [b'h', level @ b'1'..=b'6'] => Some(usize::from(level - b'0')),
@@ -252,7 +254,7 @@ fn heading(name: &str) -> Option<usize> {
     }
 }
 
-/// Does an element begin and end a paragraph (section 15.3)?
+/// Whether an element starts and ends a paragraph (section 15.3).
 fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -300,7 +302,7 @@ fn is_block(name: &str) -> bool {
     ) || heading(name).is_some()
 }
 
-/// Is an element marked as one that nobody is to see?
+/// Whether an element is marked as hidden.
 fn is_hidden(tag: &StartTag<()>) -> bool {
     let value = |name: &[u8]| tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).to_ascii_lowercase());
     let style: String =

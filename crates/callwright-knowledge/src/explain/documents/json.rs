@@ -1,5 +1,5 @@
-//! JSON → blocks. Error catalogues come as lists of objects, or as objects whose keys are the codes; what the members are called and how
-//! deep they stand is nobody's agreement.
+//! JSON → blocks. Error catalogues are lists of objects, or objects whose keys are the codes. Member names and nesting
+//! follow no standard.
 
 use crate::explain::body_words::scalar;
 use serde_json::{Map, Value};
@@ -10,13 +10,14 @@ use crate::explain::codes::{Strength, strength};
 use crate::explain::labels::{Role, role};
 use crate::explain::records::{Record, joined};
 
-/// Objects within a record that are told as its own members; deeper ones are left out.
+/// Maximum depth of objects inside a record that are merged into it; deeper ones are omitted.
 const MAX_RECORD_LEVELS: usize = 4;
 
-/// Reads JSON: one value, or several behind each other (JSON Lines).
+/// Parses JSON: one value or a sequence of values (JSON Lines).
 ///
 /// # Errors
-/// Says where the text is no JSON, or nested too deep. What stands before is in the blocks.
+/// Also returns the position where the text is invalid JSON or nested too deeply. The blocks contain everything before
+/// it.
 pub(super) fn json(text: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
     let mut reader = Reader::default();
     for value in serde_json::Deserializer::from_slice(text).into_iter::<Value>() {
@@ -34,7 +35,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// `level` objects and lists stand around the value. It is at most 128, the bound of the parser.
+    /// Converts a value inside `level` objects and arrays. `level` is at most 128, the parser's limit.
     fn value(&mut self, name: &str, value: &Value, level: usize) {
         match value {
             Value::Object(members) if is_map(members) => self.map(name, members, level),
@@ -45,7 +46,7 @@ impl Reader {
         }
     }
 
-    /// An object whose keys are codes.
+    /// Converts an object whose keys are codes.
     fn map(&mut self, name: &str, members: &Map<String, Value>, level: usize) {
         self.heading(name, level);
         for (key, value) in members {
@@ -61,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// An object with others that are told by themselves.
+    /// Converts an object whose nested objects become blocks of their own.
     fn container(&mut self, name: &str, members: &Map<String, Value>, level: usize) {
         self.heading(name, level);
         let (inner, own): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| holds_objects(value));
@@ -71,7 +72,7 @@ impl Reader {
         }
         for (key, value) in inner {
             match value {
-                // `{"7101": {...}}` beside members of another kind.
+                // Case `{"7101": {...}}` beside members of another kind.
                 Value::Object(members) if is_record(members) && !has_code(members) => self.record(Some(key), members),
                 _ => self.value(key, value, level + 1),
             }
@@ -83,7 +84,7 @@ impl Reader {
         let rows: Option<Vec<Vec<String>>> =
             elements.iter().map(|element| Some(cells_of(element.as_array()?))).collect();
         match rows {
-            // Lists of lists are the rows of a table.
+            // An array of arrays is a table.
             Some(rows) => {
                 let header = rows.first().filter(|row| is_header(row)).cloned();
                 let skipped = usize::from(header.is_some());
@@ -103,14 +104,14 @@ impl Reader {
         self.records(fields);
     }
 
-    /// One record, or, of more members than one has, several.
+    /// Adds a record, split into several if it has more than `MAX_COLUMNS` members.
     fn records(&mut self, fields: Vec<(String, String)>) {
         for fields in fields.chunks(MAX_COLUMNS) {
             self.blocks.push(at_flow(Kind::Row(Record { fields: fields.to_vec() })));
         }
     }
 
-    /// Names deeper than headings go are not told.
+    /// Adds a heading, unless it is nested deeper than headings go.
     fn heading(&mut self, name: &str, level: usize) {
         let name = folded(name);
         if !name.is_empty() && level <= DEEPEST_HEADING {
@@ -127,11 +128,11 @@ fn at_flow(kind: Kind) -> Block {
     Block { depth: FLOW, kind }
 }
 
-/// Are the keys of an object codes?
+/// Whether the keys of an object are codes.
 fn is_map(members: &Map<String, Value>) -> bool {
     let known = members.keys().any(|key| matches!(role(key), Role::Code(0) | Role::Message | Role::Description));
     let codes = members.keys().filter(|key| strength(key) > Strength::Name || is_number(key)).count();
-    // An object whose members are all alike is a map even where its keys are plain words.
+    // An object whose members are all alike is a map even if its keys are plain words.
     let told = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
     let alike = members.len() > 1 && members.values().all(told);
     !known && (codes * 2 > members.len() || alike)
@@ -142,7 +143,7 @@ fn is_number(key: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Is an object one entry: values, and objects that only add to them?
+/// Whether an object is one entry: scalars, and objects that only add to them.
 fn is_record(members: &Map<String, Value>) -> bool {
     let has_text = members.values().any(|value| !texts_of(value).is_empty());
     has_text
@@ -153,12 +154,12 @@ fn is_record(members: &Map<String, Value>) -> bool {
         }
 }
 
-/// Does a member hold the object's own code?
+/// Whether a member contains the object's own code.
 fn has_code(members: &Map<String, Value>) -> bool {
     members.iter().any(|(key, value)| matches!(role(key), Role::Code(0 | 1)) && is_scalar(value))
 }
 
-/// Are there records of their own within a value?
+/// Whether a value contains records of its own.
 fn has_codes_within(value: &Value, levels: usize) -> bool {
     let Some(levels) = levels.checked_sub(1) else { return holds_objects(value) };
     match value {
@@ -168,7 +169,7 @@ fn has_codes_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Is a value an object, or a list with objects or lists?
+/// Whether a value is an object, or an array with objects or arrays.
 fn holds_objects(value: &Value) -> bool {
     match value {
         Value::Object(_) => true,
@@ -177,7 +178,7 @@ fn holds_objects(value: &Value) -> bool {
     }
 }
 
-/// The members of a record and of the objects within it, by their last names.
+/// Collects the members of a record and its nested objects under their last names.
 fn flatten(fields: &mut Vec<(String, String)>, members: &Map<String, Value>, levels: usize) {
     for (key, value) in members {
         match value {
@@ -195,7 +196,7 @@ fn flatten(fields: &mut Vec<(String, String)>, members: &Map<String, Value>, lev
     }
 }
 
-/// An object within a list of a record, in one line.
+/// Formats an object in an array of a record as one line.
 fn element_text(element: &Value, levels: usize) -> String {
     match (element, levels.checked_sub(1)) {
         (Value::Object(members), Some(levels)) => {
@@ -209,7 +210,7 @@ fn element_text(element: &Value, levels: usize) -> String {
     }
 }
 
-/// The text of a scalar, or of a list of such.
+/// Returns the text of a scalar or of an array of scalars.
 fn texts_of(value: &Value) -> String {
     match value {
         Value::Array(elements) => joined(&elements.iter().filter_map(text_of).collect::<Vec<_>>()),

@@ -1,11 +1,11 @@
-//! Lines within a paragraph that are more than the breaking of a text.
+//! Lines within a paragraph that start a unit of their own.
 
 use crate::explain::blocks::folded;
 use crate::explain::codes::Strength;
 use crate::explain::heads;
 use crate::explain::labels::is_label;
 
-/// The lines of a paragraph, joined but where one begins something of its own: what has a label (`Cause: ...`) or a code at its head.
+/// Joins the lines of a paragraph, except where a line starts with a label (`Cause: ...`) or a code.
 pub(super) fn parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for line in text.split('\n').map(folded).filter(|line| !line.is_empty()) {
@@ -20,7 +20,7 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-/// Does a line begin something of its own?
+/// Whether a line starts with a label or a code.
 pub(super) fn begins_block(line: &str) -> bool {
     let labelled = line.split_once(": ").is_some_and(|(label, _)| is_label(label));
     labelled || heads::of_sentence(line).is_some_and(|head| head.strength == Strength::Strong)

@@ -1,4 +1,4 @@
-//! Markdown (CommonMark with GitHub's tables) → blocks.
+//! Markdown (CommonMark with GitHub tables) → blocks.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -6,7 +6,8 @@ use super::html::{Ends, Html, note_ends};
 use super::writer::Writer;
 use crate::explain::blocks::{Block, DEEPEST_HEADING};
 
-/// Reads Markdown. Links are their texts, pictures what stands for them; HTML within is read as HTML.
+/// Parses Markdown. Links are replaced by their text and images by their alternative text. Embedded HTML is parsed as
+/// HTML.
 pub(in crate::explain) fn markdown(text: &str) -> Vec<Block> {
     let mut reader = Reader { html: Html::within(ends(text)), block: None, in_metadata: false, hidden_inline: false };
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
@@ -16,7 +17,7 @@ pub(in crate::explain) fn markdown(text: &str) -> Vec<Block> {
     reader.html.finish()
 }
 
-/// Where the elements of the HTML in a text end; what stands in code is none.
+/// Returns the positions of the HTML end tags in a text, ignoring code.
 fn ends(text: &str) -> Ends {
     let mut ends = Ends::default();
     if text.contains("</") {
@@ -42,10 +43,10 @@ fn options() -> Options {
 
 struct Reader {
     html: Html,
-    /// The lines of the block of HTML under way.
+    /// Lines of the current HTML block.
     block: Option<String>,
     in_metadata: bool,
-    /// Did what is hidden begin within the paragraph or cell under way? It ends there at the latest.
+    /// Whether the hidden element started within the current paragraph or cell. It ends there at the latest.
     hidden_inline: bool,
 }
 
@@ -92,7 +93,7 @@ impl Reader {
     }
 }
 
-/// Does it end a block whose content is text?
+/// Whether the tag ends a block whose content is text.
 fn holds_text(tag: TagEnd) -> bool {
     matches!(
         tag,
@@ -136,7 +137,7 @@ fn end(to: &mut Writer, tag: TagEnd) {
     }
 }
 
-/// The lines at the head of a file that tell about it (`title: Invalid number`).
+/// Writes the metadata lines at the start of a file (`title: Invalid number`).
 fn metadata(to: &mut Writer, text: &str) {
     for line in text.lines() {
         to.text(line);

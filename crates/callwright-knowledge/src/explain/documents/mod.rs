@@ -1,4 +1,4 @@
-//! Files of documentation → sections of passages.
+//! Documentation files → sections of passages.
 
 #[cfg(test)]
 mod catalogue_tests;
@@ -26,27 +26,27 @@ pub use files::DOCUMENTATION_ENDINGS;
 use files::Found;
 pub(super) use markdown::markdown;
 
-/// What stands below one heading of a document.
+/// Content below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The file: its name, or the way to it from the folder that was read, with `/` between its parts.
+    /// File name, or its path relative to the searched folder with `/` as separator.
     pub file: String,
-    /// The headings that it stands below, outermost first; empty for what stands before the first.
+    /// Enclosing headings, outermost first; empty before the first heading.
     pub path: Vec<String>,
-    /// Its passages and what is to be parted into some, in their order.
+    /// Passages, and text that is still to be split into passages, in document order.
     pub(super) parts: Vec<Part>,
-    /// The tools whose operations it belongs to (their names within the toolset); empty: the whole toolset, or what its headings say. Sections
-    /// that belong to the same share them.
+    /// Names of the tools whose operations the section belongs to, within the toolset. If empty, the section applies to
+    /// the whole toolset or to the operations that its headings name. Sections of the same tools share this list.
     pub tools: Arc<[String]>,
 }
 
 impl Section {
-    /// File and headings, for people: `errors.md > Gateway > Close codes`.
+    /// Formats file and headings for display: `errors.md > Gateway > Close codes`.
     pub fn source(&self) -> String {
         std::iter::once(&self.file).chain(&self.path).map(String::as_str).collect::<Vec<_>>().join(" > ")
     }
 
-    /// Its passages, parted by words alone.
+    /// Returns its passages, split by words only.
     #[cfg(test)]
     fn passages(&self) -> Vec<super::passages::Piece> {
         let by_words = super::sentence_vectors::SentenceVectors::default();
@@ -54,73 +54,74 @@ impl Section {
     }
 }
 
-/// What was read.
+/// Result of reading documentation files.
 #[derive(Debug, Default)]
 pub struct Documents {
-    /// The sections of all files, in the order of the files' names.
+    /// Sections of all files, sorted by file name.
     pub sections: Vec<Section>,
-    /// Files that could not be read, or not wholly. Nobody fails because of them.
+    /// Errors of files that could not be read completely. They are not fatal.
     pub errors: Vec<DocumentError>,
 }
 
-/// Documentation that is not read. The message names the file, the place and what mends it.
+/// Error while reading documentation. The message names the file, the position and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// There is no such file, or it may not be read.
+    /// The file does not exist or cannot be read.
     #[error("{}: {reason}; name a file or folder that can be read", path.display())]
     Read {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         reason: std::io::Error,
     },
-    /// A glob is none.
-    #[error("{}: {reason}; `*` and `?` stand for any characters, `**` for any folders", path.display())]
+    /// Invalid glob pattern.
+    #[error("{}: {reason}; `*` and `?` match any characters, `**` matches any folders", path.display())]
     Glob {
-        /// The glob.
+        /// Glob pattern.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         reason: globset::Error,
     },
-    /// There is no documentation in a folder, or a glob fits nothing.
-    #[error("{}: there is no documentation; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
+    /// No documentation in a folder, or no match for a glob.
+    #[error("{}: no documentation found; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
     None {
-        /// The folder or glob.
+        /// Folder or glob.
         path: PathBuf,
     },
-    /// A file is too large.
-    #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split it, or raise that", path.display())]
+    /// The file is too large.
+    #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split the file or raise the limit", path.display())]
     TooLarge {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
-        /// The largest that is read.
+        /// Maximum size in bytes.
         limit: u64,
     },
-    /// A file is not the JSON that its ending says it is. What stands before the place is used.
-    #[error("{}: {reason}; mend the JSON there, or give the file the ending of what it is", path.display())]
+    /// The file is not the JSON that its extension indicates. Content before the error is used.
+    #[error("{}: {reason}; fix the JSON there, or give the file the extension of its actual format", path.display())]
     Json {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What is wrong, with line and column.
+        /// Cause, with line and column.
         reason: serde_json::Error,
     },
 }
 
-/// Where documentation is, and where more of it may come: what is to be watched.
+/// Files and folders of documentation that are watched for changes.
 #[derive(Debug, Default)]
 pub struct DocumentFiles {
-    /// The files.
+    /// Files, including missing ones that may be created later.
     pub files: Vec<PathBuf>,
-    /// The folders that were searched.
+    /// Folders that were searched.
     pub folders: Vec<PathBuf>,
-    /// What cannot be looked into.
+    /// Errors of paths that cannot be read.
     pub errors: Vec<DocumentError>,
 }
 
-/// The files that `paths` name: each a file, a folder (all files of a known kind in it and below it) or a glob (`docs/**/*.md`). What
-/// is not there stands among them, for it may come; where its folder is not there either, that does.
+/// Returns the files for `paths`: each is a file, a folder (all documentation files in it and below) or a glob
+/// (`docs/**/*.md`). A missing file is included so that its creation is noticed; if its folder is missing too, the
+/// folder is included instead.
 pub fn document_files(paths: &[PathBuf]) -> DocumentFiles {
     let (found, folders, errors) = find(paths);
     let awaited = paths.iter().filter_map(|path| files::awaited(path));
@@ -145,7 +146,7 @@ fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
     (files, folders, errors)
 }
 
-/// Reads the files that `paths` name, as [`document_files`] finds them.
+/// Reads the files for `paths`, in the order of [`document_files`].
 pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
     let (files, _, errors) = find(paths);
     let mut documents = Documents { sections: Vec::new(), errors };
@@ -162,7 +163,7 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
     documents
 }
 
-/// The sections of a file called `name`, and what was wrong with it.
+/// Parses a file into sections. Also returns the error in its content, if any.
 fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
     let (blocks, error) = blocks(Path::new(name), bytes);
     let sections = outline(blocks, settings).into_iter().map(|Outlined { path, parts }| Section {
@@ -174,7 +175,7 @@ fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Opt
     (sections.collect(), error)
 }
 
-/// Reads a file as what its ending says; without one that says something, as what it begins with.
+/// Parses a file by its extension; files without a known extension are parsed as Markdown.
 fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
     let text = || String::from_utf8_lossy(bytes);
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
@@ -187,7 +188,7 @@ fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) 
     }
 }
 
-/// The text of a value that may hold Markdown or HTML, in one line.
+/// Returns the text of a value that may contain Markdown or HTML, in one line.
 fn inline_text(text: &str) -> String {
     let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
     if !is_marked {

@@ -1,4 +1,4 @@
-//! Plain text → blocks: paragraphs, items behind bullets, lines that define codes, columns parted by tabs.
+//! Plain text → blocks: paragraphs, list items, lines that define codes, and tab-separated columns.
 
 use super::lines::begins_block;
 use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
@@ -6,16 +6,16 @@ use crate::explain::codes::Strength;
 use crate::explain::heads;
 use crate::explain::records::Record;
 
-/// Longest line, in characters, that can be the heading above its underline.
+/// Maximum length, in characters, of a heading above an underline.
 const MAX_HEADING_CHARS: usize = 120;
 
-/// Levels of indentation that are told apart.
+/// Maximum number of distinguished indentation levels.
 const MAX_LEVELS: usize = 8;
 
-/// Columns of an indentation step.
+/// Number of columns per indentation level.
 const STEP: usize = 2;
 
-/// Reads plain text.
+/// Parses plain text.
 pub(super) fn plain(text: &str) -> Vec<Block> {
     let mut reader = Reader::default();
     let mut lines = text.lines().peekable();
@@ -85,7 +85,7 @@ impl Reader {
     }
 }
 
-/// Does a line begin with what it defines?
+/// Whether a line starts with the code or name that it defines.
 fn defines(text: &str) -> bool {
     heads::of_sentence(text).is_some_and(|head| head.strength > Strength::Name)
 }
@@ -97,7 +97,7 @@ fn indentation(line: &str) -> usize {
         .sum()
 }
 
-/// `- item`, `* item`, `+ item`, `• item`, `1. item`, `1) item`.
+/// Returns the text after a list marker: `- item`, `* item`, `+ item`, `• item`, `1. item`, `1) item`.
 fn bullet(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix(['-', '*', '+', '•']) {
         return rest.starts_with(' ').then(|| rest.trim());
@@ -105,11 +105,11 @@ fn bullet(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
     let digits = line.len() - rest.len();
     let rest = rest.strip_prefix(['.', ')'])?;
-    // A number of more digits at the head of a line is an error code or a year rather than a position.
+    // A longer number at the start of a line is an error code or a year and not a list number.
     ((1..=2).contains(&digits) && rest.starts_with(' ')).then(|| rest.trim())
 }
 
-/// The level of the heading above a line of `===` or `---`.
+/// Returns the heading level of an underline such as `===` or `---`.
 fn level_of_underline(line: &str) -> Option<usize> {
     let line = line.trim();
     let is = |mark: char| line.len() >= 3 && line.chars().all(|character| character == mark);

@@ -8,25 +8,26 @@ use crate::explain::codes::{Strength, normal_form, strength};
 use crate::explain::labels::{Role, is_label, role};
 use crate::explain::records::{Record, joined};
 
-/// Cells of a row, or members of an object, that make one record: each is compared with the others. Further cells are left out, further
-/// members make records of their own.
+/// Maximum number of cells per row or members per object in one record, because each is compared with the others.
+/// Further cells are omitted; further members form additional records.
 pub(super) const MAX_COLUMNS: usize = 200;
 
-/// The label of a column of codes that has none.
+/// Label of a code column without a label.
 pub(super) const CODE_LABEL: &str = "code";
 
-/// A row as it was read.
+/// Parsed table row.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The texts of the cells; lines of a cell are parted by line feeds.
+    /// Text of each cell; lines within a cell are separated by line feeds.
     pub(super) cells: Vec<String>,
-    /// Is it marked as the table's header?
+    /// Whether all cells are marked as headers.
     pub(super) all_headers: bool,
-    /// Is its first cell marked as a header?
+    /// Whether the first cell is marked as a header.
     pub(super) first_is_header: bool,
 }
 
-/// The rows of a table as blocks. The header is the row that is marked so, or the first if it reads like one.
+/// Converts a table to blocks. The header is the row that is marked as such, or the first row if it looks like a
+/// header.
 pub(super) fn records(rows: Vec<Row>) -> Vec<Kind> {
     let marked = rows.iter().take_while(|row| row.all_headers).count();
     let rows: Vec<(Vec<String>, bool)> = rows
@@ -43,13 +44,14 @@ pub(super) fn records(rows: Vec<Row>) -> Vec<Kind> {
     labelled(header, rows.into_iter().skip(headers).map(|(cells, _)| cells).collect())
 }
 
-/// Rows under the labels of a header. Without one, the column that is mostly codes is that of the codes.
+/// Labels rows by a header. Without a header, the column that consists mostly of codes is labelled as the code column.
 pub(super) fn labelled(header: Vec<String>, rows: Vec<Vec<String>>) -> Vec<Kind> {
     let header = if header.is_empty() { header_of_codes(&rows) } else { header };
     rows.into_iter().filter_map(|cells| row(&header, cells)).collect()
 }
 
-/// The labels of a table without a header: `code` for the column of which most cells are different codes, none for the others.
+/// Returns labels for a table without a header: `code` for the column in which more than half of the rows have distinct
+/// codes, and empty labels for the others.
 fn header_of_codes(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let codes = |column: usize| {
@@ -74,13 +76,13 @@ fn row(header: &[String], cells: Vec<String>) -> Option<Kind> {
     let mut filled = cells.iter().filter(|cell| !cell.is_empty());
     match (filled.next(), filled.next()) {
         (None, _) => None,
-        // A row of one cell in a table of several columns is a remark about those below it.
+        // A single-cell row in a table of several columns is a remark about the rows below.
         (Some(only), None) if header.len() > 2 => Some(Kind::Prose(only.clone())),
         _ => Some(Kind::Row(Record::of_row(header, cells))),
     }
 }
 
-/// A table of two columns whose first has the labels: one record, lying on its side.
+/// Converts a two-column table whose first column contains the labels to one record.
 fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Record> {
     let pairs: Option<Vec<(String, String)>> = rows
         .iter()
@@ -105,12 +107,12 @@ fn lying(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Record> {
     Some(Record { fields: fields.collect() })
 }
 
-/// `Property | Value`, `Field | Description` above a record that lies.
+/// Whether the label is the header of such a vertical record: `Property | Value`, `Field | Description`.
 fn is_heading_pair(label: &str) -> bool {
     matches!(label.to_lowercase().as_str(), "property" | "field" | "attribute" | "key" | "name" | "item" | "")
 }
 
-/// Does a row that is not marked as a header read like one: labels, and nothing like a code?
+/// Whether an unmarked row looks like a header: it contains labels and nothing like a code.
 pub(super) fn is_header(cells: &[String]) -> bool {
     let is_known = |cell: &String| is_label(cell) || role(cell) != Role::Other;
     let is_data =
@@ -118,7 +120,7 @@ pub(super) fn is_header(cells: &[String]) -> bool {
     cells.iter().any(is_known) && !cells.iter().any(is_data)
 }
 
-/// The text of a cell, its lines behind each other.
+/// Returns the text of a cell with its lines joined.
 fn cell_text(cell: &str) -> String {
     joined(&cell.split('\n').map(folded).collect::<Vec<_>>())
 }

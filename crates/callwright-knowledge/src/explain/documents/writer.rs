@@ -1,22 +1,22 @@
-//! What Markdown and HTML have in common: begin and end of headings, paragraphs, lists and tables → blocks.
+//! Common output of the Markdown and HTML parsers: events for headings, paragraphs, lists and tables → blocks.
 
 use super::lines::parts;
 use super::tables::{Row, records};
 use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
 
-/// Lists and definitions within each other that are told apart; deeper ones count as the deepest.
+/// Maximum nesting depth of lists and definitions; deeper ones count as the deepest.
 const MAX_NESTING: usize = 32;
 
-/// What blocks stand in.
+/// Container of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
-    /// A list, a definition list.
+    /// List or definition list.
     List,
-    /// An item of a list, or a term with its definition.
+    /// List item, or a term with its definition.
     Item,
 }
 
-/// What the text under way will be.
+/// Kind of the block whose text is being collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Open {
     #[default]
@@ -26,7 +26,7 @@ enum Open {
     Code,
 }
 
-/// Writes blocks.
+/// Builds blocks from parser events.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     blocks: Vec<Block>,
@@ -34,7 +34,7 @@ pub(super) struct Writer {
     open: Open,
     containers: Vec<Container>,
     table: Option<Table>,
-    /// Strong text that is open, and whether text of the paragraph stands outside of it.
+    /// Number of open strong elements, and whether the paragraph has text inside and outside of them.
     strong: usize,
     has_strong: bool,
     has_plain: bool,
@@ -46,12 +46,12 @@ struct Table {
     row: Row,
     in_cell: bool,
     in_head: bool,
-    /// Tables within cells of this one: their text is the cell's.
+    /// Number of open nested tables; their text belongs to the cell.
     within: usize,
 }
 
 impl Writer {
-    /// Text of the block under way.
+    /// Appends text to the current block.
     pub(super) fn text(&mut self, text: &str) {
         match self.table.as_mut() {
             Some(table) if table.in_cell => {
@@ -59,7 +59,7 @@ impl Writer {
                     cell.push_str(text);
                 }
             }
-            // Between the cells of a table there is nothing but whitespace, or what a browser would show before it.
+            // Between table cells there is only whitespace, or text that browsers move in front of the table.
             _ => {
                 if !text.trim().is_empty() {
                     self.has_plain |= self.strong == 0;
@@ -70,19 +70,19 @@ impl Writer {
         }
     }
 
-    /// A code span.
+    /// Appends a code span.
     pub(super) fn code(&mut self, code: &str) {
         self.text("`");
         self.text(code);
         self.text("`");
     }
 
-    /// Strong text begins or ends.
+    /// Starts or ends strong text.
     pub(super) fn strong(&mut self, begins: bool) {
         self.strong = if begins { self.strong + 1 } else { self.strong.saturating_sub(1) };
     }
 
-    /// A line ends, within a cell or a paragraph.
+    /// Ends a line within a cell or a paragraph.
     pub(super) fn end_line(&mut self) {
         if self.in_cell() {
             self.text("\n");
@@ -93,7 +93,7 @@ impl Writer {
         }
     }
 
-    /// A paragraph, heading, or whatever text is under way ends.
+    /// Ends the current paragraph, heading or other text.
     pub(super) fn end_paragraph(&mut self) {
         if self.in_cell() {
             return self.text("\n");
@@ -104,7 +104,7 @@ impl Writer {
         let text = std::mem::take(&mut self.text);
         let mut parts = if open == Open::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
         let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
-            // An item whose first paragraph is still to come.
+            // The item's first paragraph is still to come.
             if open == Open::Item {
                 self.open = open;
             }
@@ -123,7 +123,7 @@ impl Writer {
         self.blocks.extend(parts.map(|text| Block { depth, kind: Kind::Prose(text) }));
     }
 
-    /// A heading begins; [`Writer::end_paragraph`] ends it.
+    /// Starts a heading; [`Writer::end_paragraph`] ends it.
     pub(super) fn begin_heading(&mut self, level: usize) {
         self.end_paragraph();
         if !self.in_cell() {
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Lines of code begin; [`Writer::end_paragraph`] ends them.
+    /// Starts a code block; [`Writer::end_paragraph`] ends it.
     pub(super) fn begin_code(&mut self) {
         self.end_paragraph();
         if !self.in_cell() {
@@ -139,19 +139,19 @@ impl Writer {
         }
     }
 
-    /// A list begins.
+    /// Starts a list.
     pub(super) fn begin_list(&mut self) {
         self.end_paragraph();
         self.containers.push(Container::List);
         self.containers.truncate(2 * MAX_NESTING);
     }
 
-    /// A list ends, with its last item.
+    /// Ends a list and its last item.
     pub(super) fn end_list(&mut self) {
         self.end_container(Container::List);
     }
 
-    /// An item of a list, or a term, begins; the one before it in the same list ends.
+    /// Starts a list item or term; ends the previous one of the same list.
     pub(super) fn begin_item(&mut self) {
         self.end_item();
         self.containers.push(Container::Item);
@@ -161,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// An item ends.
+    /// Ends an item.
     pub(super) fn end_item(&mut self) {
         self.end_paragraph();
         self.open = Open::Prose;
@@ -170,7 +170,7 @@ impl Writer {
         }
     }
 
-    /// Everything ends that stands in the innermost container of a kind, and that itself. Without one, nothing does.
+    /// Ends the innermost container of a kind and everything inside it. Does nothing if none is open.
     fn end_container(&mut self, container: Container) {
         self.end_paragraph();
         self.open = Open::Prose;
@@ -179,7 +179,7 @@ impl Writer {
         }
     }
 
-    /// A table begins.
+    /// Starts a table.
     pub(super) fn begin_table(&mut self) {
         match self.table.as_mut() {
             Some(table) => table.within += 1,
@@ -190,7 +190,7 @@ impl Writer {
         }
     }
 
-    /// A table ends; its rows become records.
+    /// Ends a table; its rows become records.
     pub(super) fn end_table(&mut self) {
         match self.table.as_mut() {
             Some(table) if table.within > 0 => table.within -= 1,
@@ -203,7 +203,7 @@ impl Writer {
         }
     }
 
-    /// The part of a table begins or ends whose rows are its header.
+    /// Starts or ends the header rows of a table.
     pub(super) fn table_head(&mut self, begins: bool) {
         if let Some(table) = self.own_table() {
             table.end_row();
@@ -211,14 +211,14 @@ impl Writer {
         }
     }
 
-    /// A row ends, and the next begins.
+    /// Ends the current row and starts the next.
     pub(super) fn next_row(&mut self) {
         if let Some(table) = self.own_table() {
             table.end_row();
         }
     }
 
-    /// A cell begins; the one before it ends.
+    /// Starts a cell; ends the previous one.
     pub(super) fn begin_cell(&mut self, is_header: bool) {
         if let Some(table) = self.own_table() {
             let is_first = table.row.cells.is_empty();
@@ -229,14 +229,14 @@ impl Writer {
         }
     }
 
-    /// A cell ends.
+    /// Ends a cell.
     pub(super) fn end_cell(&mut self) {
         if let Some(table) = self.own_table() {
             table.in_cell = false;
         }
     }
 
-    /// The table under way, unless what is read stands in a table within one of its cells.
+    /// Returns the current table, unless the parser is inside a nested table.
     fn own_table(&mut self) -> Option<&mut Table> {
         self.table.as_mut().filter(|table| table.within == 0)
     }
@@ -249,7 +249,7 @@ impl Writer {
         FLOW + self.containers.iter().filter(|open| **open == Container::Item).count()
     }
 
-    /// All blocks.
+    /// Returns all blocks.
     pub(super) fn finish(mut self) -> Vec<Block> {
         while self.table.is_some() {
             self.end_table();

@@ -1,4 +1,4 @@
-//! Is a JSON value an error: by a rule for objects, by what stands inside the envelope of a framework, or because all of its items are?
+//! Classifies JSON values as errors: by rules for objects, inside framework envelopes, or because all items are errors.
 
 use serde_json::{Map, Value};
 
@@ -8,13 +8,13 @@ use super::substance::{member, members, substance};
 use super::text::text_failure;
 use crate::explain::body_words::{folded, is_absent};
 
-/// The rule that recognised an error, and what it went by.
+/// Name of the rule that matched, and its grounds.
 pub(super) type Finding = (&'static str, Grounds);
 
-/// Envelopes inside envelopes that are opened: frameworks wrap twice, sometimes three times.
+/// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
 const MAX_ENVELOPES: usize = 4;
 
-/// Members in which frameworks and tools put what a tool gave.
+/// Members in which frameworks and tools wrap a tool's result.
 const ENVELOPES: &[&str] = &[
     "result",
     "results",
@@ -31,7 +31,8 @@ const ENVELOPES: &[&str] = &[
     "return",
 ];
 
-/// Members that may stand beside what an envelope holds (names folded): they name the tool, the call and the kind of the content.
+/// Members that may accompany the content of an envelope (names folded): the tool, the call and the kind of the
+/// content.
 const ON_ENVELOPES: &[&str] = &[
     "type",
     "role",
@@ -57,10 +58,10 @@ const ON_ENVELOPES: &[&str] = &[
     "event",
 ];
 
-/// Members in which batch answers list the answers of their items.
+/// Members in which batch responses list the responses of their items.
 const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answers"];
 
-/// Members whose text says how it went.
+/// Members whose text describes the result.
 const SAYINGS: &[&str] = &["message", "msg", "detail", "details", "description", "reason", "info", "title"];
 
 /// Finds an error in a value.
@@ -82,7 +83,7 @@ fn of_object(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     by_rule.or_else(|| of_batch(body)).or_else(|| in_envelope(body, levels)).or_else(|| of_saying(body))
 }
 
-/// Every item of a batch failed. Where one did not, there is something to go on with.
+/// Matches a batch of which every item failed. A partial success is not a failure.
 fn of_batch(body: &Map<String, Value>) -> Option<Finding> {
     let lists = members(body, BATCHES).into_iter().filter_map(Value::as_array);
     let mut full = lists.filter(|list| !list.is_empty());
@@ -93,7 +94,7 @@ fn item_failed(item: &Value) -> bool {
     item.as_object().map(without_name).is_some_and(|item| RULES.iter().any(|rule| (rule.holds)(&item)))
 }
 
-/// An item without what tells it from others, which an answer of its own would not have.
+/// Returns an item without the members that identify it, which a separate response would not have.
 fn without_name(item: &Map<String, Value>) -> Map<String, Value> {
     let names = ["id", "index", "key", "row", "position"];
     item.iter()
@@ -106,7 +107,7 @@ fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
     if let Some(text) = text_of_blocks(items) {
         return inside_text(&text, levels.checked_sub(1)?);
     }
-    // A list inside an envelope is a result, whatever its items are.
+    // An array inside an envelope is a result, whatever its items are.
     if levels < MAX_ENVELOPES {
         return None;
     }
@@ -114,7 +115,7 @@ fn of_items(items: &[Value], levels: usize) -> Option<Finding> {
     items.iter().all(failed).then_some(("all_items_failed", Grounds::Form))
 }
 
-/// The text of content blocks: `[{"type":"text","text":"..."}]`.
+/// Returns the text of content blocks: `[{"type":"text","text":"..."}]`.
 fn text_of_blocks(items: &[Value]) -> Option<String> {
     let text = |item: &Value| {
         (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str().map(str::to_owned))?
@@ -122,7 +123,7 @@ fn text_of_blocks(items: &[Value]) -> Option<String> {
     items.iter().map(text).collect::<Option<Vec<_>>>().map(|texts| texts.join("\n"))
 }
 
-/// What stands in an envelope that holds nothing else.
+/// Classifies the content of an envelope without other members.
 fn in_envelope(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     let levels = levels.checked_sub(1)?;
     let mut held = body.iter().filter(|(name, _)| !ON_ENVELOPES.contains(&folded(name).as_str()));
@@ -130,13 +131,13 @@ fn in_envelope(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     (next.is_none() && ENVELOPES.contains(&folded(name).as_str())).then(|| inside(held, levels))?
 }
 
-/// A body that says nothing but a sentence, and that sentence says that something failed.
+/// Matches a body that contains only a sentence that describes a failure.
 fn of_saying(body: &Map<String, Value>) -> Option<Finding> {
     let said = SAYINGS.iter().find_map(|name| member(body, name)?.as_str()).filter(|text| !is_absent(text))?;
     (substance(body) == 0).then(|| text_failure(said)).flatten().map(|_| ("message_says_so", Grounds::Words))
 }
 
-/// A text inside JSON: JSON again, or words.
+/// Classifies a text inside JSON: nested JSON or words.
 fn inside_text(text: &str, levels: usize) -> Option<Finding> {
     match super::reading::json(text) {
         Some(value) => inside(&value, levels),

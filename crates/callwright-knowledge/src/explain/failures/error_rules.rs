@@ -1,7 +1,7 @@
-//! Which bodies of answers below 400 are evidently errors, as data.
+//! Rules, as data, for bodies of responses below status 400 that are evidently errors.
 //!
-//! Each rule has bodies that it must recognise and look-alikes that no rule may. The rules are conservative; what is only suspicious is
-//! left to the documentation to decide.
+//! Each rule lists bodies that it must recognise and look-alikes that no rule may recognise. The rules are
+//! conservative: merely suspicious bodies are decided by the documentation.
 
 use serde_json::{Map, Value};
 
@@ -10,11 +10,11 @@ use crate::explain::body_words::{
     has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, says_why, scalar,
 };
 
-/// A rule that recognises an error in the body of an answer below 400.
+/// Rule that recognises an error in the body of a response below status 400.
 pub struct Rule {
-    /// Name, as records show it.
+    /// Name of the rule in traces.
     pub name: &'static str,
-    /// Is this object an error? Only asked of non-empty JSON objects.
+    /// Whether the object is an error. Called only for non-empty JSON objects.
     pub(super) holds: fn(&Map<String, Value>) -> bool,
     /// Bodies that the rule must recognise.
     pub positive: &'static [&'static str],
@@ -22,7 +22,7 @@ pub struct Rule {
     pub negative: &'static [&'static str],
 }
 
-/// The rules, in the order in which they are asked.
+/// Rules in order of evaluation.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "error_object",
@@ -83,7 +83,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "graphql_errors",
         holds: |body| {
-            // Beside data that is there, the errors tell that a part is missing (GraphQL, section 7.1.2).
+            // If data is present, the errors report only a missing part (GraphQL, section 7.1.2).
             body.get("data").is_some_and(is_nothing)
                 && error_list(body).is_some_and(|list| list.iter().all(has_message))
         },
@@ -227,7 +227,7 @@ pub const RULES: &[Rule] = &[
         name: "status_member",
         holds: |body| {
             let named = members(body, &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode"]);
-            // A code by itself may be of anything.
+            // A single code may have any meaning.
             let coded = if body.len() > 1 { members(body, &["code", "errorcode"]) } else { Vec::new() };
             named.into_iter().chain(coded).any(is_failed_status) && substance(body) == 0
         },
@@ -264,10 +264,10 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// Members that say whether a request succeeded (names folded).
+/// Members that state whether a request succeeded (names folded).
 const SUCCESS_FLAGS: &[&str] = &["success", "ok", "succeeded", "issuccess", "successful", "issuccessful"];
 
-/// No data, or an object whose members are all null.
+/// Whether there are no data: `null`, an empty array, or an object whose members are all null.
 fn is_nothing(data: &Value) -> bool {
     match data {
         Value::Object(data) => data.values().all(Value::is_null),
@@ -285,7 +285,7 @@ fn error_list(body: &Map<String, Value>) -> Option<&Vec<Value>> {
     (!list.is_empty() && list.iter().all(|entry| entry.is_object() || entry.is_string())).then_some(list)
 }
 
-/// A list of errors, or errors by the name of what is wrong, that holds some.
+/// Whether the value is a non-empty list of errors, or a non-empty object of errors by field.
 fn is_told(errors: &Value) -> bool {
     match errors {
         Value::Array(list) => !list.is_empty() && list.iter().all(|entry| entry.is_object() || entry.is_string()),
@@ -304,7 +304,7 @@ fn is_failed_status(value: &Value) -> bool {
     scalar(value).and_then(|status| status.parse::<u16>().ok()).is_some_and(|status| (400..600).contains(&status))
 }
 
-/// The name of a class of exceptions: `KeyError`, `a.b#ThrottlingException`.
+/// Whether the text is the name of an exception class: `KeyError`, `a.b#ThrottlingException`.
 fn is_exception_name(text: &str) -> bool {
     let last = text.rsplit(['.', '#', ':', '/']).next().unwrap_or_default();
     let one_word = !last.is_empty() && last.chars().all(|letter| letter.is_alphanumeric() || letter == '_');

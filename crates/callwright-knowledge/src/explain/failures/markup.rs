@@ -1,4 +1,4 @@
-//! Is a text in XML or HTML an error: a fault, a document whose root is an error, a page that is titled as one?
+//! Recognises errors in XML and HTML: SOAP faults, error root elements and error pages.
 
 use crate::explain::body_words::reason_of;
 use quick_xml::Reader;
@@ -7,16 +7,16 @@ use quick_xml::events::{BytesStart, Event};
 use super::Grounds;
 use super::body::Finding;
 
-/// Bytes that are looked at: an error says that it is one at the beginning.
+/// Maximum number of bytes that are examined; an error is evident at the beginning.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Bytes of a page in which its mark is looked for.
+/// Number of leading bytes in which the mark of an HTML page is searched.
 const MAX_MARK_BYTES: usize = 512;
 
-/// Tags and texts that are looked at.
+/// Maximum number of parser events.
 const MAX_EVENTS: usize = 400;
 
-/// Elements that only errors have as their root (names without prefix, in lower case).
+/// Root elements that only errors have (names without prefix, in lower case).
 const ERROR_ROOTS: &[&str] = &[
     "error",
     "errors",
@@ -33,7 +33,7 @@ const ERROR_ROOTS: &[&str] = &[
     "errorresult",
 ];
 
-/// Titles of pages that servers give instead of an answer.
+/// Titles of error pages that servers return.
 const PAGE_TITLES: &[&str] = &[
     "error",
     "access denied",
@@ -56,7 +56,7 @@ const PAGE_TITLES: &[&str] = &[
     "server error",
 ];
 
-/// Finds the rule by which a marked-up text is an error.
+/// Returns the rule that recognises an error in a marked-up text.
 pub(super) fn markup_failure(text: &str) -> Option<Finding> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
     if is_page(text.as_bytes()) {
@@ -65,7 +65,7 @@ pub(super) fn markup_failure(text: &str) -> Option<Finding> {
     xml_failure(text).map(|rule| (rule, Grounds::Form))
 }
 
-/// Does a text begin as a document of HTML does?
+/// Whether a text begins like an HTML document.
 pub(super) fn is_page(text: &[u8]) -> bool {
     let start = String::from_utf8_lossy(text.get(..MAX_MARK_BYTES).unwrap_or(text)).to_ascii_lowercase();
     start.starts_with("<!doctype html") || start.contains("<html")
@@ -98,7 +98,7 @@ fn xml_failure(text: &str) -> Option<&'static str> {
     None
 }
 
-/// The element that has just begun, by its path from the root.
+/// Returns the rule for an element that has just started, by its path from the root.
 fn error_element(path: &[String], tag: &BytesStart<'_>) -> Option<&'static str> {
     let names: Vec<&str> = path.iter().map(String::as_str).collect();
     match names.as_slice() {
@@ -122,7 +122,8 @@ fn local_name(tag: &BytesStart<'_>) -> String {
     tag.local_name().as_ref().to_lowercase()
 }
 
-/// What stands in the first `title`, or else the first `h1`. HTML is not read as XML: pages are rarely well-formed.
+/// Returns the text of the first `title`, or else of the first `h1`. The page is not parsed as XML, because pages are
+/// rarely well-formed.
 fn page_title(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     ["title", "h1"].iter().find_map(|name| {
@@ -147,7 +148,7 @@ fn is_error_title(title: &str) -> bool {
         || numbered
 }
 
-/// "409 conflict": the status and its own reason.
+/// Whether the title contains the status and its reason phrase: "409 conflict".
 fn repeats_reason(title: &str, status: Option<u16>) -> bool {
     status.and_then(reason_of).is_some_and(|reason| title.contains(&reason.to_lowercase()))
 }

@@ -1,4 +1,4 @@
-//! Does a message of a client's tool report a failure?
+//! Recognises failures in messages of clients' tools.
 
 use super::Judged;
 use super::body::{Finding, body_failure};
@@ -8,42 +8,42 @@ use super::telling::{Told, told_by_body, told_by_text};
 use super::text::text_failure;
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
-/// A tool's message, as the client sent it.
+/// Message of a client's tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolMessage<'a> {
-    /// The tool's name; empty where it is not known.
+    /// Name of the tool; empty if unknown.
     pub tool: &'a str,
-    /// The message's text.
+    /// Text of the message.
     pub text: &'a str,
 }
 
-/// What a failure was recognised by, from the surest.
+/// Grounds on which a failure was recognised, the most certain first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grounds {
-    /// A rule of policy says so.
+    /// A rule of the policy matched.
     Policy,
-    /// The message has the form of an error: an error body, a traceback, an HTTP status line.
+    /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
     Form,
-    /// The message says so in words.
+    /// The wording of the message.
     Words,
 }
 
-/// A failure that a tool's message reports.
+/// Failure that a tool's message reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
-    /// The rule that recognised it, as traces and metrics name it: `policy`, or one of the built-in rules.
+    /// Name of the rule in traces and metrics: `policy`, or one of the built-in rules.
     pub rule: &'static str,
-    /// What it was recognised by.
+    /// Grounds of the decision.
     pub grounds: Grounds,
-    /// The HTTP status that the message tells.
+    /// HTTP status in the message.
     pub status: Option<u16>,
-    /// The code that it tells.
+    /// Error code in the message.
     pub code: Option<String>,
-    /// What it says in words, cut to a few hundred characters.
+    /// Reason in words, truncated to a few hundred characters.
     pub reason: Option<String>,
 }
 
-/// Finds out whether a tool's message reports a failure. Linear in the text, and bounded.
+/// Decides whether a tool's message reports a failure. Runs in linear time on a bounded part of the text.
 pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Recognised> {
     let json = json(message.text);
     let subject = Subject { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
@@ -73,7 +73,7 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Rec
     Judged::Failed(Recognised { rule, grounds, status: told.status, code: told.code, reason: told.reason })
 }
 
-/// A text that is no JSON: words, or JSON behind a label that reports no failure itself.
+/// Classifies a text that is not JSON: words, or JSON after a label that does not itself report a failure.
 fn in_words(text: &str) -> Option<Finding> {
     match labelled(text) {
         Some((label, value)) => {
@@ -86,7 +86,7 @@ fn in_words(text: &str) -> Option<Finding> {
     }
 }
 
-/// "422 -", "HTTP 404:": a label that is nothing but a status of failure.
+/// Whether the label is only a status of 4xx or 5xx: "422 -", "HTTP 404:".
 fn is_status(label: &str) -> bool {
     let label = label.trim().trim_start_matches("HTTP").trim_matches([' ', '-', ':', ',']);
     label.parse::<u16>().is_ok_and(|status| (400..600).contains(&status))

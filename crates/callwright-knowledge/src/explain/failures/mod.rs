@@ -1,8 +1,8 @@
-//! What counts as a failed outcome: of a call that the proxy executed ([`is_failure`]), and in a message of a client's tool
-//! ([`recognise`]).
+//! Recognises failed outcomes of calls that the proxy executed ([`is_failure`]), and failures in messages of clients'
+//! tools ([`recognise`]).
 //!
-//! What policy says about an outcome holds first (`ruled`). Beyond a status of 400 or more and what never got an answer, some APIs answer
-//! 2xx with an error in the body: [`RULES`] say which bodies are evidently one.
+//! Rules of the policy are applied first (`ruled`). A status of 400 or more and a missing response are failures. Some
+//! APIs also return 2xx with an error in the body: [`RULES`] recognise such bodies.
 
 mod body;
 mod error_rules;
@@ -34,40 +34,40 @@ use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::Shortfall;
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
-/// In which way an outcome failed.
+/// Kind of a failed outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The API answered with this status, 400 or more.
+    /// The API returned this status, 400 or more.
     Status(u16),
-    /// The API answered with a lower status, and the body is evidently an error: the name of the rule that says so.
+    /// The API returned a lower status with an error body. Contains the name of the rule that recognised it.
     ErrorBody(&'static str),
-    /// A rule of policy says that it failed: its place in the list, from 0.
+    /// A rule of the policy marks it as failed. Contains the rule's index, from 0.
     Ruled(usize),
-    /// The API answered with a lower status and a bare code, which the operation's documentation names as an error.
+    /// The API returned a lower status with a bare code that the documentation describes as an error.
     NamedCode(String),
-    /// The API answered with a lower status, and with nothing of what its document promises.
+    /// The API returned a lower status but nothing that its document promises.
     NotAsPromised(Shortfall),
-    /// Nothing reached the API.
+    /// The request did not reach the API.
     Unreachable,
-    /// The request was sent and no answer came.
+    /// The request was sent but no response arrived.
     Unknown,
-    /// It was not sent: a rule of policy or safety forbids it, or a credential that it needs cannot be had.
+    /// The request was not sent: a policy or safety rule forbids it, or a required credential is not available.
     Refused,
 }
 
-/// What an outcome or a message says about itself.
+/// Verdict on an outcome or a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judged<Failure = FailureKind> {
     /// It failed.
     Failed(Failure),
-    /// It did not: a rule of policy says so, or nothing was tried.
+    /// It did not fail: a rule of the policy matched, or nothing was attempted.
     Fine,
-    /// Nothing speaks for a failure.
+    /// There is no evidence of a failure.
     Silent,
 }
 
 impl<Failure> Judged<Failure> {
-    /// In which way it failed, if it did.
+    /// Returns the failure, if any.
     pub fn failure(self) -> Option<Failure> {
         match self {
             Self::Failed(failure) => Some(failure),
@@ -76,7 +76,7 @@ impl<Failure> Judged<Failure> {
     }
 }
 
-/// An outcome whose body is read as JSON once, if anything asks for it: every answer is judged, and most of them are none of these.
+/// Outcome whose body is parsed as JSON at most once and only on demand, because every response is classified.
 pub(super) struct Read<'a> {
     outcome: &'a Outcome,
     json: OnceCell<Option<Value>>,
@@ -87,14 +87,14 @@ impl<'a> Read<'a> {
         Self { outcome, json: OnceCell::new() }
     }
 
-    /// The body, where it is JSON.
+    /// Returns the body if it is JSON.
     fn json(&self) -> Option<&Value> {
         let Outcome::Answered(answer) = self.outcome else { return None };
         self.json.get_or_init(|| serde_json::from_slice(&answer.body).ok()).as_ref()
     }
 }
 
-/// Did an outcome fail, as far as the outcome alone and the policy's rules tell? `tool` is `toolset/tool`.
+/// Classifies an outcome by itself and by the rules of the policy, without documentation. `tool` is `toolset/tool`.
 pub(super) fn is_failure(read: &Read<'_>, tool: &str, rules: &[FailureRule]) -> Judged {
     match read.outcome {
         Outcome::Answered(answer) => match ruled(read, answer, tool, rules) {
@@ -108,7 +108,7 @@ pub(super) fn is_failure(read: &Read<'_>, tool: &str, rules: &[FailureRule]) -> 
         Outcome::Unreachable { .. } => Judged::Failed(FailureKind::Unreachable),
         Outcome::Unknown { .. } => Judged::Failed(FailureKind::Unknown),
         Outcome::Refused { .. } | Outcome::Unauthorised { .. } => Judged::Failed(FailureKind::Refused),
-        // Nothing was tried that documentation could explain.
+        // Nothing was attempted that documentation could explain.
         Outcome::Unapproved(_) => Judged::Fine,
     }
 }
@@ -121,8 +121,8 @@ fn ruled(read: &Read<'_>, answer: &ApiAnswer, tool: &str, rules: &[FailureRule])
     ruling(rules, &subject)
 }
 
-/// The code of a body that holds a code and nothing of substance beside it, such as `{"info_code":"20000"}`: an error in one API and
-/// success in another, so that only documentation can tell.
+/// Returns the code of a body that contains only a code, such as `{"info_code":"20000"}`. Such a code can mean an error
+/// or a success, so the documentation decides.
 pub(super) fn suspected_code(read: &Read<'_>) -> Option<String> {
     let body = read.json()?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
@@ -131,9 +131,10 @@ pub(super) fn suspected_code(read: &Read<'_>) -> Option<String> {
     (bare && codes.next().is_none()).then(|| scalar(value)).flatten().filter(|code| !is_absent(code))
 }
 
-/// The name of the rule that recognises an error in the body. What only words speak for is left to the documentation to decide.
+/// Returns the rule that recognises an error in the body. Rules based on wording alone are excluded; the documentation
+/// decides these cases.
 fn error_body(read: &Read<'_>, answer: &ApiAnswer) -> Option<&'static str> {
-    // RFC 9457 section 3: the media type alone says that the content is a problem.
+    // RFC 9457 section 3: the media type alone marks the content as a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }

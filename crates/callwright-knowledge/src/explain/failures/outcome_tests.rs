@@ -1,4 +1,4 @@
-//! The judgement of executed calls' outcomes.
+//! Tests of the classification of executed calls' outcomes.
 
 use serde_json::Map;
 

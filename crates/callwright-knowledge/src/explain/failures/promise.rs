@@ -1,5 +1,6 @@
-//! Does an answer keep what the document promises? Only what is plainly nothing fails: no content, an empty object or list where the schema
-//! forbids it, a page for people or broken text instead of JSON. An answer that differs from its schema otherwise is one all the same.
+//! Compares a response with what the document promises. Only clearly missing content fails: no content, an empty object
+//! or array that the schema forbids, or an HTML page or malformed text instead of JSON. Other deviations from the
+//! schema are accepted.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -9,15 +10,15 @@ use crate::explain::body_words::folded;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
 
-/// The rules of this file: an empty result, a page instead of JSON, and what is no JSON although it says so.
+/// Names of this file's rules: an empty result, a page instead of JSON, and malformed JSON.
 pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
 
-/// A rule and what came.
+/// Name of the rule, and a description of the content received.
 type Lack = (&'static str, &'static str);
 
-/// In what the answer does not keep the promise that holds for its status.
+/// Returns how the response falls short of the promise for its status.
 pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
-    // What was cut, or goes on on other pages, is not the whole answer.
+    // A truncated or paginated response is incomplete.
     if answer.truncated || !answer.paging.later.is_empty() {
         return None;
     }
@@ -54,14 +55,15 @@ fn says_json(answer: &ApiAnswer) -> bool {
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
-/// Neither JSON, nor several JSON texts in a row, nor what only parsers are strict about (`NaN`, a guard against scripts before it).
+/// Whether the body is neither JSON, nor a sequence of JSON texts, nor JSON that only strict parsers reject (`NaN`, a
+/// prefix against script inclusion).
 fn is_no_json(body: &[u8]) -> bool {
     let first = serde_json::Deserializer::from_slice(body).into_iter::<IgnoredAny>().next();
     let begins_as_json = matches!(body.first(), Some(b'{' | b'[' | b')'));
     matches!(first, Some(Err(error)) if error.is_eof() || !begins_as_json)
 }
 
-/// What came in place of a value with content, where that is nothing.
+/// Describes the empty value received in place of promised content.
 fn missing(value: &Value, promised: &PromisedValue) -> Option<&'static str> {
     if !promised.demands_content() {
         return None;
@@ -100,7 +102,8 @@ fn missing_members(
     missing(members.get(name)?, held).map(|_| "nothing in the member that holds the result")
 }
 
-/// Is there any of the members: here, or one level below, where an API wraps what its document does not? In whatever writing.
+/// Whether any of the members is present, here or one level below because APIs may wrap the documented object. Ignores
+/// case and separators.
 fn has_any(members: &Map<String, Value>, required: &[String]) -> bool {
     let required: Vec<String> = required.iter().map(|name| folded(name)).collect();
     let has = |members: &Map<String, Value>| members.keys().any(|name| required.contains(&folded(name)));

@@ -1,14 +1,14 @@
-//! The JSON in a text: the whole of it, in a fence, behind a label, or as Python writes it.
+//! Extracts JSON from a text: the whole text, inside a fence, after a label, or in Python notation.
 
 use serde_json::Value;
 
-/// Bytes of a text that is rewritten from Python's notation: longer ones are results.
+/// Maximum size of a text that is converted from Python notation; longer texts are results.
 const MAX_PYTHON_BYTES: usize = 64 * 1024;
 
-/// Characters of a label before JSON: "Result of get_items:", "422 -".
+/// Maximum length in bytes of a label before JSON: "Result of `get_items`:", "422 -".
 const MAX_LABEL_BYTES: usize = 120;
 
-/// The value that a text holds, where it holds one.
+/// Returns the JSON value in a text, if any.
 pub(super) fn json(text: &str) -> Option<Value> {
     let text = unfenced(text.trim());
     match text.as_bytes().first()? {
@@ -18,7 +18,7 @@ pub(super) fn json(text: &str) -> Option<Value> {
     }
 }
 
-/// The value behind a label that stands on the text's first line, and the label.
+/// Returns the JSON value after a label at the beginning of the text, and the label.
 pub(super) fn labelled(text: &str) -> Option<(&str, Value)> {
     let start = text.find(['{', '['])?;
     let (label, rest) = text.split_at_checked(start)?;
@@ -30,7 +30,8 @@ fn unfenced(text: &str) -> &str {
     inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
 }
 
-/// A dictionary or list as Python prints it. Rewritten by its quotes alone: what does not become JSON by that is left alone.
+/// Parses a dictionary or list in Python notation. Only quotes and constants are rewritten; text that is not valid JSON
+/// afterwards is not parsed.
 fn python(text: &str) -> Option<Value> {
     if text.len() > MAX_PYTHON_BYTES || !text.contains('\'') {
         return None;

@@ -1,27 +1,28 @@
-//! What the rules of policy say about an outcome.
+//! Applies the failure rules of the policy to an outcome.
 
 use serde_json::Value;
 
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};
 
-/// Bytes of a body or message in which an expression is looked for: an error that says more says it at the beginning.
+/// Maximum number of bytes of a body or message in which a regular expression is searched. Longer error texts are
+/// recognisable at their beginning.
 const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
-/// An outcome as rules see it.
+/// Outcome as input of the rules.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
-    /// `toolset/tool`, or the name of a client's tool.
+    /// Either `toolset/tool`, or the name of a client's tool.
     pub(super) tool: &'a str,
-    /// The HTTP status, where it is known.
+    /// HTTP status, if known.
     pub(super) status: Option<u16>,
-    /// The body as text.
+    /// Body as text.
     pub(super) text: &'a str,
-    /// The body as JSON, where it is JSON.
+    /// Body as JSON, if it is JSON.
     pub(super) json: Option<&'a Value>,
 }
 
-/// The first rule that fits, by its place in the list, and what it says.
+/// Returns the index and outcome of the first matching rule.
 pub(super) fn ruling(rules: &[FailureRule], subject: &Subject<'_>) -> Option<(usize, RuledOutcome)> {
     let fitting = rules.iter().enumerate().find(|(_, rule)| fits(rule, subject));
     fitting.map(|(index, rule)| (index, rule.outcome))
@@ -60,7 +61,7 @@ fn holds(rule: &FailureRule, value: &Value) -> bool {
         && rule.text.as_ref().is_none_or(|expression| is_found(expression, value))
 }
 
-/// Numbers and texts are compared as text: vendors write the same code either way.
+/// Compares numbers and strings as text, because vendors use both for the same code.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || scalar_text(one).is_some_and(|text| scalar_text(other) == Some(text))
 }
@@ -87,7 +88,7 @@ fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or(text)
 }
 
-/// The values at a place; several where it has a `*`, and `None` for each that is not there.
+/// Returns the values at a pointer: several if it contains `*`, and `None` for each missing one.
 fn places<'a>(json: &'a Value, at: &Pointer) -> Vec<Option<&'a Value>> {
     let mut found = vec![Some(json)];
     for token in at.tokens() {

@@ -1,11 +1,11 @@
-//! What of a body is a result, and what only comes with an error.
+//! Distinguishes results in a body from members that only accompany an error.
 
 use serde_json::{Map, Value};
 
 use crate::explain::body_words::{folded, is_code_name, is_companion};
 
-/// Members that come with an error beyond the companions of any answer (names folded): what was asked, where it broke, what an envelope of
-/// HTTP holds, and what helps support.
+/// Members that accompany errors, in addition to the companions of any response (names folded): the request, the error
+/// location, parts of an HTTP message, and support data.
 const BESIDE_ERRORS: &[&str] = &[
     "body",
     "headers",
@@ -84,17 +84,18 @@ const BESIDE_ERRORS: &[&str] = &[
     "link",
 ];
 
-/// A member by its name without case and separators.
+/// Returns a member by its name, ignoring case and separators.
 pub(super) fn member<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     body.iter().find(|(key, _)| folded(key) == name).map(|(_, value)| value)
 }
 
-/// The members that have one of these names, without case and separators.
+/// Returns the members with one of these names, ignoring case and separators.
 pub(super) fn members<'a>(body: &'a Map<String, Value>, names: &[&str]) -> Vec<&'a Value> {
     body.iter().filter(|(key, _)| names.contains(&folded(key).as_str())).map(|(_, value)| value).collect()
 }
 
-/// How many members are results: neither what comes with errors nor empty. An answer with results is no error.
+/// Returns the number of members that are results: not empty, and not typical of errors. A response with results is no
+/// error.
 pub(super) fn substance(body: &Map<String, Value>) -> usize {
     let is_rpc = body.contains_key("jsonrpc");
     body.iter().filter(|(name, value)| !is_empty(value) && !comes_with_errors(name, value, is_rpc)).count()

@@ -1,4 +1,4 @@
-//! What a recognised failure tells: its status, its code, its words.
+//! Extracts status, code and reason from a recognised failure.
 
 use std::sync::LazyLock;
 
@@ -8,19 +8,19 @@ use serde_json::{Map, Value};
 use super::substance::member;
 use crate::explain::body_words::{is_absent, is_code_name, scalar};
 
-/// Characters of the words that are kept.
+/// Maximum length of the reason in characters.
 const MAX_REASON_CHARS: usize = 400;
 
-/// Levels of a body that are looked at.
+/// Maximum nesting depth that is examined.
 const MAX_DEPTH: usize = 6;
 
-/// A status where messages tell one.
+/// HTTP status in a message.
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
-    // Not input: the text is compiled in, and the tests use it.
+    // Not input: the pattern is a constant that the tests compile.
     Regex::new(r"(?:^|[^0-9.])([45][0-9]{2})(?:[^0-9.]|[.]?$)").expect("the expression of a status is valid")
 });
 
-/// Status, code and words, as far as they are told.
+/// Status, code and reason of a failure, as far as known.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) status: Option<u16>,
@@ -28,17 +28,17 @@ pub(super) struct Told {
     pub(super) reason: Option<String>,
 }
 
-/// What a JSON body tells, from outside in: the first of each counts.
+/// Extracts the details from a JSON body, outermost first; the first value of each kind counts.
 pub(super) fn told_by_body(value: &Value) -> Told {
     let mut told = Told::default();
     read(value, &mut told, MAX_DEPTH);
     told
 }
 
-/// What a text tells.
+/// Extracts the details from a text.
 pub(super) fn told_by_text(text: &str, has_status: bool) -> Told {
     let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // The last line of a traceback is what was raised.
+    // The last line of a traceback is the exception.
     let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
     let reason: String = line.unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
     let status = STATUS.captures(&reason).filter(|_| has_status).and_then(|found| found.get(1)?.as_str().parse().ok());
@@ -54,7 +54,7 @@ fn read(value: &Value, told: &mut Told, levels: usize) {
                 .filter(|value| value.is_object() || value.is_array())
                 .for_each(|value| read(value, told, levels));
         }
-        // The first item stands for the others.
+        // The first item is taken as representative of the others.
         Value::Array(items) => items.iter().take(1).for_each(|item| read(item, told, levels)),
         _ => {}
     }

@@ -1,14 +1,14 @@
-//! The cases of the rules, and hostile input.
+//! Tests of the rules on recorded cases and on hostile input.
 
 use super::*;
 
-/// Messages that report a failure, one JSON string a line.
+/// Messages that report a failure, one JSON string per line.
 const REPORTS: &str = include_str!("cases/reports.jsonl");
 
-/// Messages that look as if, and report none.
+/// Similar messages that report no failure.
 const OTHERS: &str = include_str!("cases/others.jsonl");
 
-/// Cases of either kind, at least.
+/// Minimum number of cases of each kind.
 const LEAST_CASES: usize = 150;
 
 fn cases(lines: &str) -> Vec<String> {
@@ -87,7 +87,7 @@ fn what_a_failure_tells_is_taken_from_json_from_texts_and_from_both() {
     );
 }
 
-/// The rows of docs/failures.md: each rule with a message that it recognises and one that looks like it.
+/// Returns the rows of `docs/failures.md`: each rule with a message that it recognises and a look-alike.
 fn rows() -> Vec<String> {
     let bodies = RULES.iter().map(|rule| (rule.name, rule.positive.first(), rule.negative.first()));
     let bodies = bodies.filter_map(|(name, positive, negative)| Some((name, *positive?, *negative?)));

@@ -1,6 +1,6 @@
-//! How a text reports a failure, as data: a rule for each way, from the surest.
+//! Rules, as data, for texts that report a failure, the most certain first.
 //!
-//! Expressions are anchored at the first line's beginning wherever that is possible: texts that speak of errors have them in their midst.
+//! Patterns are anchored at the beginning of the first line if possible, because texts about errors mention them later.
 
 use crate::explain::body_words::reason_of;
 use std::sync::LazyLock;
@@ -10,20 +10,20 @@ use regex::Regex;
 use super::Grounds;
 use super::text::Said;
 
-/// A rule that recognises the report of a failure in a text.
+/// Rule that recognises a failure report in a text.
 pub struct TextRule {
-    /// Name, as records show it.
+    /// Name of the rule in traces.
     pub name: &'static str,
-    /// What it goes by. Rules that go by words are only asked about short texts.
+    /// Grounds of the rule. Rules based on wording apply only to short texts.
     pub grounds: Grounds,
     pub(super) holds: fn(&Said<'_>) -> bool,
-    /// A text that it recognises.
+    /// Text that the rule recognises.
     pub example: &'static str,
-    /// A text that looks like it and reports no failure.
+    /// Similar text that reports no failure.
     pub look_alike: &'static str,
 }
 
-/// The rules, in the order in which they are asked.
+/// Rules in order of evaluation.
 pub const TEXT_RULES: &[TextRule] = &[
     TextRule {
         name: "traceback",
@@ -111,7 +111,7 @@ pub const TEXT_RULES: &[TextRule] = &[
 ];
 
 fn expression(text: &str) -> Regex {
-    // Not input: the texts stand below, and the tests compile them.
+    // Not input: the patterns are constants below that the tests compile.
     Regex::new(text).expect("the expressions of the rules are valid")
 }
 
@@ -137,10 +137,10 @@ expressions! {
     REFUSAL: REFUSALS;
 }
 
-/// Words for an error in the languages that tools speak, with what stands behind the colon.
+/// Words for an error in many languages, and the text after the colon.
 const ERROR_WORDS: &str = r#"(?i)^(?:\[?(?:\w+[ _-])??(?:fatal|critical|unexpected|internal|validation|runtime|system|server|client|network|api|tool|input|database|auth|authentication|permission|parse|syntax)?[ _-]?(?:errors?|err|exception|failure|failed|fail|fatal|fault|denied|aborted|abort)\]?|error message|error detail|reason for failure|fehler(?:meldung)?|erreur|error al \w+|erro|errore|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|hata|eroare|greška|грешка|ошибка|помилка|σφάλμα|خطأ|שגיאה|त्रुटि|lỗi|ข้อผิดพลาด|kesalahan|gagal|错误|錯誤|错误信息|失败|失敗|エラー|오류|에러|실패)\s*(?:\([^)]{0,40}\)|\[[^\]]{0,40}\]|(?:code )?#?[A-Z]?[0-9]{3,6})?\s*(?:[:：!|]|\s[-–—]\s|\.\s|$)\s*(.*)$"#;
 
-/// What a refusal in words says.
+/// Phrases of refusals.
 const REFUSALS: &str = r"(?ix)
     \b(?: not\x20found | (?:does|do|did)(?:\x20not|n['’]t)\x20\w+ | violat(?:es|ed|ion) | is\x20down | bad\x20\w+
     | not\x20(?:yet\x20)?(?:authori[sz]ed|permitted|allowed|available|supported|valid|enough|authenticated|satisfiable|implemented|acceptable|eligible|sufficient|recogni[sz]ed|unique|possible|configured|enabled|active|accessible|specified|provided|a\x20valid|have\x20permission)
@@ -156,16 +156,17 @@ const REFUSALS: &str = r"(?ix)
     )(?:\b|\s|$)
     | 未找到 | 不存在 | 无效 | 余额不足 | 失败 | 見つかりません | 無効 | できません | 찾을\x20수\x20없 | 없습니다 | не\x20найден | недостаточно | неверн | nie\x20znalezion";
 
-/// "404 Not Found", "HTTP/1.1 500", "404 Client Error: ...": the number must be followed by its own reason, or by nothing.
+/// Whether the line is an HTTP status line: "404 Not Found", "HTTP/1.1 500", "404 Client Error: ...". The number must
+/// be followed by its own reason phrase or by nothing.
 fn status_line(line: &str) -> bool {
     let Some(found) = STATUS_LINE.captures(line) else { return false };
     let status = found.get(1).and_then(|status| status.as_str().parse::<u16>().ok());
     let reason = status.and_then(reason_of);
     match found.get(3) {
-        // Behind the protocol's name any reason will do (RFC 9112 section 4).
+        // After the protocol name any reason phrase is allowed (RFC 9112 section 4).
         Some(_) if line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("http/")) => true,
         Some(words) => reason.is_some_and(|reason| starts_with_ignoring_case(words.as_str(), reason)),
-        // A bare number is a result; behind `HTTP/1.1`, `HTTP` or `Error` it is a status.
+        // A bare number is a result; after `HTTP/1.1`, `HTTP` or `Error` it is a status.
         None => found.get(2).is_some() || !line.starts_with(|letter: char| letter.is_ascii_digit()),
     }
 }
@@ -174,13 +175,13 @@ fn starts_with_ignoring_case(text: &str, beginning: &str) -> bool {
     text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// `Error: ...`, `[ERROR] ...`, in any language, with something behind it.
+/// Whether the line is `Error: ...` or `[ERROR] ...` in any language, followed by a description.
 fn error_word(line: &str) -> bool {
     let found = ERROR_WORD.captures(line).or_else(|| BRACKETED.captures(line));
     found.and_then(|found| found.get(1)).is_some_and(|rest| tells(rest.as_str()))
 }
 
-/// Does what stands behind "Error:" tell of one: more than a number, a zero or a word for none?
+/// Whether the text after "Error:" describes an error: more than a number or a word for none.
 fn tells(rest: &str) -> bool {
     let rest = rest.trim().trim_end_matches(['.', ',', ';']);
     let is_number = rest.trim_end_matches('%').parse::<f64>().is_ok();
@@ -191,7 +192,7 @@ fn tells(rest: &str) -> bool {
     !is_number && !none.contains(&rest.to_lowercase().as_str()) && !EXPLAINS.is_match(rest)
 }
 
-/// A list of log lines holds more than its errors.
+/// Whether the text is a log, which contains more than its errors.
 fn is_log(said: &Said<'_>) -> bool {
     let marks = ["INFO", "DEBUG", "WARN", "info:", "debug:", "warning:"];
     said.text.lines().skip(1).any(|line| marks.iter().any(|mark| line.contains(mark)))

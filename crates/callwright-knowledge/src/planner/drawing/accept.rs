@@ -1,4 +1,4 @@
-//! What is taken of a model's answers, and what is wrong with them.
+//! Validates a model's answers and converts the usable part.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use super::tools::PlanTool;
 use callwright_common::text::excerpt;
 use callwright_types::plan::{Argument, Reference, Source};
 
-/// The goals of a selection: `tools` are the names that may be chosen, and a plan has room for `at_most` calls.
+/// Parses and validates the goals of a selection. `tools` are the allowed names; a plan has room for `at_most` calls.
 pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
     match read::<Selection>(text) {
         Ok(Selection { goals }) => selected_of(goals, tools, at_most),
@@ -24,7 +24,7 @@ pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Jud
     }
 }
 
-/// The same of goals that are read.
+/// Validates parsed goals like [`selected`].
 pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
     let (mut taken, mut faults) = (Vec::<Goal>::new(), Vec::new());
     let is_empty = goals.is_empty();
@@ -42,49 +42,50 @@ pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usiz
     Judged { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
 }
 
-/// An argument that was asked for.
+/// Argument whose source is requested.
 #[derive(Debug, Clone)]
 pub(super) struct AskedFor {
     pub(super) name: String,
     pub(super) required: bool,
-    /// The positions of the tools that may supply it.
+    /// Positions of the tools that may supply it.
     pub(super) suppliers: Vec<usize>,
 }
 
-/// What an answer about a call's arguments is held against.
+/// Context against which an answer about a call's arguments is validated.
 pub(super) struct Standard<'a> {
     pub(super) draft: &'a Draft,
-    /// The call.
+    /// Position of the call in the draft.
     pub(super) at: usize,
     pub(super) tool: &'a PlanTool,
     pub(super) arguments: &'a [AskedFor],
-    /// The tools that may supply arguments, by their names.
+    /// Tools that may supply arguments, by name.
     pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
-    /// Calls that the plan has room for.
+    /// Number of further calls that fit into the plan.
     pub(super) room: usize,
     pub(super) ground: &'a Ground,
 }
 
-/// What an answer about a call's arguments gives.
+/// Arguments and new calls of a valid answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Completed {
     pub(super) arguments: Vec<Argument>,
-    /// Calls that are needed before: the tool's position, the task, and the arguments that it supplies. Their labels follow those of the draft.
+    /// Calls that have to be made first: position of the tool, task, and names of the arguments it supplies. Their
+    /// labels follow those of the draft.
     pub(super) calls: Vec<(usize, String, Vec<String>)>,
 }
 
-/// What is taken of one answer.
+/// State of the conversion of one answer.
 struct Taking<'c> {
-    /// The new calls that it tells of.
+    /// New calls that the answer declares.
     told: &'c [NewCall],
-    /// Those of them that are used.
+    /// Declared calls that are used so far.
     made: Vec<&'c NewCall>,
-    /// What speaks against an argument and does not forbid it: the model is told once, and may say it again.
+    /// Objections to an argument that do not reject it. The model receives them once and may repeat its answer.
     doubts: Vec<String>,
 }
 
 impl Standard<'_> {
-    /// What can be taken of an answer. What is faulty is missing then, or left out where the call can do without.
+    /// Validates an answer. A faulty argument becomes missing, or is omitted if it is optional.
     pub(super) fn judge(&self, text: &str) -> Judged<Completed> {
         let Completion { calls, arguments } = match read(text) {
             Ok(completion) => completion,
@@ -137,7 +138,8 @@ impl Standard<'_> {
         Judged { taken: Some(completed), faults }
     }
 
-    /// The argument of this name, or the one whose name has the same letters in another notation (`sortBy`, `sort_by`).
+    /// Returns the argument of this name, or else the only one whose name has the same letters in another notation
+    /// (`sortBy`, `sort_by`).
     fn asked(&self, name: &str) -> Option<&AskedFor> {
         let letters = |name: &str| -> String {
             name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -147,7 +149,7 @@ impl Standard<'_> {
         exact.or_else(|| alike.next().filter(|_| alike.next().is_none()))
     }
 
-    /// All that is required, from the user.
+    /// Returns a completion in which the user supplies every required argument.
     pub(super) fn all_missing(&self) -> Completed {
         let required = self.arguments.iter().filter(|asked| asked.required);
         let missing = |asked: &AskedFor| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
@@ -174,7 +176,8 @@ impl Standard<'_> {
         }
     }
 
-    /// Why an output can never be the argument: said once, for what is told of answers may be wrong.
+    /// Returns why the type of an output can never fit the argument. This is a doubt, not an error, because documented
+    /// outputs may be wrong.
     fn misfit(&self, asked: &AskedFor, source: &Source, taking: &Taking<'_>) -> Option<String> {
         let Source::Output(reference) = source else { return None };
         let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
@@ -218,14 +221,16 @@ impl Standard<'_> {
         };
         let none = || format!("`{}` has no output `{}`", quoted(supplier.tool.name()), quoted(&taken.output));
         let (output, item) = place(taken).ok_or_else(none)?;
-        // What documents say of answers is often not all: who insists has it. An answer without it has the call asked for again.
+        // Documented outputs are often incomplete, so a model that insists keeps its reference. If the answer lacks the
+        // output, the arguments of the call are requested again.
         if !may_have(&supplier.outputs, output.as_str()) {
             taking.doubts.push(format!("{} that is told of; take one of its `outputs`, if one will do", none()));
         }
         Ok(Reference { node, output, item })
     }
 
-    /// The call of the plan that is meant. A new call of this name is meant instead, unless it is the same one told again.
+    /// Returns the existing call of the plan with this label. A declared call of the same label takes precedence unless
+    /// it is identical.
     fn planned(&self, label: &str, told: Option<&NewCall>) -> Option<(usize, &DraftNode)> {
         let at = self.draft.at(label).filter(|at| self.draft.needed().contains(at))?;
         let node = self.draft.get(at)?;
@@ -261,14 +266,14 @@ impl Standard<'_> {
         Err(format!("`{}` is none of the tools that may supply it", quoted(name)))
     }
 
-    /// A call that this one is made for cannot feed it.
+    /// Rejects a source that depends on this call.
     fn no_circle(&self, from: usize) -> Result<(), String> {
         let Some(mut way) = self.draft.way(self.at, from) else { return Ok(()) };
         way.push(self.tool.tool.name().to_owned());
         Err(format!("calls would feed one another in a circle: {}", way.join(" -> ")))
     }
 
-    /// The same task of the same tool, again on the way to it, would never end.
+    /// Rejects the same task of the same tool on the path to a goal, which would recurse without end.
     fn not_again(&self, call: &NewCall) -> Result<(), String> {
         let above = self.draft.above(self.at);
         let way = std::iter::once(self.at).chain(above.iter().map(|(at, _)| *at));
@@ -296,7 +301,7 @@ impl Standard<'_> {
 
     fn composed(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
         let mut value = template.clone();
-        // A list or an object is written as a text where the answer's form has room for texts alone.
+        // The model may encode a list or an object as a string when the response format only allows strings.
         if let Some(text) = template.as_str().filter(|_| self.fitting().check(&asked.name, template).is_err()) {
             let spelled =
                 serde_json::from_str::<Value>(text).ok().filter(|value| value.is_array() || value.is_object());
@@ -316,10 +321,10 @@ impl Standard<'_> {
     }
 }
 
-/// The value that was said, as the tool's schema wants it.
+/// Converts a literal value to the type of the tool's schema and checks that it is grounded in the conversation.
 ///
 /// # Errors
-/// Why it cannot be taken, in words for the model.
+/// Why the value is rejected, as feedback for the model.
 pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &Ground) -> Result<Source, String> {
     if given.value.is_null() {
         return Err("its source is `value`, and there is none".to_owned());
@@ -337,7 +342,7 @@ pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &Ground) 
     Ok(Source::Value { value, words })
 }
 
-/// Nobody knows it: what the user is asked where the model has no question.
+/// Returns a missing source with a default question to the user, for models that provide none.
 pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
     let about = tool.tool.parameter(name).and_then(|parameter| parameter.schema.get("description"));
     let about = about.and_then(Value::as_str).map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
@@ -349,7 +354,7 @@ pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
     Source::Missing { question }
 }
 
-/// Is it one task of one tool, whatever the case and the spaces?
+/// Whether both are the same task of the same tool, ignoring case and whitespace.
 pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> bool {
     let folded = |task: &str| task.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
     tool == other && folded(task) == folded(other_task)

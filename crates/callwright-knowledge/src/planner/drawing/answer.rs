@@ -1,4 +1,4 @@
-//! A model's text → what it was asked for.
+//! Parses a model's text into the requested answer types.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,19 +7,19 @@ use serde_json::Value;
 use callwright_common::json::bare;
 use callwright_common::text::excerpt;
 
-/// Longest answer that is read, in bytes.
+/// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Characters of an unreadable answer that it is told of.
+/// Maximum number of characters of an unreadable answer that are quoted in its fault.
 const QUOTED_CHARS: usize = 120;
 
-/// Which tools end in what was asked for.
+/// Answer to a goal selection: the tools whose calls serve the request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Selection {
     pub(super) goals: Vec<Goal>,
 }
 
-/// One of the things that were asked for.
+/// One independent goal of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Goal {
     pub(super) tool: String,
@@ -27,7 +27,7 @@ pub(super) struct Goal {
     pub(super) task: String,
 }
 
-/// Where the arguments of a call come from.
+/// Answer to an argument completion: the source of each argument of a call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Completion {
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(super) struct Completion {
     pub(super) arguments: Vec<Given>,
 }
 
-/// A call that has to be made before.
+/// New call that has to be made first.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct NewCall {
     pub(super) call: String,
@@ -44,7 +44,7 @@ pub(super) struct NewCall {
     pub(super) task: String,
 }
 
-/// One argument.
+/// One argument with its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Given {
     pub(super) name: String,
@@ -59,7 +59,7 @@ pub(super) struct Given {
     pub(super) question: Option<String>,
 }
 
-/// Where an argument comes from.
+/// Kind of source of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Origin {
@@ -68,7 +68,7 @@ pub(super) enum Origin {
     Ask,
 }
 
-/// A value of another call's answer.
+/// Output value of another call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Taken {
     pub(super) call: String,
@@ -78,7 +78,7 @@ pub(super) struct Taken {
     pub(super) item: Option<Which>,
 }
 
-/// Which item of a list.
+/// Items that are taken from a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Which {
@@ -87,10 +87,11 @@ pub(super) enum Which {
     Choose,
 }
 
-/// Reads an answer: one JSON object, alone or in a Markdown fence, behind what a reasoning model thinks aloud; nothing else around it.
+/// Parses an answer: one JSON object, bare or in a Markdown code fence, optionally preceded by the thoughts of a
+/// reasoning model. Other text around it is an error.
 ///
 /// # Errors
-/// What is wrong, in words that tell the model how to mend it.
+/// Feedback for the model: the fault and its fix.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes"));

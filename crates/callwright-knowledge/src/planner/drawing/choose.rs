@@ -1,4 +1,4 @@
-//! Which of several values is meant, once they are there: the one small question that a plan leaves open when it is drawn.
+//! Chooses one of several values when the plan runs: the only decision that a plan leaves open.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,39 +14,40 @@ use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::{Cost, Message};
 
-/// Values of which one is to be an argument.
+/// Inputs of a choice: candidate values for one argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Chance<'a> {
-    /// What was said.
+    /// Messages of the conversation.
     pub conversation: &'a [Message],
-    /// What is remembered.
+    /// Recalled memory entries.
     pub memory: &'a [String],
-    /// The tool that is to be called.
+    /// Name of the tool that will be called.
     pub tool: &'a str,
-    /// What the call is for.
+    /// Task of the call.
     pub task: &'a str,
-    /// The parameter.
+    /// Name of the parameter.
     pub argument: &'a str,
-    /// Its schema.
+    /// Schema of the parameter.
     pub schema: &'a Value,
-    /// The values, or what they stand in: the items of a list with all that tells them apart.
+    /// Candidate values, or the list items that contain them with all their distinguishing members.
     pub options: &'a [Value],
 }
 
-/// What came of a choice.
+/// Result of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The position of the value that is meant; `None` where none is, or nobody could say.
+    /// Position of the chosen value; `None` if no value fits or the choice failed.
     pub index: Option<usize>,
-    /// What asking has cost.
+    /// Cost of the requests to the model.
     pub spent: Cost,
-    /// Why nobody could say.
+    /// Why the choice failed.
     pub undecided: Option<Undrawn>,
 }
 
-/// Asks which value is meant. Where there is only one, or none, nothing is asked.
+/// Lets the model choose a value. Sends no request if there is at most one option.
 ///
-/// The first [`DrawSettings::options`] values are shown, each in short; what stands behind them is never chosen. A request limit of 2 is enough.
+/// The prompt contains shortened forms of the first [`DrawSettings::options`] values; later ones are never chosen. A
+/// request limit of 2 is sufficient.
 pub async fn choose(chance: &Chance<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Chosen {
     if chance.options.len() <= 1 {
         return Chosen { index: chance.options.len().checked_sub(1), spent: Cost::default(), undecided: None };
@@ -117,7 +118,7 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
     }
 }
 
-/// A value as it is, or the beginning of its text where that is longer.
+/// Returns the value, or the beginning of its JSON text if that is longer than `chars`.
 fn in_short(value: &Value, chars: usize) -> Value {
     let text = value.to_string();
     match beginning(&text, chars) {
@@ -128,11 +129,11 @@ fn in_short(value: &Value, chars: usize) -> Value {
 
 #[derive(Deserialize)]
 struct Answer {
-    // Not an option: an answer without the member is none.
+    // Not an `Option`: an answer without this member is invalid.
     choice: Value,
 }
 
-/// The position that an answer names; the outer `None` where it cannot be used.
+/// Parses the chosen position: inner `None` means that no option fits, outer `None` that the answer is unusable.
 fn choice(text: &str, shown: usize) -> Judged<Option<usize>> {
     let answer = match read::<Answer>(text) {
         Ok(Answer { choice }) => choice,
@@ -159,7 +160,7 @@ mod tests {
     use callwright_types::Speaker;
     use callwright_upstream::Answered;
 
-    /// Answers in their order, the last first.
+    /// Scripted answers in reverse order.
     #[derive(Debug, Default)]
     struct Script {
         answers: Mutex<Vec<&'static str>>,

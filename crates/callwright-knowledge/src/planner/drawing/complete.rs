@@ -1,4 +1,4 @@
-//! Where the arguments of a call come from: the second of the two questions.
+//! Argument completion: requests the sources of a call's arguments, the second of the two requests per plan step.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,8 @@ use crate::planner::producers::Candidate;
 use callwright_judge::scanner::Parameter;
 use callwright_types::plan::{Argument, Source};
 
-/// A call's arguments and the tools that may supply them, as the question tells them and as the answer is held against them.
+/// Requested arguments of a call and the tools that may supply them, for the prompt and for the validation of the
+/// answer.
 #[derive(Default)]
 struct Suppliers {
     asked: Vec<AskedFor>,
@@ -25,17 +26,17 @@ struct Suppliers {
     tools: Vec<SupplierData>,
 }
 
-/// What arguments of one question may come from.
+/// Kinds of sources that one request allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
-    /// What was said alone.
+    /// Only the conversation and the memory.
     Words,
-    /// Other calls too.
+    /// Outputs of other calls as well.
     Calls,
 }
 
 impl Drawing<'_> {
-    /// Asks where the arguments of a call come from, in as many questions as the settings say.
+    /// Requests the sources of a call's arguments, in one or more requests according to the settings.
     pub(super) async fn complete(&mut self, at: usize) -> Result<(), Undrawn> {
         let Some(node) = self.draft.get(at).cloned() else { return Ok(()) };
         let mut parameters: Vec<Parameter<'_>> = node.tool.tool.parameters().collect();
@@ -47,7 +48,7 @@ impl Drawing<'_> {
             Completion::OneByOne => {
                 for parameter in parameters.chunks(1) {
                     known.extend(self.arguments(at, &node, parameter, From::Calls).await?);
-                    // The calls that it needs are there for the next one.
+                    // The calls added for this argument are candidates for the next one.
                     self.draft.complete(at, known.clone());
                 }
             }
@@ -69,7 +70,7 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    /// Asks where some of its arguments come from, and adds the calls that they need.
+    /// Requests the sources of these arguments and adds the calls that they depend on.
     async fn arguments(
         &mut self,
         at: usize,
@@ -125,7 +126,7 @@ impl Drawing<'_> {
         Ok(arguments)
     }
 
-    /// The arguments that are asked for, the required ones first, and the tools that may supply them.
+    /// Returns the arguments in the given order with the tools that may supply them.
     fn suppliers(&self, node: &DraftNode, parameters: &[Parameter<'_>], from: From) -> Suppliers {
         let mut suppliers = Suppliers::default();
         let mut first: HashMap<usize, Vec<String>> = HashMap::new();
@@ -165,7 +166,7 @@ impl Drawing<'_> {
         suppliers
     }
 
-    /// None for a call that is as deep as calls may be.
+    /// Returns the candidate sources of an argument; none for a call at the maximum depth.
     fn candidates(&self, node: &DraftNode, argument: &str, from: From) -> Vec<Candidate> {
         if node.depth >= self.settings.depth || from == From::Words {
             return Vec::new();
@@ -174,7 +175,7 @@ impl Drawing<'_> {
         producers.candidates(node.position, argument, asked, self.settings.candidates)
     }
 
-    /// What a call is needed for, the next first.
+    /// Returns the calls that depend on a call, the direct consumer first.
     fn needed_for(&self, at: usize) -> Vec<NeededFor<'_>> {
         let above = self.draft.above(at).into_iter();
         let told = above.filter_map(|(at, arguments)| {
@@ -185,7 +186,7 @@ impl Drawing<'_> {
         told.collect()
     }
 
-    /// The calls of the plan that may supply something, without a circle.
+    /// Returns the planned calls that may supply an argument without creating a cycle.
     fn planned(&self, at: usize, suppliers: &HashMap<String, (usize, PlanTool)>) -> Vec<(String, &DraftNode)> {
         let may_supply = |node: &DraftNode| {
             suppliers.get(node.tool.tool.name()).is_some_and(|(position, _)| *position == node.position)
@@ -199,7 +200,7 @@ impl Drawing<'_> {
     }
 }
 
-/// What the arguments of a call were, of which it is asked again.
+/// Returns the previous arguments of a call whose arguments are requested again.
 pub(super) fn before(node: &DraftNode) -> Map<String, Value> {
     let known = node.arguments.iter().filter(|argument| !matches!(argument.source, Source::Missing { .. }));
     known.map(|argument| (argument.name.clone(), argument.source.written())).collect()

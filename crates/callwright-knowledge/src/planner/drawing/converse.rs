@@ -1,4 +1,4 @@
-//! Asking within limits, and once more where an answer cannot be used.
+//! Sends requests to the model within the budget, with one repair round for a faulty answer.
 
 use serde::Serialize;
 
@@ -12,25 +12,25 @@ use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::Answered;
 
-/// Characters of a faulty answer that the model gets back with what is wrong about it.
+/// Maximum number of characters of a faulty answer that are sent back to the model.
 const RETURNED_CHARS: usize = 8_000;
 
-/// Faults that the model is told of.
+/// Maximum number of faults in a repair prompt.
 const MAX_FAULTS: usize = 16;
 
-/// What asking has cost; tokens as the provider counts them, else estimated.
+/// Cost of the requests, by purpose. Tokens are as reported by the provider, else estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Spent {
-    /// For selections.
+    /// Cost of goal selections.
     pub selection: Cost,
-    /// For completions.
+    /// Cost of argument completions.
     pub completion: Cost,
-    /// For choices among values.
+    /// Cost of choices among values.
     pub choice: Cost,
 }
 
 impl Spent {
-    /// All of it.
+    /// Returns the sum of all purposes.
     pub fn total(&self) -> Cost {
         let mut total = self.selection;
         total.add(self.completion);
@@ -39,9 +39,9 @@ impl Spent {
     }
 }
 
-/// What is taken of an answer, with all that is wrong about it.
+/// Usable part of an answer and its faults.
 pub(super) struct Judged<T> {
-    /// What can be used; `None` where nothing can be.
+    /// Usable part; `None` if nothing is usable.
     pub(super) taken: Option<T>,
     pub(super) faults: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl<T> Judged<T> {
     }
 }
 
-/// Asks a model, and keeps account.
+/// Sends requests to a model and accounts for their cost.
 pub(super) struct Asker<'a> {
     pub(super) model: &'a dyn PlanningModel,
     pub(super) settings: &'a DrawSettings,
@@ -60,11 +60,11 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// Asks; where something is wrong with the answer, the model is told what, once. Of two faulty answers the later one is taken, unless it
-    /// cannot be used at all.
+    /// Sends the question. If the answer has faults, sends them to the model once. Of two faulty answers, the second is
+    /// used unless it is unusable.
     ///
     /// # Errors
-    /// [`Undrawn`]: no answer, or a limit is reached.
+    /// [`Undrawn`]: the model does not answer, or a limit is reached.
     pub(super) async fn converse<T>(
         &mut self,
         mut question: Question,
@@ -80,14 +80,14 @@ impl Asker<'_> {
         question.messages.push((Role::User, repair(&told)));
         let second = match self.ask(&mut question).await {
             Ok(text) => judged(text.as_deref(), &judge),
-            // What the first answer had that can be used is better than nothing.
+            // The usable part of the first answer is better than nothing.
             Err(Undrawn::Limit(_)) if first.taken.is_some() => return Ok(first),
             Err(error) => return Err(error),
         };
         Ok(if second.taken.is_none() && first.taken.is_some() { first } else { second })
     }
 
-    /// The text of an answer; `None` where it was cut off.
+    /// Returns the text of an answer; `None` if it was truncated.
     async fn ask(&mut self, question: &mut Question) -> Result<Option<String>, Undrawn> {
         let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
         let prompt = u64::try_from(prompt).unwrap_or(u64::MAX);

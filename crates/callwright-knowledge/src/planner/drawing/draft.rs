@@ -1,4 +1,4 @@
-//! A plan while it is drawn: calls, of which some have no arguments yet.
+//! Plan under construction: some of its calls have no arguments yet.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,45 +8,45 @@ use super::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node};
 
-/// The calls known so far. Those that are still to be completed stand behind those that need them.
+/// Calls found so far. Incomplete calls come after the calls that depend on them.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     nodes: Vec<DraftNode>,
-    /// Calls of a present plan whose tools are not there any more, as they were.
+    /// Calls of the present plan whose tools no longer exist, unchanged.
     aside: Vec<(Node, Standing)>,
-    /// The positions of the calls that were asked for, in their order.
+    /// Positions of the calls that serve the goals, in order.
     goals: Vec<usize>,
-    /// The labels of the present plan in its order, which no new call may have.
+    /// Labels of the present plan in order; new calls must not use them.
     present: Vec<String>,
-    /// What the labels of new calls begin with.
+    /// Prefix of the labels of new calls.
     prefix: String,
 }
 
-/// A call.
+/// Call of a draft.
 #[derive(Debug, Clone)]
 pub(super) struct DraftNode {
     pub(super) tool: PlanTool,
     pub(super) position: usize,
     pub(super) task: String,
-    /// 1 for a goal.
+    /// Depth in the plan; 1 for a goal.
     pub(super) depth: usize,
-    /// The call that it is made for, and the arguments that it supplies there; none for a goal.
+    /// Consumer of the call and the arguments that it supplies there; `None` for a goal.
     pub(super) needed_for: Option<(usize, Vec<String>)>,
-    /// Of a call that is asked for again, what they were.
+    /// Arguments; for a reopened call, the previous ones.
     pub(super) arguments: Vec<Argument>,
     pub(super) standing: Standing,
 }
 
-/// Whether a call has its arguments, and whose label it has.
+/// Whether the call is part of the present plan, with its label there, and whether its arguments are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is of the present plan, and was made: nothing about it changes.
+    /// Executed call of the present plan; it does not change.
     Made(String),
-    /// It is of the present plan, and stays as it is.
+    /// Call of the present plan that is kept unchanged.
     Kept(String),
-    /// It is of the present plan, and its arguments are asked for again.
+    /// Call of the present plan whose arguments are requested again.
     Reopened(String),
-    /// It is new.
+    /// New call.
     New,
 }
 
@@ -58,14 +58,14 @@ impl Standing {
         }
     }
 
-    /// Are its arguments still to be asked for?
+    /// Whether its arguments still have to be requested.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::Reopened(_) | Self::New)
     }
 }
 
 impl DraftNode {
-    /// A new call, for a goal or for another call.
+    /// Creates a new call, for a goal or for another call.
     pub(super) fn new(tool: PlanTool, position: usize, task: String) -> Self {
         Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), standing: Standing::New }
     }
@@ -78,7 +78,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// A draft that follows a plan with calls of these labels.
+    /// Creates an empty draft whose new labels do not collide with these labels of a present plan.
     pub(super) fn beside(present: Vec<String>) -> Self {
         let mut prefix = "c".to_owned();
         let is_numbered = |label: &String, prefix: &str| {
@@ -106,13 +106,13 @@ impl Draft {
         &self.goals
     }
 
-    /// What a call is referred to by, also one that is still to be added.
+    /// Returns the label of a call, also for a position that is not added yet.
     pub(super) fn label(&self, at: usize) -> String {
         let own = self.get(at).and_then(|node| node.standing.label());
         own.map_or_else(|| format!("{}{}", self.prefix, at + 1), str::to_owned)
     }
 
-    /// The call of this label.
+    /// Returns the position of the call with this label.
     pub(super) fn at(&self, label: &str) -> Option<usize> {
         (0..self.len()).find(|at| self.label(*at) == label)
     }
@@ -126,7 +126,7 @@ impl Draft {
         self.aside.push((node, standing));
     }
 
-    /// Says which calls were asked for; one that stands twice counts once.
+    /// Sets the calls that serve the goals; duplicates are removed.
     pub(super) fn set_goals(&mut self, goals: impl IntoIterator<Item = usize>) {
         self.goals.clear();
         for at in goals {
@@ -142,7 +142,7 @@ impl Draft {
         }
     }
 
-    /// Has the arguments of a call asked for again, unless it was made.
+    /// Marks a call for another request of its arguments, unless it was executed.
     pub(super) fn reopen(&mut self, at: usize) {
         if let Some(node) = self.nodes.get_mut(at)
             && let Standing::Kept(label) = &node.standing
@@ -151,7 +151,7 @@ impl Draft {
         }
     }
 
-    /// Gives each call its depth, and the call that it is made for: the one on the shortest way to a goal.
+    /// Sets the depth and the consumer of each call: the consumer on the shortest path to a goal.
     pub(super) fn measure(&mut self) {
         let mut open: Vec<usize> = self.goals.clone();
         let mut known: HashSet<usize> = open.iter().copied().collect();
@@ -176,7 +176,7 @@ impl Draft {
         }
     }
 
-    /// The arguments of a call that another one supplies.
+    /// Returns the arguments of the call `at` that `feeder` supplies.
     fn supplies(&self, feeder: usize, at: usize) -> Vec<String> {
         let label = self.label(feeder);
         let arguments = self.get(at).into_iter().flat_map(|node| &node.arguments);
@@ -184,7 +184,7 @@ impl Draft {
         fed.map(|argument| argument.name.clone()).collect()
     }
 
-    /// The calls that are part of the plan: the goals, those that were made, and all that feeds them.
+    /// Returns the calls that are part of the plan: the goals, executed calls, and all their dependencies.
     pub(super) fn needed(&self) -> HashSet<usize> {
         let made = self.nodes().filter(|(_, node)| matches!(node.standing, Standing::Made(_))).map(|(at, _)| at);
         let mut open: Vec<usize> = self.goals.iter().copied().chain(made).collect();
@@ -197,13 +197,13 @@ impl Draft {
         needed
     }
 
-    /// Calls that the plan has room for, if it may have so many.
+    /// Returns how many further calls fit into a plan of `at_most` calls.
     pub(super) fn room(&self, at_most: usize) -> usize {
         let aside = self.aside.iter().filter(|(_, standing)| matches!(standing, Standing::Made(_)));
         at_most.saturating_sub(self.needed().len() + aside.count())
     }
 
-    /// The calls that a call is made for, the next first.
+    /// Returns the chain of calls that depend on a call, the direct consumer first.
     pub(super) fn above(&self, at: usize) -> Vec<(usize, &[String])> {
         let mut above = Vec::new();
         let mut next = self.get(at).and_then(|node| node.needed_for.as_ref());
@@ -214,7 +214,7 @@ impl Draft {
         above
     }
 
-    /// The way on which the answer of one call reaches another, both named, where there is one; a call reaches itself.
+    /// Returns the tool names on a path of data from one call to another, if there is one. A call reaches itself.
     pub(super) fn way(&self, from: usize, to: usize) -> Option<Vec<String>> {
         let mut reached: HashMap<usize, Option<usize>> = HashMap::from([(to, None)]);
         let mut open = vec![to];
@@ -238,17 +238,17 @@ impl Draft {
         None
     }
 
-    /// The calls that feed a call.
+    /// Returns the calls on which a call directly depends.
     fn feeders(&self, at: usize) -> Vec<usize> {
         let arguments = self.get(at).map_or(&[] as &[Argument], |node| node.arguments.as_slice());
         let referred = arguments.iter().flat_map(|argument| argument.source.references());
         referred.filter_map(|reference| self.at(&reference.node)).collect()
     }
 
-    /// The plan ([`finish::plan`]).
+    /// Converts the draft to a plan ([`finish::plan`]).
     ///
     /// # Errors
-    /// [`Undrawn::Unusable`]: a circle, with its path.
+    /// [`Undrawn::Unusable`]: the calls form a cycle; the error contains its path.
     pub(super) fn into_plan(self) -> Result<Plan, Undrawn> {
         let goals = self.goals.iter().map(|at| self.label(*at)).collect();
         let labels: Vec<String> = (0..self.len()).map(|at| self.label(at)).collect();

@@ -1,4 +1,5 @@
-//! The rule of Reverse Chain: the goals, then for each call all its arguments, until every argument has a source.
+//! Implements the Reverse Chain rule: select the goals, then complete the arguments of each call until every argument
+//! has a source.
 
 use std::collections::HashSet;
 
@@ -14,45 +15,45 @@ use super::tools::{PlanTool, Tools};
 use crate::planner::producers::{Asked, Producers};
 use callwright_types::{Message, Plan};
 
-/// What a plan is drawn from.
+/// Inputs of plan generation.
 #[derive(Debug, Clone, Copy)]
 pub struct Occasion<'a> {
-    /// The tools, by the positions that `producers` gives them.
+    /// Tools, by their positions in `producers`.
     pub tools: &'a dyn Tools,
-    /// Which tools can supply which arguments.
+    /// Index of the tools that can supply an argument.
     pub producers: &'a Producers,
-    /// The request as `producers` reads it.
+    /// Request as analysed by `producers`.
     pub asked: &'a Asked,
-    /// The positions of the tools that may end a plan: those that are offered.
+    /// Positions of the offered tools; only these may end a plan.
     pub offered: &'a [usize],
-    /// What was said.
+    /// Messages of the conversation.
     pub conversation: &'a [Message],
-    /// What is remembered.
+    /// Recalled memory entries.
     pub memory: &'a [String],
-    /// How similar requests were served: steps that guide the model, and no ground for any value.
+    /// Steps that served similar requests. They guide the model and do not ground any value.
     pub outline: &'a [String],
 }
 
-/// What came of drawing.
+/// Result of plan generation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// The plan, or why there is none.
+    /// Plan, or why there is none.
     pub result: Result<Plan, Undrawn>,
-    /// What it has cost.
+    /// Cost of the requests.
     pub spent: Spent,
-    /// Is it a template that was filled in?
+    /// Whether the plan is a completed template.
     pub from_template: bool,
-    /// What was wrong with answers of which nothing better came: what is asked for instead, or left out.
+    /// Faults of answers that were not corrected, and their consequences.
     pub notes: Vec<String>,
 }
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undrawn {
-    /// No tool serves the request, as the model says, or none is offered.
+    /// No tool is offered, or the model reports that none serves the request.
     #[error("no tool serves the request")]
     Nothing,
-    /// What the model answers about the goals cannot be used.
+    /// The model's answers about the goals are unusable.
     #[error("the model's answers cannot be used: {0}")]
     Unusable(String),
     /// The model does not answer.
@@ -63,26 +64,26 @@ pub enum Undrawn {
     Limit(Limit),
 }
 
-/// A limit that ended drawing.
+/// Limit that ended plan generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
-    /// Of requests to the model.
+    /// Maximum number of requests to the model.
     #[error("the plan takes more than {0} requests to the model")]
     Requests(u64),
-    /// Of their tokens.
+    /// Maximum number of tokens of these requests.
     #[error("the plan takes more than {0} tokens")]
     Tokens(u64),
 }
 
-/// Draws a plan backward: one question for the goals, one for each call's arguments. It always ends: a plan has at most as many calls
-/// as the settings say, and each is asked about twice at most.
+/// Generates a plan backward: one request for the goals, then one for the arguments of each call. Generation terminates
+/// because the settings limit the number of calls, and each call takes at most two requests.
 pub async fn draw(occasion: &Occasion<'_>, model: &dyn PlanningModel, settings: &DrawSettings) -> Drawn {
     draw_from(occasion, None, model, settings).await
 }
 
-/// The same, where a plan is known that may serve: its missing inputs, which [`Source::Missing`](callwright_types::plan::Source::Missing) names,
-/// are asked for in one question, which also asks whether it is what the request wants. Where it is not, or its tools are not there, a plan
-/// is drawn as ever.
+/// Generates a plan like [`draw()`], but tries a `template` first. One request checks that the template fits and obtains
+/// its missing inputs ([`Source::Missing`](callwright_types::plan::Source::Missing)). If it does not fit or one of its
+/// tools is unavailable, a plan is generated without it.
 pub async fn draw_from(
     occasion: &Occasion<'_>,
     template: Option<&Plan>,
@@ -101,7 +102,7 @@ pub async fn draw_from(
     drawing.ended(result)
 }
 
-/// A plan that is being drawn.
+/// Plan generation in progress.
 pub(super) struct Drawing<'a> {
     pub(super) occasion: &'a Occasion<'a>,
     pub(super) settings: &'a DrawSettings,
@@ -135,11 +136,11 @@ impl<'a> Drawing<'a> {
         self.complete_all().await
     }
 
-    /// Completes all calls that are without arguments. New ones come behind all others, so those that are nearest to a goal are first.
+    /// Completes all calls without arguments. New calls are appended, so calls closest to a goal come first.
     pub(super) async fn complete_all(&mut self) -> Result<Plan, Undrawn> {
         let mut at = 0;
         while let Some(node) = self.draft.get(at) {
-            // What the calls before do not need any more costs no question.
+            // Calls that are no longer needed cost no request.
             if node.standing.is_open() && self.draft.needed().contains(&at) {
                 self.complete(at).await?;
             }
@@ -148,7 +149,7 @@ impl<'a> Drawing<'a> {
         std::mem::take(&mut self.draft).into_plan()
     }
 
-    /// The tools that may end a plan.
+    /// Returns the offered tools, which may end a plan.
     pub(super) fn offered(&self) -> Vec<(usize, PlanTool)> {
         let known = self.occasion.offered.iter().filter_map(|at| Some((*at, self.occasion.tools.tool(*at)?)));
         known.collect()

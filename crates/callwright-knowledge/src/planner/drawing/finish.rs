@@ -1,4 +1,4 @@
-//! A draft with all its arguments → the plan: calls that are the same become one, what nobody needs goes, and new calls get their labels.
+//! Converts a completed draft to a plan: merges identical calls, removes unneeded ones and assigns labels to new ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use super::draw::Undrawn;
 use callwright_types::Plan;
 use callwright_types::plan::{Node, PlanError, Source};
 
-/// The plan of these calls.
+/// Builds the plan of these calls.
 ///
-/// Calls of one tool with the same arguments become one: the one that was made, else the one that stayed as it was, else the first. What neither
-/// `goals` nor calls that were made need is left out. Those that have labels of the `present` plan keep its order where they can, and new ones are
-/// named in theirs, by none of its labels.
+/// Identical calls of one tool are merged. The executed one is kept, else the unchanged one, else the first. Calls that
+/// neither `goals` nor executed calls depend on are removed. Calls with labels of the `present` plan keep its order
+/// where possible. New calls get labels that the present plan does not use.
 ///
 /// # Errors
-/// [`Undrawn::Unusable`]: a circle, with its path.
+/// [`Undrawn::Unusable`]: the calls form a cycle; the error contains its path.
 pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present: &[String]) -> Result<Plan, Undrawn> {
     let unusable = |error: PlanError| Undrawn::Unusable(error.to_string());
     let (nodes, standings): (Vec<Node>, Vec<Standing>) = calls.into_iter().unzip();
@@ -25,12 +25,12 @@ pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present
     let mut nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
     nodes.sort_by_key(|node| present.iter().position(|label| *label == node.label).unwrap_or(present.len()));
     let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
-    // Calls that take from those that became one may be the same now.
+    // Merging can make their consumers identical, so repeat.
     while let Some(labels) = repeated(&nodes, &standings) {
         nodes.retain(|node| !labels.contains_key(&node.label));
         rename(&mut nodes, &mut goals, &labels);
     }
-    // Of those that have gone, what fed only them is not needed any more.
+    // Calls that supplied only the merged ones are no longer needed.
     let nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
     let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
     let mut numbers = (1..).map(|number: usize| format!("call{number}")).filter(|label| !present.contains(label));
@@ -43,7 +43,7 @@ pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present
     Plan::new(nodes, goals).map_err(unusable)
 }
 
-/// The calls that are the same as another one, each with the label of that.
+/// Returns duplicate calls, each with the label of the call that replaces it.
 fn repeated(nodes: &[Node], standings: &HashMap<String, Standing>) -> Option<HashMap<String, String>> {
     let rank = |node: &Node| match standings.get(&node.label) {
         Some(Standing::Made(_)) => 0,
@@ -59,7 +59,7 @@ fn repeated(nodes: &[Node], standings: &HashMap<String, Standing>) -> Option<Has
         }
     }
     let mut labels = HashMap::new();
-    // What was made or stays keeps its label, whatever else is the same.
+    // Executed and kept calls keep their labels even if they are duplicates.
     for node in nodes.iter().filter(|node| rank(node) > 1) {
         let known = first.get(&same(node)).filter(|known| known.label != node.label);
         labels.extend(known.map(|known| (node.label.clone(), known.label.clone())));
@@ -67,7 +67,7 @@ fn repeated(nodes: &[Node], standings: &HashMap<String, Standing>) -> Option<Has
     (!labels.is_empty()).then_some(labels)
 }
 
-/// These calls and all that feeds them.
+/// Keeps the calls that `is_wanted` selects and all their dependencies.
 fn needed(mut nodes: Vec<Node>, is_wanted: impl Fn(&str) -> bool) -> Vec<Node> {
     let mut open: Vec<&str> = nodes.iter().map(|node| node.label.as_str()).filter(|label| is_wanted(label)).collect();
     let mut needed: HashSet<String> = HashSet::new();
@@ -89,8 +89,8 @@ fn rename(nodes: &mut [Node], goals: &mut [String], labels: &HashMap<String, Str
     goals.iter_mut().for_each(|goal| *goal = of(goal));
 }
 
-/// What two calls have in common where they are one: the tool, and what the arguments are, in any order. Of calls that miss something nobody
-/// knows whether it will be the same, unless they are for the same.
+/// Returns a key that is equal for identical calls: the tool and its arguments in any order. Calls with missing
+/// arguments also need the same task, because the missing values may differ.
 fn same(node: &Node) -> String {
     let misses = node.arguments.iter().any(|argument| matches!(argument.source, Source::Missing { .. }));
     let mut arguments: Vec<(&str, serde_json::Value)> = Vec::new();

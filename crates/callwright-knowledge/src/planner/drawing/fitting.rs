@@ -1,4 +1,4 @@
-//! Does a value fit its parameter, and what of it can be mended without a question?
+//! Checks whether a value fits its parameter, and converts it without another request where possible.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use callwright_judge::scanner::{CompiledTool, Toolbook, scan};
 use callwright_types::rules::{RepairRules, Report, RescueRules, ScanRules};
 use callwright_types::{Call, ValueKind};
 
-/// The parameters of a tool.
+/// Parameters of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fitting<'a> {
     pub(super) tool: &'a Arc<CompiledTool>,
 }
 
 impl Fitting<'_> {
-    /// The value as its schema wants it: as it is, or after a change that loses nothing, as calls are repaired too; what it spells as JSON; and
-    /// of a whole number, where a text is wanted, its digits.
+    /// Returns the value in a form that fits its schema: unchanged, repaired without loss like the arguments of a call,
+    /// parsed from its JSON text, or an integer written as a string.
     ///
     /// # Errors
-    /// What does not fit, in words for the model.
+    /// Feedback for the model: the violations of the schema.
     pub(super) fn as_wanted(&self, name: &str, value: &Value) -> Result<Value, String> {
         let Err(fault) = self.check(name, value) else { return Ok(value.clone()) };
         let spelled = || value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -33,13 +33,13 @@ impl Fitting<'_> {
         fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
     }
 
-    /// Holds one value against its parameter's schema.
+    /// Validates one value against its parameter's schema.
     ///
     /// # Errors
-    /// What does not fit, as the scanner says it.
+    /// The messages of the scanner.
     pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), String> {
         let Err(found) = scan(&self.call(name, value), 0, &self.book(), &rules()) else { return Ok(()) };
-        // The other arguments are not there, which is no fault of this one.
+        // The other arguments are absent, which is not a fault of this one.
         let of_value =
             found.iter().filter(|diagnosis| diagnosis.path.tokens().first().is_some_and(|first| first == name));
         let messages: Vec<&str> = of_value.map(|diagnosis| diagnosis.message.as_str()).collect();
@@ -47,7 +47,7 @@ impl Fitting<'_> {
     }
 
     fn mended(&self, name: &str, value: &Value) -> Option<Value> {
-        // The value alone: what is missing beside it stays so, and a name that is not right was refused before.
+        // Repairs the value only: missing arguments stay missing, and unknown names were rejected before.
         let repair = RepairRules { rescue: RescueRules::default(), names: false, values: true, defaults: false };
         let mended = mend(&self.call(name, value), 0, &self.book(), &rules(), &repair);
         serde_json::from_str::<Map<String, Value>>(&mended.call.arguments).ok()?.remove(name)
@@ -62,14 +62,15 @@ impl Fitting<'_> {
         Toolbook::of(Arc::clone(self.tool))
     }
 
-    /// The value that the schema gives, where nobody needs to say one.
+    /// Returns the value that the schema determines: its default, constant or only enum value.
     pub(super) fn default_of(&self, name: &str) -> Option<Value> {
         let schema = self.tool.parameter(name)?.schema;
         let only = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
         schema.get("default").or(schema.get("const")).or(only.and_then(|values| values.first())).cloned()
     }
 
-    /// Can a value of this kind ever be the argument, whatever is done with it? Any value can be written as a text, or be the one item of a list.
+    /// Whether a value of this kind can be converted to the argument. Any value can be written as a string or wrapped
+    /// in a list.
     pub(super) fn can_be(&self, name: &str, kind: ValueKind) -> bool {
         let types = self.tool.parameter(name).and_then(|parameter| parameter.schema.get("type"));
         let types: Vec<&str> = match types {

@@ -1,26 +1,26 @@
-//! Does a value rest on what was said?
+//! Checks that a value is grounded in the conversation.
 //!
-//! A value has to come with words of the conversation or the memory that it rests on, or be in them itself; and ids are what models
-//! invent, so a run of three or more digits in it has to be there too. A year alone need not (people say "next May"), and zeros at the end do not count
-//! (people say "2 million").
+//! A value needs supporting words in the conversation or the memory, or has to occur there itself. Models tend to
+//! invent ids, so a run of three or more digits has to occur there too. Years are exempt (people write "next May"), and
+//! trailing zeros do not count (people write "2 million").
 
 use serde_json::Value;
 
 use super::number_words::{in_words, telling_digits};
 use callwright_common::json::scalar_text;
 
-/// Digits in a row from which on they are taken for something that nobody guesses.
+/// Minimum length of a run of digits that has to occur in the texts.
 const TELLING_DIGITS: usize = 3;
 
-/// Letters from which on the beginning of a word stands for it.
+/// Minimum number of letters for a word to match as a prefix.
 const BEGINNING_CHARS: usize = 3;
 
-/// What was said and what is remembered, ready to be looked through.
+/// Indexed text of the conversation and the memory.
 #[derive(Debug, Clone)]
 pub(super) struct Ground {
-    /// Words in lower case, one space between them and around all.
+    /// Words in lower case, separated and surrounded by one space.
     words: String,
-    /// All digits, without what stands between them: phone numbers and sums are written in many ways.
+    /// All digits without separators, because phone numbers and amounts are written in many ways.
     digits: String,
 }
 
@@ -30,16 +30,16 @@ impl Ground {
         for text in texts {
             ground.words.push_str(folded(text).trim_start());
             ground.digits.extend(text.chars().filter(char::is_ascii_digit));
-            // Two texts are not one number.
+            // Prevents a number that spans two texts.
             ground.digits.push(' ');
         }
         ground
     }
 
-    /// The words that a value rests on: those that it comes with, or itself.
+    /// Returns the words that support a value: the given ones, or the value itself.
     ///
     /// # Errors
-    /// What is not there, in words for the model.
+    /// Feedback for the model: the reason why the value is not grounded.
     pub(super) fn words_for(&self, value: &Value, words: &str) -> Result<String, String> {
         let own = scalar_text(value).unwrap_or_default();
         let in_words = value.as_u64().and_then(in_words).unwrap_or_default();
@@ -59,10 +59,10 @@ impl Ground {
         Ok(words)
     }
 
-    /// Are all longer runs of digits in it somewhere?
+    /// Checks that every significant run of digits in the value occurs in the texts.
     ///
     /// # Errors
-    /// The first that is not, in words for the model.
+    /// The first run that does not, as feedback for the model.
     pub(super) fn no_invention(&self, value: &Value) -> Result<(), String> {
         match invented_digits(value, &self.digits) {
             Some(digits) => Err(format!(
@@ -72,8 +72,8 @@ impl Ground {
         }
     }
 
-    /// Are these words somewhere, whatever the case and the signs between them? The last one may be the beginning of a word, as "euro" is
-    /// where somebody said "euros".
+    /// Whether the words occur in the texts, ignoring case and punctuation. The last word may be a prefix: "euro"
+    /// matches "euros".
     pub(super) fn says(&self, words: &str) -> bool {
         let folded = folded(words);
         let open_end = folded.trim_end();
@@ -85,7 +85,7 @@ impl Ground {
     }
 }
 
-/// Refuses words that are a number and nothing else, where the value is a number and another one.
+/// Rejects supporting words that are only a number which differs from the numeric value.
 fn another_number(value: &Value, words: &str) -> Result<(), String> {
     let own = value.as_number().and_then(|number| telling_digits(number.to_string().trim_start_matches('-')));
     match (own, telling_digits(words)) {
@@ -96,7 +96,7 @@ fn another_number(value: &Value, words: &str) -> Result<(), String> {
     }
 }
 
-/// Scripts without spaces between words have no ends of words to keep to.
+/// Whether the text uses a script without spaces between words, which has no word boundaries.
 fn has_no_spaces(words: &str) -> bool {
     words.chars().any(|letter| matches!(u32::from(letter), 0x0E00..=0x0EFF | 0x3040..=0x30FF | 0x3400..=0x9FFF))
 }
@@ -116,7 +116,7 @@ fn folded(text: &str) -> String {
     folded
 }
 
-/// The first run of digits in a value that is nowhere else.
+/// Returns the first run of digits in a value that does not occur in `known`.
 fn invented_digits(value: &Value, known: &str) -> Option<String> {
     match value {
         Value::String(text) => digits_of(text, known),

@@ -1,11 +1,13 @@
-//! Drawing a plan backward from what was asked for ("Reverse Chain", sections 3.1 and 3.2), by two small questions to a model.
+//! Generates a plan backward from the request ("Reverse Chain", sections 3.1 and 3.2) with two small prompts.
 //!
-//! [`draw()`] asks once which tools end in what the request wants, and then once for each call where *all* of its arguments come from: a value
-//! of the conversation, another call's output, or the user. What a model answers is held against what it was offered (`accept.rs`),
-//! against the tool's schema, and against what was said (`ground.rs`); what is wrong it is told once.
+//! [`draw()`] requests the final tools of the request once. For each call it then requests the sources of *all* its
+//! arguments in one prompt: a value of the conversation, another call's output, or the user. Answers are validated
+//! against the offered options (`accept.rs`), the tool's schema and the conversation (`ground.rs`). The model gets one
+//! chance to repair a faulty answer.
 //!
-//! [`draw_from()`] fills in a plan that is known, a template, by one question for its inputs, and draws anew where it does not fit.
-//! [`redraw()`] draws again what an answer or the user has changed, and leaves the rest as it was. [`choose()`] asks which item of a list is meant.
+//! [`draw_from()`] completes a known plan, a template, with one request for its inputs, and generates a plan where it
+//! does not fit. [`redraw()`] regenerates the parts that an answer or the user has changed and keeps the rest.
+//! [`choose()`] selects one item of a list.
 
 mod accept;
 mod answer;
@@ -37,5 +39,5 @@ pub use redraw::{Present, Renewal, redraw};
 pub use settings::{Completion, DrawSettings};
 pub use tools::{PlanTool, ToolList, Tools};
 
-/// Characters of a name or a value that a fault quotes.
+/// Maximum number of characters of a name or a value that a fault quotes.
 const QUOTED_CHARS: usize = 80;

@@ -1,4 +1,4 @@
-//! What is asked of a model, whoever answers.
+//! Interface to the model that generates plans.
 
 use std::fmt;
 
@@ -9,56 +9,56 @@ use serde_json::Value;
 use callwright_openai::Role;
 use callwright_upstream::Answered;
 
-/// A model that plans are drawn with.
+/// Model that generates plans.
 pub trait PlanningModel: fmt::Debug + Send + Sync {
-    /// Asks one question.
+    /// Sends one question.
     ///
     /// # Errors
-    /// [`AskError`]: there is no answer, and asking again at once will bring none.
+    /// [`AskError`]: there is no answer, and an immediate retry would not help.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>>;
 }
 
-/// One question.
+/// One request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// What it is for.
+    /// Purpose of the request.
     pub purpose: Purpose,
-    /// What is said, by whom. What others wrote stands in messages of the user, as JSON.
+    /// Messages with their roles. Text of third parties is in user messages, as JSON.
     pub messages: Vec<(Role, String)>,
-    /// The JSON Schema of the answer, for models that can be held to one.
+    /// JSON Schema of the answer, for models with structured outputs.
     pub form: Value,
-    /// How freely the model may choose its words.
+    /// Sampling temperature.
     pub temperature: f64,
-    /// Requests that the answer may take, tries where a provider is busy included; 0 is as 1.
+    /// Maximum number of upstream requests for the answer, retries at a busy provider included. 0 counts as 1.
     pub requests: u64,
 }
 
-/// What a question is for.
+/// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// Which tools end in what was asked for.
+    /// Selection of the final tools of a request.
     Selection,
-    /// Where the arguments of one call come from.
+    /// Sources of the arguments of one call.
     Completion,
-    /// Which of several values is meant.
+    /// Choice among several values.
     Choice,
 }
 
-/// What a model answered, and what that cost as its provider counts it.
+/// Answer of a model and its cost as counted by the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The answer.
+    /// Answer.
     pub said: Answered,
-    /// Tokens of the prompt; `None` where the provider does not say.
+    /// Tokens of the prompt; `None` if the provider does not report them.
     pub prompt_tokens: Option<u64>,
     /// Tokens of the answer.
     pub completion_tokens: Option<u64>,
-    /// Requests that it took, where the provider was busy or has no structured outputs.
+    /// Number of upstream requests; more than one if the provider was busy or lacks structured outputs.
     pub requests: u64,
 }
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the model cannot be asked: {0}")]
+#[error("the request to the model failed: {0}")]
 pub struct AskError(pub String);

@@ -1,6 +1,6 @@
-//! Numbers as people write them: `two`, `twenty-five`. English alone; other languages' numbers rest on the words that a model names.
+//! English number words: `two`, `twenty-five`. In other languages, a number needs supporting words from the model.
 
-/// Below twenty each number has a word of its own.
+/// Numbers below twenty, which have words of their own.
 const SMALL: [&str; 20] = [
     "zero",
     "one",
@@ -26,10 +26,10 @@ const SMALL: [&str; 20] = [
 
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
-/// The largest number that is known by its words.
+/// Largest number with a known number word.
 const MOST: u64 = 99;
 
-/// A number in words, with spaces between them.
+/// Returns a number in words, separated by spaces.
 pub(super) fn in_words(number: u64) -> Option<String> {
     let at = usize::try_from(number).ok()?;
     if let Some(small) = SMALL.get(at) {
@@ -42,8 +42,8 @@ pub(super) fn in_words(number: u64) -> Option<String> {
     }
 }
 
-/// The digits that tell a number, of a text that is a number and nothing else, in digits or words; zeros around them and the point do not
-/// tell: 5 % is 0.05.
+/// Returns the significant digits of a text that is only a number, in digits or words. Leading and trailing zeros and
+/// the decimal point are ignored, because 5 % is 0.05.
 pub(super) fn telling_digits(text: &str) -> Option<String> {
     let text = text.trim().to_lowercase().replace('-', " ");
     if let Some(number) = (0..=MOST).find(|number| in_words(*number).is_some_and(|words| words == text)) {

@@ -1,11 +1,11 @@
-//! Where in an answer a value is taken from.
+//! Locates a referenced value in an answer.
 
 use super::answer::{Taken, Which};
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Item, Reference};
 use callwright_types::{OutputField, ValueKind};
 
-/// Where a value stands in an answer, and which item of a list; `None` where it names an item that no list can have.
+/// Returns the pointer of a value in an answer and the selected list item; `None` if the item index cannot be parsed.
 pub(super) fn place(taken: &Taken) -> Option<(Pointer, Item)> {
     let written = Pointer::from(taken.output.as_str());
     let (mut output, mut index) = (Pointer::root(), None);
@@ -26,8 +26,8 @@ pub(super) fn place(taken: &Taken) -> Option<(Pointer, Item)> {
     })
 }
 
-/// May an answer with these values have something there: one of them, what holds some of them, or a part of one of which nothing more is told?
-/// Where nobody knows what it has, it may have anything.
+/// Whether an answer with these fields may have a value at `output`: a field, its container, or a part of a field
+/// without documented members. Without documented fields, anything may be there.
 pub(super) fn may_have(fields: &[OutputField], output: &str) -> bool {
     if fields.is_empty() {
         return true;
@@ -42,7 +42,7 @@ pub(super) fn may_have(fields: &[OutputField], output: &str) -> bool {
     })
 }
 
-/// The place of an item, where that of its list is given.
+/// Returns the pointer of a list item; `index` is set if the pointer already contains one.
 fn with_item(output: Pointer, index: Option<usize>) -> Pointer {
     if index.is_some() { output } else { output.item(0) }
 }
@@ -51,7 +51,7 @@ fn is_index(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Of what kind the value is, where that is told.
+/// Returns the kind of the referenced value, if known.
 pub(super) fn kind_of(fields: &[OutputField], reference: &Reference) -> Option<ValueKind> {
     let field = fields.iter().find(|field| field.pointer == reference.output.as_str())?;
     let is_of_all = reference.item == Item::Whole && reference.output.tokens().iter().any(|token| is_index(token));

@@ -1,4 +1,4 @@
-//! Drawing a part of a plan again: what is made stays, and so does what nobody asks about.
+//! Regenerates a part of a plan. Executed and unaffected calls are kept.
 
 use std::collections::HashSet;
 
@@ -14,33 +14,35 @@ use super::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::Source;
 
-/// A plan under way.
+/// Plan in progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Present<'a> {
-    /// The plan.
+    /// Plan.
     pub plan: &'a Plan,
-    /// The labels of the calls that were made and answered: they stay as they are, and can supply others.
+    /// Labels of the executed calls with answers. They stay unchanged and can supply other calls.
     pub made: &'a HashSet<String>,
 }
 
-/// Which part is drawn again.
+/// Part of a plan to regenerate.
 #[derive(Debug, Clone, Copy)]
 pub enum Renewal<'a> {
-    /// The arguments of these calls are asked for again: what the conversation says about them has changed.
+    /// Arguments of these calls, because the relevant conversation has changed.
     Calls {
-        /// Their labels, which they keep.
+        /// Their labels, which stay the same.
         labels: &'a [String],
     },
-    /// The user spoke: the goals are selected anew. Calls that still serve one stay, but for those that the user's words change and those that
-    /// miss something.
+    /// Goals, after a new user message. Calls that still serve a goal are kept, except those that the message changes
+    /// and those with missing arguments.
     Goals,
 }
 
-/// Draws a part of a plan again. What made calls answered is looked for in the conversation, as is why a call failed and what the user said.
+/// Regenerates a part of a plan. The conversation is expected to contain the answers of executed calls, errors of
+/// failed calls and new user messages.
 ///
-/// Calls that were made keep label and arguments, and stay, whoever needs them; so do calls that are not asked about, as long as a goal or a
-/// made call needs them. New calls get labels that no call of the present plan has. A call that comes out the same as one that was made is that one.
-/// The limits are those of [`draw()`](super::draw()); calls that are kept count among a plan's.
+/// Executed calls keep their label and arguments, and always stay. Other unaffected calls stay while a goal or an
+/// executed call depends on them. New calls get labels that the present plan does not use. A call that is identical to
+/// an executed one is merged with it. The limits are those of [`draw()`](super::draw()); kept calls count towards the
+/// limit of calls.
 pub async fn redraw(
     occasion: &Occasion<'_>,
     present: &Present<'_>,
@@ -66,7 +68,7 @@ impl Drawing<'_> {
         self.complete_all().await
     }
 
-    /// Begins with the calls of a plan, those that are nearest to a goal first.
+    /// Copies the calls of the present plan into the draft, those closest to a goal first.
     fn take_up(&mut self, present: &Present<'_>) {
         let nodes = present.plan.nodes();
         self.draft = Draft::beside(nodes.iter().map(|node| node.label.clone()).collect());
@@ -77,7 +79,7 @@ impl Drawing<'_> {
             let standing = if is_made { Standing::Made(label) } else { Standing::Kept(label) };
             let Some((position, tool)) = self.tool_of(&node.tool) else {
                 if !is_made {
-                    self.notes.push(format!("{}: the tool is not there any more", node.tool));
+                    self.notes.push(format!("{}: the tool no longer exists", node.tool));
                     gone.push(&node.label);
                 }
                 self.draft.set_aside(node.clone(), standing);
@@ -89,13 +91,13 @@ impl Drawing<'_> {
         let goals: Vec<usize> = present.plan.finals().iter().filter_map(|label| self.draft.at(label)).collect();
         self.draft.set_goals(goals);
         self.draft.measure();
-        // What was to come from a tool that is gone has to come from elsewhere.
+        // Arguments supplied by a missing tool need another source.
         let fed = nodes.iter().filter(|node| node.feeders().any(|feeder| gone.contains(&feeder)));
         let fed: Vec<String> = fed.map(|node| node.label.clone()).collect();
         self.reopen(&fed);
     }
 
-    /// The tool of this name, and its position: one that is offered before others.
+    /// Returns the tool of this name and its position; offered tools have precedence.
     pub(super) fn tool_of(&self, name: &str) -> Option<(usize, PlanTool)> {
         let Occasion { offered, producers, tools, .. } = self.occasion;
         let places = offered.iter().copied().chain(producers.position(name));
@@ -106,7 +108,7 @@ impl Drawing<'_> {
         for label in labels {
             match self.draft.at(label) {
                 Some(at) => self.draft.reopen(at),
-                None => self.notes.push(format!("the plan has no call `{label}` that could be made otherwise")),
+                None => self.notes.push(format!("the plan has no call `{label}` that can be changed")),
             }
         }
     }
@@ -127,7 +129,7 @@ impl Drawing<'_> {
         self.reopen(&changed);
         let former = self.draft.goals().to_vec();
         let known: Vec<Option<usize>> = goals.iter().map(|goal| self.known(goal, &goals, &former)).collect();
-        // Those that are kept have their room before new ones do.
+        // Kept goals have precedence over new ones for the remaining room.
         self.draft.set_goals(known.iter().flatten().copied());
         let mut room = self.draft.room(self.settings.nodes);
         let mut all = Vec::new();
@@ -139,7 +141,7 @@ impl Drawing<'_> {
                     all.push(self.draft.add(DraftNode::new(tool.clone(), *position, goal.task)));
                     room -= 1;
                 }
-                (None, _) => self.notes.push(format!("the plan has no room for a further goal: {}", goal.tool)),
+                (None, _) => self.notes.push(format!("the limit of calls is reached; omitted goal: {}", goal.tool)),
             }
         }
         self.draft.set_goals(all);
@@ -166,8 +168,9 @@ impl Drawing<'_> {
         Ok(renewed)
     }
 
-    /// The goal of the present plan that a chosen one is: of the same task, or the only one of its tool where only one is chosen. What was
-    /// done is only meant by its task: the tool may be wanted once more.
+    /// Returns the call of the present plan that a selected goal refers to: one with the same task, or the only one of
+    /// its tool if the tool is selected once. An executed call matches by its task only, because the tool may be needed
+    /// again.
     fn known(&self, goal: &Goal, goals: &[Goal], former: &[usize]) -> Option<usize> {
         let of_tool = former.iter().filter_map(|at| Some((*at, self.draft.get(*at)?)));
         let of_tool: Vec<_> = of_tool.filter(|(_, node)| node.tool.tool.name() == goal.tool).collect();

@@ -1,4 +1,4 @@
-//! What a model is asked where the user spoke while a plan was under way: what is wanted now, and which calls that changes.
+//! Prompt for a new user message while a plan is in progress: the current goals and the calls that change.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use super::settings::DrawSettings;
 use callwright_common::json::raw;
 use callwright_openai::Role;
 
-/// The plan under way, as it is told.
+/// Plan in progress, as shown in the prompt.
 #[derive(Debug, Serialize)]
 pub(super) struct PresentData<'a> {
     pub(super) goals: Vec<PresentGoal<'a>>,
-    /// The calls that are still to be made.
+    /// Calls that are not executed yet.
     pub(super) calls: Vec<PresentCall<'a>>,
 }
 
@@ -44,7 +44,7 @@ struct Data<'a> {
     tools: Vec<OfferedData<'a>>,
 }
 
-/// Asks what the user wants now.
+/// Builds the prompt that requests the current goals.
 pub(super) fn question(
     heard: &Heard<'_>,
     present: &PresentData<'_>,
@@ -67,23 +67,23 @@ pub(super) fn question(
     vec![(Role::System, system), (Role::User, user.get().to_owned())]
 }
 
-/// The schema of its answer.
+/// Returns the JSON Schema of its answer.
 pub(super) fn form(present: &PresentData<'_>, tools: &[(&str, &str)]) -> Value {
     let calls: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
     let call = if calls.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": calls}) };
     object(json!({"goals": goals_form(tools), "changed": {"type": "array", "items": call}}))
 }
 
-/// What is wanted now.
+/// Current goals and changed calls.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Renewed {
     pub(super) goals: Vec<Goal>,
-    /// Labels of calls whose arguments are to be asked for again.
+    /// Labels of calls whose arguments have to be requested again.
     #[serde(default)]
     pub(super) changed: Vec<String>,
 }
 
-/// What can be taken of an answer.
+/// Parses and validates an answer.
 pub(super) fn renewed(text: &str, present: &PresentData<'_>, tools: &HashSet<&str>, at_most: usize) -> Judged<Renewed> {
     let Renewed { goals, mut changed } = match read(text) {
         Ok(renewed) => renewed,

@@ -1,48 +1,49 @@
-//! How plans are drawn, and when drawing ends.
+//! Settings and limits of plan generation.
 
-/// How plans are drawn. The defaults are those of `callwright plan`.
+/// Settings of plan generation. The defaults are those of `callwright plan`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawSettings {
-    /// Calls on the way from a goal to the first one, at most: a call this deep is not fed by others.
+    /// Maximum depth of a plan, in calls on the path from a goal. A call at this depth has no dependencies.
     pub depth: usize,
-    /// Calls of a plan, at most.
+    /// Maximum number of calls per plan.
     pub nodes: usize,
-    /// Requests to the model for one plan, at most; being told what is wrong with an answer is one more.
+    /// Maximum number of requests to the model per plan, repair requests included.
     pub requests: u64,
-    /// Tokens for one plan at most, of prompts and answers; of prompts that were not counted yet, an estimate.
+    /// Maximum number of tokens per plan, prompts and answers. Prompts that are not counted yet are estimated.
     pub tokens: u64,
-    /// Low, because the same question is to have the same answer (the paper's own, appendix A.4).
+    /// Sampling temperature; low for reproducible answers (paper, appendix A.4).
     pub temperature: f64,
-    /// In which questions the arguments of a call are asked for.
+    /// Division of a call's arguments into requests.
     pub completion: Completion,
-    /// Tools that are named for one argument.
+    /// Maximum number of candidate tools listed per argument.
     pub candidates: usize,
-    /// Values of a tool's answer that are shown.
+    /// Maximum number of output fields shown per tool.
     pub outputs: usize,
-    /// Arguments of a call that the model is asked for; required ones come first.
+    /// Maximum number of arguments requested per call; required ones come first.
     pub arguments: usize,
-    /// Characters of the conversation that are shown, the latest.
+    /// Maximum number of characters of the conversation in a prompt; the latest are kept.
     pub conversation_chars: usize,
-    /// Characters of a description that are shown.
+    /// Maximum number of characters of a description in a prompt.
     pub description_chars: usize,
-    /// Bytes of a parameter's schema that are shown; of a longer one only type and description.
+    /// Maximum size of a parameter's schema in a prompt, in bytes. A larger one is reduced to its type, format and
+    /// description.
     pub schema_bytes: usize,
-    /// Values that a choice among them is shown, the first.
+    /// Maximum number of values shown for a choice; the first ones are kept.
     pub options: usize,
-    /// Characters of each of them that are shown.
+    /// Maximum number of characters shown per value.
     pub option_chars: usize,
 }
 
-/// In which questions the arguments of a call are asked for (the paper's section 4.2.2). The others are there to be compared.
+/// Division of a call's arguments into requests (paper, section 4.2.2). Modes other than `All` exist for comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Completion {
-    /// All in one.
+    /// All arguments in one request.
     #[default]
     All,
-    /// Each in its own, one after the other.
+    /// One request per argument, in order.
     OneByOne,
-    /// First what the conversation says of them, with no tool in sight; then which tools find out the others. With the selection these are
-    /// the three steps.
+    /// Conversation values first, without any tools; then the tools for the remaining arguments. Together with the
+    /// selection these are the three steps.
     ThreeSteps,
 }
 

@@ -1,4 +1,4 @@
-//! What a model is shown of parameters and outputs: no more of them than the settings say.
+//! Shortens parameters and outputs for prompts according to the settings.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use callwright_common::text::excerpt;
 use callwright_judge::scanner::Parameter;
 use callwright_types::{OutputField, ValueKind};
 
-/// What is shown of a parameter.
+/// Returns a parameter's schema, reduced if it is too large.
 pub(super) fn shown_schema(parameter: &Parameter<'_>, settings: &DrawSettings) -> Value {
     if parameter.schema.to_string().len() <= settings.schema_bytes {
         return parameter.schema.clone();
@@ -21,7 +21,7 @@ pub(super) fn shown_schema(parameter: &Parameter<'_>, settings: &DrawSettings) -
     Value::Object(shown)
 }
 
-/// What is shown of the values of an answer: those `first`, then others until there are enough.
+/// Returns the output fields of a tool for a prompt: the fields in `first`, then others up to the limit.
 pub(super) fn shown_outputs(
     fields: &[OutputField],
     first: &[&str],
@@ -33,7 +33,7 @@ pub(super) fn shown_outputs(
     (!fields.is_empty()).then(|| shown.collect())
 }
 
-/// What a kind is called.
+/// Returns the JSON Schema type name of a kind.
 pub(super) fn named(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Boolean => "boolean",
@@ -55,7 +55,7 @@ fn told(field: &OutputField, settings: &DrawSettings) -> Value {
     }
 }
 
-/// The first characters of a text.
+/// Returns the first characters of a text.
 pub(super) fn beginning(text: &str, chars: usize) -> &str {
     let end = text.char_indices().nth(chars).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or_default()

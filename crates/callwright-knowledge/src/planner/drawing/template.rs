@@ -1,4 +1,4 @@
-//! A plan that is known already: only its inputs are asked for, all in one question.
+//! Completes a known plan: one request obtains all of its inputs.
 
 use std::collections::HashMap;
 
@@ -22,30 +22,30 @@ use callwright_openai::Role;
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
 
-/// An input of a template: the arguments that miss it.
+/// Input of a template with the arguments that need it.
 struct Input<'t> {
     name: &'t str,
     uses: Vec<Use<'t>>,
 }
 
-/// An argument that takes an input.
+/// Argument that takes an input.
 struct Use<'t> {
-    /// The label of the call.
+    /// Label of the call.
     label: &'t str,
     argument: &'t str,
     tool: PlanTool,
     required: bool,
 }
 
-/// What an answer gives: the sources of the arguments that take inputs, by call and name. What is not there is left out.
+/// Sources of the arguments that take inputs, by call label and argument name. Omitted arguments have no entry.
 type Filled = HashMap<(String, String), Source>;
 
 impl Drawing<'_> {
-    /// The plan that a template is with its inputs from the conversation. `None` where it cannot be followed: the model says that it is not
-    /// what is asked for, its answers cannot be used, a tool is not there, or the plan were larger than plans may be.
+    /// Completes a template with inputs from the conversation. Returns `None` if the model reports that the template
+    /// does not fit, its answers are unusable, a tool is unavailable, or the plan exceeds the limits.
     ///
     /// # Errors
-    /// [`Undrawn`]: no answer, or a limit is reached.
+    /// [`Undrawn`]: the model does not answer, or a limit is reached.
     pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, Undrawn> {
         let Some(tools) = self.tools_of(template) else { return Ok(None) };
         let inputs = inputs(template, &tools);
@@ -59,14 +59,14 @@ impl Drawing<'_> {
         let ground = &self.ground;
         let judged = self.asker.converse(question, |text| judge(text, &inputs, ground)).await?;
         let Some(Some(filled)) = judged.taken else {
-            self.notes.push("the known plan is not what is asked for".to_owned());
+            self.notes.push("the known plan does not fit the request".to_owned());
             return Ok(None);
         };
         self.notes.extend(judged.faults);
         Ok(filled_in(template, &filled))
     }
 
-    /// The tools of its calls, in their order, where all are there and may be called so.
+    /// Returns the tools of the template's calls in order, if all are available and the plan is within the limits.
     fn tools_of(&self, template: &Plan) -> Option<Vec<PlanTool>> {
         let nodes = template.nodes();
         if nodes.is_empty() || nodes.len() > self.settings.nodes || depth(template) > self.settings.depth {
@@ -74,7 +74,7 @@ impl Drawing<'_> {
         }
         let tools: Option<Vec<(usize, PlanTool)>> = nodes.iter().map(|node| self.tool_of(&node.tool)).collect();
         let tools = tools?;
-        // Only what is offered may end a plan.
+        // Only offered tools may end a plan.
         let ends = nodes.iter().zip(&tools).filter(|(node, _)| template.finals().contains(&node.label));
         let is_offered = ends.map(|(_, (position, _))| position).all(|at| self.occasion.offered.contains(at));
         is_offered.then(|| tools.into_iter().map(|(_, tool)| tool).collect())
@@ -129,7 +129,7 @@ struct Data<'a> {
 
 #[derive(Serialize)]
 struct KnownData<'a> {
-    /// The calls whose answers are wanted.
+    /// Calls whose answers are the result.
     goals: Vec<&'a str>,
     steps: Vec<StepData<'a>>,
     inputs: Vec<InputData<'a>>,
@@ -140,7 +140,7 @@ struct StepData<'a> {
     call: &'a str,
     tool: &'a str,
     description: &'a str,
-    /// `$call.path$` for another call's output, `$input.NAME$` for an input.
+    /// Arguments: `$call.path$` for another call's output, `$input.NAME$` for an input.
     arguments: Map<String, Value>,
 }
 
@@ -158,10 +158,10 @@ fn told(source: &Source) -> Value {
     }
 }
 
-/// Calls on the way from the first to a goal, at most.
+/// Returns the number of calls on the longest path to a goal.
 fn depth(plan: &Plan) -> usize {
     let mut depths: HashMap<&str, usize> = HashMap::new();
-    // Calls stand behind those that feed them, so one pass sees them all.
+    // Calls come after their dependencies, so one pass is sufficient.
     for node in plan.nodes() {
         let before = node.feeders().filter_map(|feeder| depths.get(feeder)).max().copied().unwrap_or_default();
         depths.insert(&node.label, before + 1);
@@ -169,7 +169,7 @@ fn depth(plan: &Plan) -> usize {
     depths.into_values().max().unwrap_or_default()
 }
 
-/// The inputs of a template: arguments that miss what has one name take the same.
+/// Returns the inputs of a template. Missing arguments with the same name share one input.
 fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<Input<'t>> {
     let mut inputs: Vec<Input<'t>> = Vec::new();
     for (node, tool) in template.nodes().iter().zip(tools) {
@@ -209,7 +209,7 @@ struct Answer {
     inputs: Vec<Given>,
 }
 
-/// What can be taken of an answer; nothing is filled in where the plan is not what is asked for.
+/// Validates an answer; the inner value is `None` if the template does not fit.
 fn judge(text: &str, inputs: &[Input<'_>], ground: &Ground) -> Judged<Option<Filled>> {
     let answer: Answer = match read(text) {
         Ok(answer) => answer,
@@ -243,10 +243,10 @@ fn judge(text: &str, inputs: &[Input<'_>], ground: &Ground) -> Judged<Option<Fil
 }
 
 impl Use<'_> {
-    /// Where the argument comes from; `None` where it is left out.
+    /// Returns the source of the argument; `None` if it is omitted.
     ///
     /// # Errors
-    /// What is wrong with what was given, in words for the model.
+    /// Feedback for the model: the fault of the given input.
     fn source(&self, given: Option<&Given>, ground: &Ground) -> Result<Option<Source>, String> {
         let default = || Fitting { tool: &self.tool.tool }.default_of(self.argument);
         let Some(given) = given else {
@@ -257,7 +257,7 @@ impl Use<'_> {
             };
         };
         match given.source {
-            // What the calls can do without is not worth a question.
+            // An optional argument does not justify a question to the user.
             Origin::Ask if !self.required => Ok(None),
             Origin::Ask => {
                 let question = given.question.as_deref().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! The tools that a plan can be made of.
+//! Tools that a plan can call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 use callwright_judge::scanner::{CompiledTool, Toolbook, Validators};
 use callwright_types::{OutputField, Tool};
 
-/// A tool that a plan can call.
+/// Tool that a plan can call.
 #[derive(Debug, Clone)]
 pub struct PlanTool {
-    /// The tool, ready to judge calls by.
+    /// Compiled tool.
     pub tool: Arc<CompiledTool>,
-    /// What its answers hold; empty where that is not known.
+    /// Output fields of its answers; empty if unknown.
     pub outputs: Arc<[OutputField]>,
 }
 
-/// Gives tools by the positions that [`Producers`](crate::planner::producers::Producers) give them.
+/// Access to tools by their positions in [`Producers`](crate::planner::producers::Producers).
 pub trait Tools: fmt::Debug + Send + Sync {
-    /// The tool at a position; `None` where there is none, or it may not be called.
+    /// Returns the tool at a position; `None` if there is none or it may not be called.
     fn tool(&self, position: usize) -> Option<PlanTool>;
 }
 
-/// Tools at their positions in a list.
+/// Tools by list position.
 #[derive(Debug, Clone, Default)]
 pub struct ToolList {
     tools: Vec<Option<PlanTool>>,
 }
 
 impl ToolList {
-    /// Compiles the tools; each comes with what its answers hold.
+    /// Compiles the tools; each comes with the output fields of its answers.
     pub fn compile(tools: Vec<(Arc<Tool>, Vec<OutputField>)>, validators: &Validators) -> Self {
         let compiled = |(tool, outputs): (Arc<Tool>, Vec<OutputField>)| {
             let book = Toolbook::compile(vec![tool], validators);

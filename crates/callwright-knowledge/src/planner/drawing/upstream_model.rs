@@ -1,4 +1,4 @@
-//! A model of an upstream, for drawing plans.
+//! Implements [`PlanningModel`] for models of an upstream.
 
 use futures_util::future::BoxFuture;
 

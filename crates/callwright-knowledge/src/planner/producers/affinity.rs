@@ -1,4 +1,4 @@
-//! How well a value of one tool's answer suits an argument of another, whatever is asked for.
+//! Scores how well an output field of one tool fits an argument of another, independent of the request.
 
 use super::candidate::{Evidence, Tally};
 use super::profile::Profile;
@@ -8,26 +8,26 @@ use super::vocabulary::{share, shared, sum};
 use callwright_search::retrieval::Term;
 use callwright_types::ValueKind;
 
-/// What a link of the document weighs: more than names and types together.
+/// Weight of a documented link; more than names and types together.
 const LINK: f32 = 3.0;
 
-/// What speaks against a value that has to be chosen first: less than against changing something for it.
+/// Penalty for a value that has to be selected from a list first; less than the penalty for a write.
 const IN_LIST: f32 = 0.5;
 
-/// What the key of a thing weighs: as much as a name that no other field has.
+/// Weight of the key of a thing; as much as a name that no other field has.
 const KEY: f32 = 2.0;
 
-/// What is lost with each level of an answer, and at most.
+/// Penalty per nesting level of an output field.
 const LEVEL: f32 = 0.5;
 const MAX_LEVELS: f32 = 2.0;
 
-/// A fit of types from which on a value is none that the argument can have.
+/// Type compatibility at or below which a value can never be the argument.
 const IMPOSSIBLE: f32 = -0.5;
 
-/// What speaks against a tool as its own producer. It is not impossible: sums are made of sums.
+/// Penalty for a tool as its own producer. This is not impossible: sums can be computed from sums.
 const ITSELF: f32 = 2.0;
 
-/// An argument, with the tool that takes it.
+/// Argument and the tool that takes it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taker<'a> {
     pub(super) segment: &'a Segment,
@@ -36,7 +36,7 @@ pub(super) struct Taker<'a> {
     pub(super) profile: &'a Profile,
 }
 
-/// What speaks for and against a tool, whichever field of its answer it is.
+/// Adds the evidence for a producing tool that does not depend on the output field.
 pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: &mut Tally) {
     tally.add(Evidence::Named, share(&maker.subject, &taker.profile.said));
     tally.add(Evidence::SameSubject, share(&taker.tool.subject, &maker.subject));
@@ -54,8 +54,8 @@ pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: 
     }
 }
 
-/// What speaks for the answer of a tool of which nobody says what it holds: that the tool's name says what the argument's does. A tool that is
-/// about the thing that the argument stands for most likely answers with what stands for it.
+/// Adds the evidence for a tool without documented outputs: the words that its name shares with the argument. A tool
+/// about the thing that the argument identifies most likely returns its key.
 pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut Tally) {
     tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
     let things = &taker.input.things;
@@ -65,7 +65,7 @@ pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut Tally) {
     }
 }
 
-/// What speaks for and against a field of a tool's answer. `bearers` are the tools of its segment that have a field of this name.
+/// Adds the evidence for an output field. `bearers` is the number of tools in its segment with a field of this name.
 pub(super) fn of_field(
     taker: &Taker<'_>,
     maker: &Known,
@@ -105,7 +105,7 @@ fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tall
     if argument.whole == field.whole && !argument.is_bare() {
         tally.add(Evidence::SameName, 1.0 + 1.0 / (1.0 + (bearers.max(1) as f32).ln()));
     }
-    // That both are keys says nothing: of what, is looked at below.
+    // Two bare keys share no meaningful words; the things they identify are compared below.
     if !field.is_bare() {
         tally.add(Evidence::SharedWords, share(&field.words, &argument.words));
     }
@@ -141,12 +141,12 @@ fn by_values(argument: &Profile, field: &Profile, tally: &mut Tally) {
     }
 }
 
-/// Can a value of this kind be made the argument at all, as it is, written down, or as one of a list?
+/// Whether a value of this kind can be converted to the argument: as it is, as a string, or as an item of a list.
 pub(super) fn is_possible(field: &Profile, argument: &Profile) -> bool {
     fit(field.kind, argument.kind) > IMPOSSIBLE
 }
 
-/// How well a value of one kind does for another: 1 as it is, -1 not at all. What is not known is no evidence.
+/// Returns the compatibility of two kinds: 1 for equal, -1 for incompatible, 0 if either is unknown.
 fn fit(given: Option<ValueKind>, wanted: Option<ValueKind>) -> f32 {
     use ValueKind::{Array, Boolean, Integer, Number, Object, String};
     let (Some(given), Some(wanted)) = (given, wanted) else { return 0.0 };
@@ -154,10 +154,10 @@ fn fit(given: Option<ValueKind>, wanted: Option<ValueKind>) -> f32 {
         (Boolean, Boolean) | (Array, Array) | (Object, Object) => 1.0,
         (Integer, Number) | (Number, Integer) => 0.9,
         (Boolean, _) | (_, Boolean) => -1.0,
-        // Numbers can be written down.
+        // Numbers can be written as strings.
         (Integer | Number, String) => 0.3,
         (String, Integer | Number) => -0.2,
-        // An item can be chosen, and a list be made of one.
+        // An item can be selected from a list, and a single value can be wrapped in one.
         (Array, Object) => -0.5,
         (Array, _) => 0.0,
         (_, Array) => -0.2,

@@ -1,4 +1,4 @@
-//! What a request asks for, among the tools of one segment.
+//! Scores the tools of one segment against a request.
 
 use std::collections::HashMap;
 
@@ -8,44 +8,45 @@ use super::vocabulary::{Weighted, shared, sum};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 
-/// How well a clause has to ask for the tool that it asks for most, 0 to 1, before that counts in full: below, it asks for none of them.
+/// Score, 0 to 1, that the best tool of a clause needs to count in full. Below it, the clause refers to no tool
+/// clearly.
 const CLEAR: f32 = 0.3;
 
-/// Tools that are kept for each clause, of which one may ask for it most: some of the others may not be called.
+/// Maximum number of best tools kept per clause. More than one is kept because some may be excluded later.
 const FOREMOST: usize = 8;
 
-/// Standard deviations above the mean from which on a tool is close in meaning.
+/// Standard deviations above the mean cosine from which on a tool is semantically similar.
 const MARGIN: f32 = 1.0;
 
-/// How much closeness in meaning says, against the share of words.
+/// Weight of semantic similarity relative to the share of words.
 const MEANING: f32 = 1.0;
 
-/// How well a request asks for the tools of a segment.
+/// Scores of a request for the tools of a segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AskedSegment {
     tools: HashMap<u32, Asking>,
-    /// The tools that it asks for most, best first.
+    /// Tools with the highest scores, best first.
     best: Vec<u32>,
     clauses: Vec<Weighted>,
-    /// For each clause that clearly asks for something, how well it asks for the tools that it asks for most, best first.
+    /// Per clause, the scores and tools that it refers to clearly, best first.
     foremost: Vec<Vec<(f32, u32)>>,
-    /// The clauses in which a word stands, a bit for each.
+    /// Bit set of the clauses that contain a term.
     words: HashMap<Term, u32>,
 }
 
-/// How well a request asks for one tool.
+/// Score of a request for one tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Asking {
-    /// The clause that asks for it most.
+    /// Clause with the highest score for the tool.
     pub(super) clause: usize,
-    /// How well that clause does, 0 to 1.
+    /// Score of that clause, 0 to 1.
     pub(super) fit: f32,
-    /// The most that it has of what any tool has of a clause, 0 to 1.
+    /// Highest score relative to the best tool of the same clause, 0 to 1.
     pub(super) lead: f32,
 }
 
 impl AskedSegment {
-    /// Reads what a request asks for. At most `keep` tools are kept as the best.
+    /// Scores the tools of a segment for a request. At most `keep` best tools are kept.
     pub(super) fn of(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
         let clauses: Vec<Weighted> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
         let mut words: HashMap<Term, u32> = HashMap::new();
@@ -74,7 +75,7 @@ impl AskedSegment {
         self.tools.get(&tool)
     }
 
-    /// For each clause, how well it asks for the tools that it asks for most.
+    /// Returns the best tools of each clause with their scores.
     pub(super) fn foremost(&self) -> &[Vec<(f32, u32)>] {
         &self.foremost
     }
@@ -83,7 +84,8 @@ impl AskedSegment {
         &self.best
     }
 
-    /// The share of a name that one clause has, the most of all clauses but `except`.
+    /// Returns the weighted share of a name's terms in the clause that contains most of them; 0 if that clause is
+    /// `except`.
     pub(super) fn says(&self, name: &[(Term, f32)], except: Option<usize>) -> f32 {
         let known: Vec<(u32, f32)> =
             name.iter().filter_map(|(term, rarity)| Some((*self.words.get(term)?, *rarity))).collect();
@@ -95,7 +97,7 @@ impl AskedSegment {
             let said = known.iter().filter(|(clauses, _)| clauses >> clause & 1 == 1);
             said.map(|(_, rarity)| rarity).sum::<f32>()
         };
-        // The clause that has most of it says it; where that is the argument's own, nothing else does.
+        // Only the best clause counts. If it is the argument's own clause, the share is 0.
         let mut most = (0.0, None);
         for clause in (0..self.clauses.len()).filter(|clause| all >> clause & 1 == 1) {
             let said = of_clause(clause);
@@ -106,7 +108,7 @@ impl AskedSegment {
         if most.1 == except { 0.0 } else { most.0 / sum(name) }
     }
 
-    /// The share of a name that a clause has.
+    /// Returns the weighted share of a name's terms in one clause.
     pub(super) fn says_in(&self, name: &[(Term, f32)], clause: usize) -> f32 {
         let all = sum(name);
         let said = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause));
@@ -114,8 +116,9 @@ impl AskedSegment {
     }
 }
 
-/// The tools that a clause clearly asks for. Values that no tool has a word of ask for none: "for Jack from 9 to 10" says nothing about which tool
-/// books a room. (They count where tools are compared: there they tell clauses apart that say more or less.)
+/// Returns the tools that a clause clearly refers to. Literal values that occur in no tool's text are ignored here:
+/// "for Jack from 9 to 10" does not indicate a tool for room bookings. They do count in the comparison of tools, where
+/// they separate clauses of different specificity.
 fn foremost_of(
     segment: &Segment,
     clause: &[(Term, f32)],
@@ -132,7 +135,7 @@ fn foremost_of(
     if most_of(&fits) >= CLEAR { best_of(&fits) } else { Vec::new() }
 }
 
-/// How well a clause asks for each tool, by its words and what it means.
+/// Returns the score of each tool for a clause, by words and semantic similarity.
 fn fits_of(segment: &Segment, clause: &[(Term, f32)], vector: Option<&Vector>) -> HashMap<u32, f32> {
     let mut fits = fits(segment, clause);
     if let Some(vector) = vector {
@@ -152,7 +155,8 @@ fn best_of(fits: &HashMap<u32, f32>) -> Vec<(f32, u32)> {
     best
 }
 
-/// Adds how close in meaning each tool is to a clause, as far as it is closer than most: the vectors of any two texts have something in common.
+/// Adds the semantic similarity of each tool to a clause, as far as it exceeds the average, because any two embeddings
+/// have some similarity.
 fn add_meaning(segment: &Segment, clause: &Vector, fits: &mut HashMap<u32, f32>) {
     let cosines: Vec<f32> = segment.vectors().iter().map(|tool| tool.cosine(clause)).collect();
     let usual = cosines.iter().sum::<f32>() / cosines.len().max(1) as f32;
@@ -165,8 +169,8 @@ fn add_meaning(segment: &Segment, clause: &Vector, fits: &mut HashMap<u32, f32>)
     }
 }
 
-/// How well a clause asks for each tool with which it has words in common: the geometric mean of the share of the tool's text that it has
-/// and of the share of itself that the tool has. The one alone would favour tools with short texts, the other those with long ones.
+/// Returns the lexical score of each tool that shares words with a clause: the geometric mean of the covered share of
+/// the tool's text and the covered share of the clause. Either share alone would favour short or long descriptions.
 fn fits(segment: &Segment, clause: &[(Term, f32)]) -> HashMap<u32, f32> {
     let mut found: HashMap<u32, (f32, f32)> = HashMap::new();
     for (term, rarity) in clause {

@@ -1,104 +1,104 @@
-//! What a search for producers finds, and why.
+//! Result of a producer search: candidates and their evidence.
 
 use std::fmt;
 
-/// A tool whose answer can supply an argument.
+/// Tool whose answer can supply an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The tool's position, in the order in which the tools were given.
+    /// Position of the tool in the order of registration.
     pub tool: usize,
-    /// Where the value stands in the tool's answer: a JSON Pointer (RFC 6901), empty for the answer itself. Of lists on the way the first
-    /// item stands for every item.
+    /// Location of the value in the tool's answer: a JSON Pointer (RFC 6901), empty for the whole answer. In lists on
+    /// the path, index 0 represents every item.
     pub output: String,
-    /// Is a list on that way, so that one of several values has to be chosen?
+    /// Whether the path contains a list, so that one of several values has to be chosen.
     pub in_list: bool,
-    /// The sum of what the reasons weigh; comparable only among the candidates of one argument.
+    /// Sum of the weights of the reasons. Only comparable among the candidates of one argument.
     pub score: f32,
-    /// What speaks for it, and against it, the weightiest first.
+    /// Evidence for and against the candidate, by descending absolute weight.
     pub reasons: Vec<Reason>,
 }
 
-/// One thing that speaks for a candidate, or against it.
+/// One piece of evidence for or against a candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reason {
-    /// What it is.
+    /// Kind of evidence.
     pub evidence: Evidence,
-    /// What it adds to the score; below 0 where it speaks against.
+    /// Contribution to the score; negative for evidence against.
     pub weight: f32,
 }
 
-/// What can speak for a candidate or against it. Each is between -1 and 1 where nothing else is said, and all are added up as they are:
-/// sums of plain evidence judge what they were not made from about as well as fitted weights do, and better where samples are few (Dawes,
-/// "The robust beauty of improper linear models in decision making", American Psychologist 34, 1979).
+/// Evidence for or against a candidate. Weights are between -1 and 1 unless documented otherwise, and are summed
+/// without fitting. On unseen data, unit weights perform about as well as fitted ones, and better with few samples
+/// (Dawes, "The robust beauty of improper linear models in decision making", American Psychologist 34, 1979).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// An operator's file says that it is so. It outweighs everything else.
+    /// The operator's file confirms the candidate. It outweighs all other evidence.
     Confirmed,
-    /// The document links the answer to the argument (a Link Object): 3.
+    /// An OpenAPI Link Object connects the answer to the argument: 3.
     Linked,
     /// Field and argument have the same name: 1, and up to 1 more the fewer tools have such a field.
     SameName,
-    /// They have words in common: the share of the field's name. Nothing for a bare `id`.
+    /// Both names share words: the share of the field's name. A bare `id` does not count.
     SharedWords,
-    /// The field identifies the thing that the argument names, as the `id` of a person does for `person_id`: up to 2, by the share of the
-    /// argument's name.
+    /// The field is the key of the thing that the argument's name contains, like the `id` of a person for `person_id`:
+    /// up to 2, by the share of the argument's name.
     Key,
-    /// The tool answers the collection that the argument's path picks one of: `GET /users` for `/users/{id}`.
+    /// The tool returns the collection that contains the argument's resource: `GET /users` for `/users/{id}`.
     Collection,
-    /// Both are of the same named schema.
+    /// Both use the same named schema.
     SameSchema,
-    /// What is said about the argument is what is said about the field: the share of its words.
+    /// The descriptions share words: the share of the argument's description.
     Description,
-    /// What is said about the argument names the tool: the share of the tool's name.
+    /// The argument's description names the tool: the share of the tool's name.
     Named,
-    /// The types fit, or do not.
+    /// Type compatibility.
     Type,
-    /// The formats are the same, or differ.
+    /// The formats are equal or different.
     Format,
-    /// The values that both may have are the same in part, or not at all.
+    /// The allowed values overlap or are disjoint.
     Values,
-    /// The same example is given for both.
+    /// Both have the same example.
     Example,
-    /// Both stand for a thing, or only one of them does.
+    /// Both identify a thing, or only one of them does.
     Identifies,
-    /// The value is one of a list, so that it has to be chosen first: -0.5.
+    /// The value has to be selected from a list first: -0.5.
     InList,
-    /// The value is deep in the answer: -0.5 a level, at most -2.
+    /// The value is nested: -0.5 per level, at most -2.
     Nested,
-    /// The tool asks for the value itself: -1.
+    /// The tool requires the value itself as an argument: -1.
     Echo,
-    /// The tool is about the same things as the one that takes the argument: the share of words of that one's name.
+    /// Both tools are about the same things: the share of words of the consumer's name.
     SameSubject,
-    /// The tool changes something, and what only tells comes first: -1.
+    /// The tool changes state; reads are preferred: -1.
     Writes,
-    /// The tool needs nothing that has to be looked up before: 1.
+    /// The tool has no required argument that needs a lookup: 1.
     Ready,
-    /// It is the tool itself that the value is for: -2.
+    /// The tool is the consumer itself: -2.
     Itself,
-    /// It is a tool of another toolset: -1.
+    /// The tool belongs to another toolset: -1.
     Elsewhere,
-    /// The request asks for what the tool does: up to 3.
+    /// The request matches the tool: up to 3.
     Asked,
-    /// The request asks for it before, or behind, what the argument is for: up to 2.
+    /// The position in the request relative to the consumer, before or after it: up to 2.
     Order,
     /// The request names the field: up to 2.
     FieldAsked,
-    /// What is asked for with the argument names the field: up to 2 ("encrypt that password").
+    /// The consumer's clause names the field: up to 2 ("encrypt that password").
     TakenUp,
-    /// The tool is one of those that the caller says are used: 3.
+    /// The caller declares the tool as used: 3.
     Used,
 }
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Confirmed => "the operator says so",
+            Self::Confirmed => "the operator confirms it",
             Self::Linked => "the document links them",
             Self::SameName => "the names are the same",
             Self::SharedWords => "the names share words",
-            Self::Key => "it identifies what the argument names",
-            Self::Collection => "it lists what the path picks one of",
+            Self::Key => "it is the key of the thing that the argument names",
+            Self::Collection => "it lists the collection of the argument's path",
             Self::SameSchema => "the schemas are the same",
             Self::Description => "the descriptions share words",
             Self::Named => "the argument's description names the tool",
@@ -106,25 +106,25 @@ impl fmt::Display for Evidence {
             Self::Format => "formats",
             Self::Values => "allowed values",
             Self::Example => "the examples are the same",
-            Self::Identifies => "what stands for a thing",
-            Self::InList => "it has to be chosen from a list",
-            Self::Nested => "it is deep in the answer",
-            Self::Echo => "the tool asks for it itself",
+            Self::Identifies => "identifiers",
+            Self::InList => "it has to be selected from a list",
+            Self::Nested => "it is nested in the answer",
+            Self::Echo => "the tool requires it as an argument",
             Self::SameSubject => "the tools are about the same things",
-            Self::Writes => "the tool changes something",
-            Self::Ready => "the tool needs nothing to be looked up",
+            Self::Writes => "the tool changes state",
+            Self::Ready => "the tool needs no lookup",
             Self::Itself => "it is the tool itself",
-            Self::Elsewhere => "it is of another toolset",
-            Self::Asked => "the request asks for the tool",
+            Self::Elsewhere => "it belongs to another toolset",
+            Self::Asked => "the request matches the tool",
             Self::Order => "the order in the request",
             Self::FieldAsked => "the request names the field",
-            Self::TakenUp => "the request takes the field up",
-            Self::Used => "the tool is said to be used",
+            Self::TakenUp => "the same step of the request names the field",
+            Self::Used => "the caller declares the tool as used",
         })
     }
 }
 
-/// A sum of evidence; what it is made of is kept where somebody asks for it.
+/// Sum of evidence; the individual reasons are kept on demand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub(super) score: f32,
@@ -132,7 +132,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// One that keeps the reasons.
+    /// Creates a tally that keeps the reasons.
     pub(super) fn explained() -> Self {
         Self { score: 0.0, reasons: Some(Vec::new()) }
     }
@@ -147,7 +147,7 @@ impl Tally {
         }
     }
 
-    /// The weightiest first.
+    /// Returns the reasons by descending absolute weight.
     pub(super) fn into_reasons(self) -> Vec<Reason> {
         let mut reasons = self.reasons.unwrap_or_default();
         reasons.sort_by(|left, right| right.weight.abs().total_cmp(&left.weight.abs()));

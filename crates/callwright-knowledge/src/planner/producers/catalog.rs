@@ -1,4 +1,4 @@
-//! The catalog's operations as producers see them.
+//! Builds producer segments from the catalog's operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use super::shape::{Http, ToolShape};
 use callwright_openapi::{Catalog, Location, Operation, Toolset};
 use callwright_types::OutputLink;
 
-/// The producers of a catalog: a segment for each toolset, and which it was made from.
+/// Producers of a catalog: one segment per toolset, with the toolset it was built from.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogProducers {
     segments: BTreeMap<String, (Arc<Toolset>, Arc<Segment>)>,
 }
 
 impl CatalogProducers {
-    /// Reads the toolsets of a catalog. Those that are as they were `before` keep their segments, which costs nothing.
+    /// Indexes the toolsets of a catalog. Segments of unchanged toolsets are reused from `before`.
     pub fn of(catalog: &Catalog, before: Option<&Self>) -> Self {
         let segment = |toolset: &Arc<Toolset>| {
             let known = before.and_then(|before| before.segments.get(&toolset.name));
@@ -28,25 +28,25 @@ impl CatalogProducers {
         Self { segments: catalog.toolsets().map(segment).collect() }
     }
 
-    /// The segment of a toolset.
+    /// Returns the segment of a toolset.
     pub fn segment(&self, toolset: &str) -> Option<&Arc<Segment>> {
         self.segments.get(toolset).map(|(_, segment)| segment)
     }
 
-    /// The producers among the tools of all toolsets, in the order of their names.
+    /// Returns the producers of all toolsets, ordered by name.
     pub fn all(&self) -> Producers {
         Producers::new(self.segments.values().map(|(_, segment)| Arc::clone(segment)))
     }
 }
 
-/// The tools of one toolset, in its order and by the names under which they are offered.
+/// Builds the segment of one toolset, with its tools in order and under their offered names.
 pub fn segment_of(toolset: &Toolset) -> Segment {
     let operations: Vec<Described<'_>> =
         toolset.operations.iter().map(|operation| Described::of(operation, toolset)).collect();
     Segment::build(&operations.iter().map(Described::shape).collect::<Vec<_>>())
 }
 
-/// What of an operation has to be told in other words.
+/// Parts of an operation that need conversion for a [`ToolShape`].
 struct Described<'a> {
     operation: &'a Operation,
     path: String,

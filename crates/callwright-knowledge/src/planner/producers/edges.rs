@@ -1,4 +1,4 @@
-//! What an operator confirms and forbids: a YAML file.
+//! Confirmed and forbidden argument sources from the operator's YAML file.
 
 use std::path::Path;
 
@@ -8,35 +8,35 @@ use callwright_common::json::Pointer;
 use callwright_common::watch::{FileError, read_file};
 use callwright_common::yaml::{self, Bounds, YamlProblem};
 
-/// Longest file that is read, in bytes: more than anybody writes by hand.
+/// Maximum file size, in bytes; more than a hand-written file needs.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 const BOUNDS: Bounds = Bounds { depth: 16, events: 1_000_000 };
 
-/// Which answers supply which arguments by an operator's word. Tools are named as they are offered.
+/// Argument sources that the operator confirms or forbids. Tools have their offered names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// What comes before all that is inferred.
+    /// Sources with precedence over inferred ones.
     pub confirmed: Vec<Edge>,
-    /// What is never a candidate.
+    /// Sources that are never candidates.
     pub forbidden: Vec<Edge>,
 }
 
-/// From one tool's answer to an argument of another.
+/// Connection from one tool's answer to an argument of another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
-    /// The tool that answers.
+    /// Name of the tool that supplies the value.
     pub from: String,
-    /// Where the value stands in its answer, as a JSON Pointer; without it, where it suits best.
+    /// Location of the value in its answer, as a JSON Pointer. `None`: the best match.
     pub output: Option<String>,
-    /// The tool that takes it.
+    /// Name of the tool that takes the value.
     pub to: String,
-    /// The argument; without it, which only what is forbidden can be, every argument.
+    /// Name of the argument. `None`: every argument; only valid for forbidden edges.
     pub argument: Option<String>,
 }
 
-/// The file, as it is written.
+/// Deserialized form of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct FileForm {
@@ -45,22 +45,22 @@ struct FileForm {
 }
 
 impl Edges {
-    /// Reads a file.
+    /// Reads and parses a file.
     ///
     /// # Errors
-    /// [`FileError`], which names the file, the place and the fix.
+    /// [`FileError`] with the file, the place and the fix.
     pub fn of_file(path: &Path) -> Result<Self, FileError> {
-        let text = read_file(path, MAX_BYTES, "remove what inference finds by itself")?;
+        let text = read_file(path, MAX_BYTES, "remove edges that are inferred anyway")?;
         Self::parse(&text).map_err(|problem| {
             let YamlProblem { line, column, message } = problem;
             FileError::Invalid { path: path.to_owned(), line, column, message }
         })
     }
 
-    /// Reads a file's text.
+    /// Parses a file's text.
     ///
     /// # Errors
-    /// What is wrong, with its place and what mends it.
+    /// The problem with its place and fix.
     pub fn parse(text: &str) -> Result<Self, YamlProblem> {
         if yaml::is_blank(text) {
             return Ok(Self::default());
@@ -73,7 +73,7 @@ impl Edges {
         }
     }
 
-    /// The first edge that says nothing, or two things, with its place.
+    /// Returns the first invalid or contradictory edge, with its place.
     fn mistake(&self) -> Option<(Pointer, String)> {
         let all = [("confirmed", &self.confirmed), ("forbidden", &self.forbidden)];
         for (list, edges) in all {
@@ -84,16 +84,13 @@ impl Edges {
                     return found(place, "`from` and `to` are names of tools; give both");
                 }
                 if list == "confirmed" && edge.argument.is_none() {
-                    return found(place, "there is no `argument`; name the one that is supplied");
+                    return found(place, "`argument` is missing; name the argument that the tool supplies");
                 }
                 if list == "forbidden" && edge.output.is_some() {
-                    return found(
-                        place.child("output"),
-                        "what is forbidden has no `output`: the whole answer is; remove it",
-                    );
+                    return found(place.child("output"), "a forbidden edge covers the whole answer; remove `output`");
                 }
                 if edge.output.as_deref().is_some_and(|output| !output.is_empty() && !output.starts_with('/')) {
-                    return found(place.child("output"), "it is no JSON Pointer; write `/rooms/0/id`, or leave it out");
+                    return found(place.child("output"), "not a JSON Pointer; write `/rooms/0/id`, or remove it");
                 }
             }
         }
@@ -104,7 +101,7 @@ impl Edges {
             })
         };
         let at = self.confirmed.iter().position(forbids)?;
-        Some((Pointer::root().child("confirmed").item(at), "this is forbidden too; remove one of the two".to_owned()))
+        Some((Pointer::root().child("confirmed").item(at), "confirmed and also forbidden; remove one".to_owned()))
     }
 }
 
@@ -130,11 +127,11 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_their_place_and_what_mends_them() {
         for (text, line, told) in [
-            ("confirmed:\n- {from: a, to: b}\n", 2, "there is no `argument`"),
+            ("confirmed:\n- {from: a, to: b}\n", 2, "`argument` is missing"),
             ("confirmed:\n- {from: a, to: '', argument: c}\n", 2, "give both"),
-            ("confirmed:\n- from: a\n  to: b\n  argument: c\n  output: id\n", 5, "no JSON Pointer"),
-            ("forbidden:\n- {from: a, to: b, output: /id}\n", 2, "remove it"),
-            ("confirmed:\n- {from: a, to: b, argument: c}\nforbidden:\n- {from: a, to: b}\n", 2, "forbidden too"),
+            ("confirmed:\n- from: a\n  to: b\n  argument: c\n  output: id\n", 5, "not a JSON Pointer"),
+            ("forbidden:\n- {from: a, to: b, output: /id}\n", 2, "remove `output`"),
+            ("confirmed:\n- {from: a, to: b, argument: c}\nforbidden:\n- {from: a, to: b}\n", 2, "also forbidden"),
             ("confirm: []\n", 1, "did you mean `confirmed`?"),
             ("confirmed: 7\n", 1, "sequence"),
             ("confirmed: [", 1, ""),

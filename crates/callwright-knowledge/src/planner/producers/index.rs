@@ -1,4 +1,4 @@
-//! The producers of all arguments of all tools.
+//! Index of the producers of all arguments of all tools.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,72 +15,73 @@ use super::tool::{Known, Output};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 
-/// Tools that are looked at because the request asks for them: of the argument's own toolset, and of all others together.
+/// Maximum number of tools considered because of their score for the request: of the argument's own toolset, and of all
+/// toolsets together.
 const ASKED: usize = 24;
 const ASKED_ELSEWHERE: usize = 12;
 
-/// What a request says counts twice: it is about this argument, and all else about any.
+/// Weight of evidence from the request. It counts twice, because other evidence is not specific to the request.
 const ASKED_WEIGHT: f32 = 2.0;
 
-/// Tools that are known for one key; what more have tells none from another.
+/// Maximum number of tools per key. Keys of more tools do not discriminate.
 const MOST_ELSEWHERE: usize = 16;
 
-/// What an operator's word weighs: more than all else together can.
+/// Weight of a confirmed edge; more than the sum of all other evidence.
 const CONFIRMED: f32 = 100.0;
 
-/// What weighs that a caller says of a tool that it is used.
+/// Weight of a tool that the caller declares as used.
 const USED: f32 = 3.0;
 
-/// What can supply which argument, over all toolsets: immutable, and cheap to clone.
+/// Immutable index of the producers of each argument over all toolsets; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
     pub(super) parts: Arc<[Part]>,
     word: Arc<OperatorsWord>,
-    /// The tools whose answers have the key of a thing, for where there are several toolsets: names of keys, unlike other names, mean the
-    /// same in all of them.
+    /// Tools whose answers contain the key of a thing, for lookups across toolsets. Unlike other names, names of keys
+    /// have the same meaning in all toolsets.
     keys: Arc<Keys>,
-    /// Tools that may not be called.
+    /// Positions of tools that may not be called.
     barred: Vec<Arc<HashSet<usize>>>,
 }
 
 type Keys = HashMap<Term, Vec<usize>>;
 
-/// A tool, and where in its answer a value stands, where that is told.
+/// Tool and, if specified, the location of the value in its answer.
 type Source = (usize, Option<Box<str>>);
 
-/// What an operator's file says, with the tools' positions.
+/// Edges of the operator's file, with resolved tool positions.
 #[derive(Debug, Default)]
 struct OperatorsWord {
-    /// By the tool and argument that it is for: from which tool, and where in its answer.
+    /// Confirmed sources by consuming tool and argument.
     confirmed: HashMap<(usize, Box<str>), Vec<Source>>,
-    /// From which tool to which; an argument, or all of them.
+    /// Forbidden pairs of producer and consumer, for one argument or for all.
     forbidden: HashSet<(usize, usize, Option<Box<str>>)>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// The position of its first tool.
+    /// Position of its first tool.
     pub(super) first: usize,
     segment: Arc<Segment>,
 }
 
-/// A request, read once for all arguments that it may need.
+/// Scores of a request, computed once for all arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     pub(super) segments: Vec<AskedSegment>,
-    /// The positions of the tools that it asks for most, best first.
+    /// Positions of the tools with the highest scores, best first.
     best: Vec<usize>,
-    /// Those that are said to be used, in ascending order.
+    /// Positions of the tools declared as used, in ascending order.
     used: Vec<usize>,
 }
 
 impl Producers {
-    /// The producers among one toolset's tools.
+    /// Builds the producers of one toolset.
     pub fn of(tools: &[ToolShape<'_>]) -> Self {
         Self::new([Arc::new(Segment::build(tools))])
     }
 
-    /// The producers of several toolsets; a tool's position counts through all of them in their order.
+    /// Combines several segments. Positions are counted across all segments in order.
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
         let mut first = 0;
         let part = |segment: Arc<Segment>| {
@@ -94,8 +95,8 @@ impl Producers {
         Self { parts, word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
     }
 
-    /// The same with one more toolset behind the others, which costs next to nothing where nobody knows what its tools answer with. What
-    /// an operator says has to be said anew.
+    /// Appends a toolset; this is cheap if its tools have no documented outputs. The operator's edges have to be
+    /// applied again.
     #[must_use]
     pub fn and(&self, segment: Arc<Segment>) -> Self {
         let part = Part { first: self.len(), segment };
@@ -107,7 +108,7 @@ impl Producers {
         Self { parts, word: Arc::default(), keys, barred: self.barred.clone() }
     }
 
-    /// The same without tools that may not be called: they supply nothing, and no name means them.
+    /// Excludes tools that may not be called. They supply no values and their names do not resolve.
     #[must_use]
     pub fn without(mut self, positions: HashSet<usize>) -> Self {
         if !positions.is_empty() {
@@ -116,17 +117,17 @@ impl Producers {
         self
     }
 
-    /// Is it known of any of them what it means? Then a request's vectors are of use.
+    /// Whether any segment has embeddings, so that the request's vectors are useful.
     pub fn has_vectors(&self) -> bool {
         self.parts.iter().any(|part| part.segment.has_vectors())
     }
 
-    /// May the tool at a position not be called?
+    /// Whether the tool at a position may not be called.
     pub fn is_barred(&self, position: usize) -> bool {
         self.barred.iter().any(|barred| barred.contains(&position))
     }
 
-    /// The same, by an operator's word. What names tools that are not here says nothing.
+    /// Applies the operator's edges. Edges that name unknown tools are ignored.
     #[must_use]
     pub fn with_edges(mut self, edges: &Edges) -> Self {
         let mut word = OperatorsWord::default();
@@ -148,30 +149,30 @@ impl Producers {
         self
     }
 
-    /// The position of the tool of this name; of several the first.
+    /// Returns the position of the first tool with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         let mut positions = self.parts.iter().filter_map(|part| Some(part.first + part.segment.position(name)?));
         positions.find(|position| !self.is_barred(*position))
     }
 
-    /// The names in an operator's file of tools that are not here, each once.
+    /// Returns the distinct names in an operator's file that match no tool.
     pub fn unknown<'a>(&self, edges: &'a Edges) -> BTreeSet<&'a str> {
         let names = edges.confirmed.iter().chain(&edges.forbidden).flat_map(|edge| [&edge.from, &edge.to]);
         names.map(String::as_str).filter(|name| self.position(name).is_none()).collect()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.parts.last().map_or(0, |part| part.first + part.segment.len())
     }
 
-    /// Is there none?
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads a request: which tools it asks for, and in which order. `vectors` are those of [`Request::texts`], by the embedder that made
-    /// the tools'; without any, words alone are compared.
+    /// Scores the tools and their order in a request. `vectors` are the embeddings of [`Request::texts`] by the
+    /// embedder of the tools' vectors. Without any, only words are compared.
     pub fn ask(&self, request: &Request, vectors: &[Vector]) -> Asked {
         let segments: Vec<AskedSegment> =
             self.parts.iter().map(|part| AskedSegment::of(&part.segment, request, vectors, ASKED)).collect();
@@ -188,14 +189,14 @@ impl Producers {
         Asked { segments, best: best.into_iter().map(|(_, tool)| tool).collect(), used: Vec::new() }
     }
 
-    /// The arguments of a tool, in the order of its schema.
+    /// Returns the arguments of a tool in the order of its schema.
     pub fn arguments(&self, tool: usize) -> impl Iterator<Item = &str> {
         let known = self.part_of(tool).and_then(|(_, part)| part.segment.tool(tool - part.first));
         known.into_iter().flat_map(|known| &known.inputs).map(|input| &*input.name)
     }
 
-    /// The tools whose answers can supply an argument, best first; each tool once, with the field that supplies it best. None for a tool
-    /// or argument that is not known. Equal candidates keep the order of the tools.
+    /// Returns the tools whose answers can supply an argument, best first. Each tool occurs once, with its best field.
+    /// Unknown tools and arguments have none. Ties keep the order of the tools.
     pub fn candidates(&self, tool: usize, argument: &str, asked: &Asked, at_most: usize) -> Vec<Candidate> {
         let Some(search) = Search::new(self, tool, argument, asked) else { return Vec::new() };
         let mut found: Vec<(f32, usize, Option<usize>)> =
@@ -224,7 +225,7 @@ impl Part {
 }
 
 impl Asked {
-    /// Says which tools are used, where that is known: these alone come first.
+    /// Declares the tools that are used; they are ranked first.
     #[must_use]
     pub fn using(mut self, tools: impl IntoIterator<Item = usize>) -> Self {
         self.used = tools.into_iter().collect();
@@ -234,18 +235,18 @@ impl Asked {
     }
 }
 
-/// The search for one argument's producers.
+/// Search for the producers of one argument.
 struct Search<'a> {
     producers: &'a Producers,
     asked: &'a Asked,
     position: usize,
     part: &'a Part,
     taker: Taker<'a>,
-    /// What the request asks for in its toolset.
+    /// Scores of the request in the consumer's toolset.
     own: Option<&'a AskedSegment>,
-    /// What asks for the tool that takes the argument.
+    /// Score of the request for the consumer.
     asking: Option<&'a Asking>,
-    /// From which tools it comes by an operator's word, and where in their answers.
+    /// Confirmed sources of the argument.
     confirmed: &'a [Source],
 }
 
@@ -263,7 +264,7 @@ impl<'a> Search<'a> {
         Some(Self { producers, asked, position: tool, part, taker, own, asking, confirmed })
     }
 
-    /// The tools that are looked at, in ascending order.
+    /// Returns the positions of the tools to consider, in ascending order.
     fn places(&self) -> Vec<usize> {
         let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
         let own = self.own.into_iter().flat_map(AskedSegment::best).map(|at| self.part.first + *at as usize);
@@ -289,7 +290,7 @@ impl<'a> Search<'a> {
                 || forbidden.contains(&(from, self.position, Some(self.taker.input.name.clone()))))
     }
 
-    /// The field of a tool's answer that suits best, with its score; the answer itself, where nobody knows what is in it.
+    /// Returns the score and best output field of a tool; no field if its outputs are not documented.
     fn best_field(&self, maker: usize) -> Option<(f32, usize, Option<usize>)> {
         let maker = self.maker(maker)?;
         let mut of_maker = Tally::default();
@@ -307,7 +308,8 @@ impl<'a> Search<'a> {
         if let Some((score, at)) = best {
             return Some((of_maker.score + score, maker.position, Some(at)));
         }
-        // Nobody knows what the answer holds, or an operator knows better; otherwise nothing in it can be the argument.
+        // The whole answer is a candidate only if its outputs are unknown or the operator confirmed it. Otherwise no
+        // field fits.
         let is_open = maker.known.outputs.is_empty() || self.is_confirmed(maker.position);
         of_answer(&self.taker, maker.known, &mut of_maker);
         is_open.then_some((of_maker.score, maker.position, None))
@@ -325,7 +327,7 @@ impl<'a> Search<'a> {
                 (pointer, in_list) = (output.pointer.to_string(), output.in_list);
             }
         }
-        // An operator knows what is in an answer, whatever its schema promises.
+        // A confirmed location overrides the documented schema.
         let word = self.confirmed.iter().find(|(from, _)| *from == maker.position);
         if let Some(told) = word.and_then(|(_, output)| output.as_deref()) {
             (pointer, in_list) = (told.to_owned(), told.split('/').any(|token| token == "0"));
@@ -361,7 +363,7 @@ impl<'a> Search<'a> {
         let Some(asking) = maker.asking else { return };
         tally.add(Evidence::Asked, asking.fit + ASKED_WEIGHT * asking.lead);
         let Some(own) = self.asking else { return };
-        // The step right before counts once more.
+        // The direct predecessor counts twice.
         let order = match (asking.clause, own.clause) {
             (maker, taker) if maker + 1 == taker => 2.0,
             (maker, taker) if maker < taker => 1.0,
@@ -383,7 +385,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A tool that may supply the argument.
+/// Tool that may supply the argument.
 struct Maker<'a> {
     position: usize,
     part: &'a Part,

@@ -1,13 +1,13 @@
-//! The tools that a request asks for, each by a part of it.
+//! Selects the tools to which a request clearly refers.
 
 use super::index::{Asked, Producers};
 
-/// How well a request asks for something is a sum: equal tools may differ by so much by the order in which it is added up.
+/// Tolerance of score comparisons: sums of equal tools may differ by the order of addition.
 const ROUNDING: f32 = 1e-4;
 
 impl Producers {
-    /// The tools of which some part of the request asks for one alone, before all others that may be called, in the order of those parts.
-    /// A part that asks for nothing clearly, or for several tools as much, leads to none.
+    /// Returns the tools that some clause of the request ranks first without a tie, in the order of the clauses. Tools
+    /// that may not be called are ignored. Unclear clauses yield no tool.
     pub fn leaders(&self, asked: &Asked) -> Vec<usize> {
         let clauses = asked.segments.iter().map(|segment| segment.foremost().len()).max().unwrap_or_default();
         let mut leaders = Vec::new();

@@ -1,7 +1,8 @@
-//! Which tools can supply an argument, without asking a model.
+//! Finds tools that can supply an argument, without a model.
 //!
-//! [`Producers`] is computed when tools are loaded and never changes: a part for each toolset ([`Segment`]), which a reload shares where
-//! the toolset stayed as it was. A request is read once ([`Producers::ask`]); then each argument's candidates cost a look-up.
+//! [`Producers`] is computed when tools are loaded and is immutable. It has one part per toolset ([`Segment`]), which a
+//! reload reuses for unchanged toolsets. A request is scored once ([`Producers::ask`]); the candidates of an argument
+//! are then a lookup.
 
 mod affinity;
 mod asked;

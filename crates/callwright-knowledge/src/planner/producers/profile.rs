@@ -1,4 +1,4 @@
-//! What an argument or a field of an answer is like: what the two are compared by.
+//! Comparable features of an argument or an output field.
 
 use std::sync::Arc;
 
@@ -7,39 +7,39 @@ use super::words::{identifies, is_verb, name_words, said_words, terms};
 use callwright_search::retrieval::Term;
 use callwright_types::{OutputField, ValueKind};
 
-/// Words at the beginning of a description that say what the value is; later ones say what is done with it.
+/// Number of leading words of a description that define the value; later words describe its use.
 const FIRST_WORDS: usize = 6;
 
-/// An argument or a field, without where it stands: many tools share one.
+/// Features of an argument or a field, independent of its tool; many tools share one profile.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Profile {
-    /// The words of its name.
+    /// Words of its name.
     pub(super) words: Weighted,
-    /// The words of its description.
+    /// Words of its description.
     pub(super) said: Weighted,
-    /// Both.
+    /// Words of its name and description.
     pub(super) told: Weighted,
-    /// The name without separators.
+    /// Name without separators.
     pub(super) whole: Term,
-    /// The name of what it identifies, as `person_id`, also where that is the `id` of a person; `None` where it identifies nothing.
+    /// Name of the key that it is, such as `person_id`, also for the `id` of a person; `None` if it is no key.
     pub(super) key: Option<Term>,
-    /// What its name says that it belongs to: `person` of `person_id`.
+    /// Things in its name: `person` in `person_id`.
     pub(super) things: Box<[Term]>,
-    /// What else tells that: the schema or the member that holds it, and its description.
+    /// Words of its schema or containing member, and of its description.
     pub(super) holders: Box<[Term]>,
-    /// Does its name say that it stands for a thing?
+    /// Whether its name contains an identifying word.
     pub(super) identifies: bool,
-    /// Does its description?
+    /// Whether its description starts with an identifying word.
     pub(super) said_to_identify: bool,
     pub(super) kind: Option<ValueKind>,
     pub(super) format: Option<Term>,
-    /// In ascending order, as the two below.
+    /// Allowed values, in ascending order like `examples`.
     pub(super) values: Box<[Term]>,
     pub(super) examples: Box<[Term]>,
     pub(super) schema: Option<Term>,
 }
 
-/// What a [`Profile`] is made of: the same for all that share it.
+/// Source of a [`Profile`]; equal for all that share it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Described {
     pub(super) name: String,
@@ -53,7 +53,7 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// A field of an answer, or an argument told as one.
+    /// Converts an output field, or an argument in the form of one.
     pub(super) fn of(field: &OutputField) -> Self {
         Self {
             name: field.name().into_owned(),
@@ -92,18 +92,18 @@ impl Profile {
         }
     }
 
-    /// Does it stand for a thing, by its name or its description?
+    /// Whether its name or description identifies a thing.
     pub(super) fn stands_for_thing(&self) -> bool {
         self.identifies || self.said_to_identify
     }
 
-    /// Does its name say nothing but that it stands for some thing, as `id` does?
+    /// Whether its name only states that it is an identifier, like `id`.
     pub(super) fn is_bare(&self) -> bool {
         self.identifies && self.things.is_empty()
     }
 }
 
-/// The name of a field or an argument without its notation.
+/// Returns the name of a field or an argument without separators.
 pub(super) fn whole(words: &[String]) -> Term {
     Term::of(&words.concat())
 }
@@ -117,7 +117,7 @@ fn key(named: &[String], owner: &[String]) -> Option<Term> {
     }
 }
 
-/// The words of a name that say what a thing is, without those that say that it is one, and without verbs.
+/// Returns the words of a name that denote a thing, without identifying words and verbs.
 pub(super) fn things(words: &[String]) -> Box<[Term]> {
     let things: Vec<String> = words.iter().filter(|word| !identifies(word) && !is_verb(word)).cloned().collect();
     terms(&things).into()

@@ -1,4 +1,4 @@
-//! A request, taken apart into what it asks for one after the other.
+//! Splits a request into clauses.
 
 use std::sync::LazyLock;
 
@@ -7,33 +7,33 @@ use regex::Regex;
 use super::words::{said_words, terms};
 use callwright_search::retrieval::Term;
 
-/// Clauses that are told apart; what follows is part of the last of them.
+/// Maximum number of clauses; the rest of the text belongs to the last one.
 pub(super) const MAX_CLAUSES: usize = 32;
 
-/// Where one thing that is asked for ends and the next begins: the end of a sentence, a comma, a new line, or a word that goes on. Other
-/// languages than English have punctuation alone.
+/// Clause boundaries: the end of a sentence, a comma, a new line, or an English connective. Other languages only have
+/// punctuation.
 #[allow(clippy::unwrap_used, reason = "a constant pattern, which a test reads")]
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
 });
 
-/// The text of a request, in the order in which it asks for things.
+/// Clauses of a request, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     clauses: Vec<Clause>,
 }
 
-/// One thing that is asked for.
+/// Clause of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Clause {
     text: String,
     terms: Vec<Term>,
-    /// Those of them that are written as values are.
+    /// Subset of `terms` that are written like values.
     values: Vec<Term>,
 }
 
 impl Request {
-    /// Takes a text apart.
+    /// Splits a text into clauses.
     pub fn read(text: &str) -> Self {
         let parts = BETWEEN.splitn(text, MAX_CLAUSES).map(str::trim);
         let clause =
@@ -42,23 +42,24 @@ impl Request {
         Self { clauses }
     }
 
-    /// What is asked for, one after the other: the texts whose vectors can be given to [`Producers::ask`](super::Producers::ask).
+    /// Returns the texts of the clauses, whose vectors can be passed to [`Producers::ask`](super::Producers::ask).
     pub fn texts(&self) -> Vec<String> {
         self.clauses.iter().map(|clause| clause.text.clone()).collect()
     }
 
-    /// The distinct terms of each clause, in ascending order.
+    /// Returns the distinct terms of each clause, in ascending order.
     pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
         self.clauses.iter().map(|clause| clause.terms.as_slice())
     }
 
-    /// Of the terms of a clause those that are values by their writing: unless a tool has them, they ask for none.
+    /// Returns the terms of a clause that are written like values. They only refer to tools that contain them.
     pub(super) fn values(&self, clause: usize) -> &[Term] {
         self.clauses.get(clause).map_or(&[], |clause| &clause.values)
     }
 }
 
-/// What of a clause is a number, a time, or a name of its own: written with a digit, or with a capital letter where no sentence begins.
+/// Returns the terms that are numbers, times or proper names: words with a digit, or capitalized words other than the
+/// first.
 fn values(clause: &str) -> Vec<Term> {
     let is_capital = |word: &str| word.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_uppercase);
     let words = clause.split_whitespace().enumerate();

@@ -1,4 +1,4 @@
-//! The tools of one toolset, read and indexed.
+//! Index of the tools of one toolset.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -13,36 +13,37 @@ use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputLink;
 
-/// Tools that are kept for an argument, whatever is asked for.
+/// Maximum number of likely producers kept per argument, independent of the request.
 const LIKELY: usize = 24;
 
-/// Tools that are compared for that: those with which it has most in common.
+/// Maximum number of tools that are compared in detail for it, preselected by common features.
 const COMPARED: usize = 96;
 
-/// Tools with a word beyond which it tells nothing about a tool.
+/// Maximum number of tools per word. More frequent words do not discriminate.
 const COMMON: usize = 512;
 
-/// The tools of one toolset: immutable but for vectors that may come later, and shared by all snapshots in which the toolset is as it was.
+/// Index of the tools of one toolset. It is immutable except for vectors, which may be added later, and is shared by
+/// all snapshots with the unchanged toolset.
 #[derive(Debug, Clone, Default)]
 pub struct Segment {
     tools: Vec<Known>,
     profiles: Vec<Profile>,
     vocabulary: Vocabulary,
-    /// The tools with a word in name or description, with what it says of them.
+    /// Tools with a word in their name or description, with its weight.
     by_word: HashMap<Term, Vec<(u32, f32)>>,
-    /// How many tools have a field of this name.
+    /// Number of tools with a field of this name.
     bearers: HashMap<Term, u32>,
-    /// For each argument, the tools that are likely whatever is asked for; equal arguments share a list.
+    /// Likely producers per argument, independent of the request; equal arguments share a list.
     likely: Vec<Box<[u32]>>,
-    /// The document's links, by the tool that answers.
+    /// OpenAPI links by the tool that answers.
     links: HashMap<Box<str>, Box<[OutputLink]>>,
     positions: HashMap<Box<str>, u32>,
-    /// What each tool means, once that is known.
+    /// Embeddings of the tools, once computed.
     vectors: OnceLock<Arc<[Vector]>>,
 }
 
 impl Segment {
-    /// Reads the tools of one toolset. Of tools with one name the first counts.
+    /// Indexes the tools of one toolset. Of tools with the same name, the first is used.
     pub fn build(tools: &[ToolShape<'_>]) -> Self {
         let texts: Vec<Vec<Term>> = tools.iter().map(text_terms).collect();
         let vocabulary = Vocabulary::of(texts.iter().map(Vec::as_slice));
@@ -60,39 +61,39 @@ impl Segment {
         segment
     }
 
-    /// The same with what the tools mean: the vectors of [`ToolShape::embedded`], in the order of the tools. Where there are not as many as
-    /// tools, words alone are compared.
+    /// Adds embeddings: the vectors of [`ToolShape::embedded`], in the order of the tools. If their number differs from
+    /// the number of tools, they are ignored.
     #[must_use]
     pub fn with_vectors(self, vectors: Vec<Vector>) -> Self {
         self.take_vectors(&vectors.into());
         self
     }
 
-    /// Takes what the tools mean, where it had none: vectors may be made beside what they are needed for, and come later. As
-    /// [`Segment::with_vectors`].
+    /// Sets the embeddings if there are none yet, like [`Segment::with_vectors`]. They may be computed in the
+    /// background and arrive later.
     pub fn take_vectors(&self, vectors: &Arc<[Vector]>) {
         if vectors.len() == self.tools.len() {
-            // Whoever was first had the same: they are of the same texts.
+            // A concurrent caller has set the same vectors, because they are of the same texts.
             let _ = self.vectors.set(Arc::clone(vectors));
         }
     }
 
-    /// Is it known what the tools mean?
+    /// Whether the segment has embeddings.
     pub fn has_vectors(&self) -> bool {
         self.vectors.get().is_some()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Is there none?
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The position of the tool of this name.
+    /// Returns the position of the tool with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).map(|at| *at as usize)
     }
@@ -105,7 +106,7 @@ impl Segment {
         self.profiles.get(at as usize)
     }
 
-    /// What the answers of the tools identify, with the tool, each once.
+    /// Returns the distinct keys in the answers of each tool.
     pub(super) fn keys(&self) -> impl Iterator<Item = (Term, u32)> {
         (0_u32..).zip(&self.tools).flat_map(|(at, tool)| {
             let profiles = tool.outputs.iter().filter_map(|output| self.profile(output.profile)?.key);
@@ -113,7 +114,7 @@ impl Segment {
         })
     }
 
-    /// What each tool means; empty where that is not known.
+    /// Returns the embeddings of the tools; empty if unknown.
     pub(super) fn vectors(&self) -> &[Vector] {
         self.vectors.get().map_or(&[], |vectors| vectors)
     }
@@ -122,22 +123,22 @@ impl Segment {
         &self.vocabulary
     }
 
-    /// The tools with a word in name or description.
+    /// Returns the tools with a word in their name or description.
     pub(super) fn with_word(&self, term: Term) -> &[(u32, f32)] {
         self.by_word.get(&term).map_or(&[], Vec::as_slice)
     }
 
-    /// The tools that are likely to supply an argument, whatever is asked for.
+    /// Returns the likely producers of an argument, independent of the request.
     pub(super) fn likely(&self, input: &Input) -> &[u32] {
         self.likely.get(input.likely as usize).map_or(&[], |likely| likely)
     }
 
-    /// How many tools have a field of this name.
+    /// Returns the number of tools with a field of this name.
     pub(super) fn bearers(&self, name: Term) -> u32 {
         self.bearers.get(&name).copied().unwrap_or_default()
     }
 
-    /// Does the document say that a value of an answer is an argument?
+    /// Whether an OpenAPI link connects an output to an argument.
     pub(super) fn links(&self, maker: &Known, output: &Output, taker: &Taker<'_>) -> bool {
         if self.links.is_empty() {
             return false;
@@ -185,7 +186,7 @@ impl Segment {
         self.likely = lists;
     }
 
-    /// The best of those tools that have anything in common with an argument.
+    /// Returns the best of the tools that have features in common with an argument.
     fn likely_for(&self, tool: &Known, input: &Input, index: &Makers) -> Box<[u32]> {
         let Some(profile) = self.profile(input.profile) else { return Box::default() };
         let taker = Taker { segment: self, tool, input, profile };
@@ -216,10 +217,10 @@ impl Segment {
     }
 }
 
-/// What makes the likely tools of an argument: equal arguments have the same.
+/// Key of a list of likely producers; equal arguments share one list.
 type LikelyKey = (u32, Box<[Term]>, Option<Box<str>>);
 
-/// The best, best first; of equal ones the first.
+/// Keeps the best entries in descending order; ties keep the lower position.
 fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
     let order = |left: &(f32, u32), right: &(f32, u32)| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1));
     if count < scored.len() {
@@ -229,18 +230,19 @@ fn keep_best(scored: &mut Vec<(f32, u32)>, count: usize) {
     scored.sort_unstable_by(order);
 }
 
-/// Which tools answer with what, while a segment is built.
+/// Inverted indexes of producers, used while a segment is built.
 struct Makers {
-    /// The tools with a word in the name of a field.
+    /// Tools with a word in the name of a field.
     by_field_word: HashMap<Term, Vec<u32>>,
-    /// The tools with a field of this name.
+    /// Tools with a field of this name.
     by_whole: HashMap<Term, Vec<u32>>,
-    /// The tools with a field that identifies something, by what they or those fields are about; and those of which nobody knows the fields.
+    /// Tools with an identifying field, by the things that they or the field denote; also tools without documented
+    /// outputs.
     by_thing: HashMap<Term, Vec<u32>>,
     by_path: HashMap<Box<str>, Vec<u32>>,
-    /// The tools with a word in their name.
+    /// Tools with a word in their name.
     by_subject: HashMap<Term, Vec<u32>>,
-    /// The tools that a document links to an argument, by tool and argument.
+    /// Tools that an OpenAPI link connects to an argument, by consuming tool and argument.
     by_link: HashMap<(String, String), Vec<u32>>,
 }
 
@@ -256,7 +258,7 @@ impl Makers {
         };
         for (at, tool) in (0_u32..).zip(&segment.tools) {
             if tool.outputs.is_empty() {
-                // Nobody says what it answers; its name says about what.
+                // The outputs are not documented, so the name indicates the subject.
                 tool.things.iter().for_each(|thing| push(&mut makers.by_thing, *thing, at));
                 tool.subject.iter().for_each(|(term, _)| push(&mut makers.by_subject, *term, at));
                 continue;
@@ -281,7 +283,7 @@ impl Makers {
         makers
     }
 
-    /// The tools with anything in common with an argument, and how much: a rough measure of what will be looked at closely.
+    /// Returns the tools with features in common with an argument and a rough score, as a preselection.
     fn in_common(&self, taker: &Taker<'_>) -> HashMap<u32, f32> {
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
@@ -306,7 +308,7 @@ impl Makers {
     }
 }
 
-/// What more tools have than that tells none from another. Tools come in order, so that one that is there already is the last.
+/// Adds a tool to a list of at most [`COMMON`] tools. Tools arrive in order, so a duplicate can only be the last entry.
 fn push(lists: &mut HashMap<Term, Vec<u32>>, term: Term, at: u32) {
     let list = lists.entry(term).or_default();
     if list.len() < COMMON && list.last() != Some(&at) {

@@ -1,40 +1,40 @@
-//! What is known of a tool, wherever it comes from.
+//! Source-independent description of a tool.
 
 use serde_json::Value;
 
 use callwright_search::retrieval::ToolText;
 use callwright_types::{OutputField, OutputLink};
 
-/// A tool as producers see it: of a catalog's operation, a client's tool or a line of a file.
+/// Tool as input of the producer index: a catalog operation, a client's tool or a line of a file.
 #[derive(Debug, Clone)]
 pub struct ToolShape<'a> {
-    /// Its name, unique within its segment.
+    /// Name, unique within its segment.
     pub name: &'a str,
-    /// What it does; may be empty.
+    /// Description; may be empty.
     pub description: &'a str,
-    /// JSON Schema of its arguments; `null` where none is known.
+    /// JSON Schema of its arguments; `null` if unknown.
     pub parameters: &'a Value,
-    /// What its answers hold; empty where that is not known.
+    /// Output fields of its answers; empty if unknown.
     pub outputs: &'a [OutputField],
-    /// The request that it makes, where it is an operation.
+    /// HTTP request of a catalog operation.
     pub http: Option<Http<'a>>,
-    /// Arguments that its answers supply by the document's own word.
+    /// OpenAPI links from its answers to arguments.
     pub links: &'a [OutputLink],
 }
 
 impl ToolShape<'_> {
-    /// The text whose vector can be given to [`Segment::with_vectors`](super::Segment::with_vectors): name and description.
+    /// Returns the text to embed for [`Segment::with_vectors`](super::Segment::with_vectors): name and description.
     pub fn embedded(&self) -> String {
         let (name, description) = (self.name.to_owned(), self.description.to_owned());
         ToolText { name, description, ..ToolText::default() }.embedded()
     }
 }
 
-/// An operation's method and path template.
+/// Method and path template of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Http<'a> {
-    /// The method, in upper case.
+    /// Method, in upper case.
     pub method: &'a str,
-    /// The path: `/users/{id}`.
+    /// Path template: `/users/{id}`.
     pub path: &'a str,
 }

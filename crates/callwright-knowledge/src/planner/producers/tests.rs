@@ -1,4 +1,4 @@
-//! Which candidates are found, in what order, and why.
+//! Tests of the candidates, their order and their evidence.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Candidate, Edges, Evidence, Http, Producers, Request, Segment, ToolShape, told_fields};
 use callwright_types::OutputLink;
 
-/// A tool of a test: name, description, parameters and output as a file has them.
+/// Tool of a test: name, description, parameters and output in the form of a file.
 struct Sample {
     name: &'static str,
     description: &'static str,
@@ -40,14 +40,14 @@ fn segment(samples: &[Sample]) -> Arc<Segment> {
     Arc::new(Segment::build(&shapes.collect::<Vec<_>>()))
 }
 
-/// The candidates of `tool.argument`, for a request.
+/// Returns the candidates of `tool.argument` for a request.
 fn found(producers: &Producers, place: &str, request: &str) -> Vec<Candidate> {
     let (tool, argument) = place.split_once('.').unwrap();
     let asked = producers.ask(&Request::read(request), &[]);
     producers.candidates(producers.position(tool).unwrap(), argument, &asked, 5)
 }
 
-/// Positions and pointers of the candidates.
+/// Returns the positions and pointers of the candidates.
 fn places(candidates: &[Candidate]) -> Vec<(usize, &str)> {
     candidates.iter().map(|candidate| (candidate.tool, candidate.output.as_str())).collect()
 }

@@ -1,4 +1,4 @@
-//! A tool as it is compared with others: read once, when tools are loaded.
+//! Comparable features of a tool, computed when tools are loaded.
 
 use std::collections::HashMap;
 
@@ -12,54 +12,54 @@ use callwright_search::retrieval::Term;
 use callwright_types::OutputField;
 use callwright_types::output::{SchemaNode, SchemaValue, fields_of};
 
-/// How much a word of a tool's name says of it, against 1 for one of its description.
+/// Weight of a word in a tool's name, relative to 1 for a word in its description.
 const NAME_WEIGHT: f32 = 2.0;
 
-/// Characters of a description that are read: behind them it hardly says what the tool is for.
+/// Maximum number of characters of a description that are indexed; later text rarely describes the purpose.
 const MAX_DESCRIPTION_CHARS: usize = 2000;
 
-/// Methods that only tell something (RFC 9110, section 9.2.1, and `QUERY`).
+/// Safe methods (RFC 9110, section 9.2.1, and `QUERY`).
 const SAFE_METHODS: [&str; 5] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"];
 
-/// What is known of a tool.
+/// Features of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) name: Box<str>,
-    /// The words of its name.
+    /// Weighted words of its name.
     pub(super) subject: Weighted,
-    /// The words of its name and description, with what they say of it.
+    /// Weighted words of its name and description.
     pub(super) text: Weighted,
-    /// What all of them say.
+    /// Sum of the weights of `text`.
     pub(super) text_sum: f32,
-    /// What it is about: the words of its name that are no verbs.
+    /// Things that it is about: the words of its name without verbs.
     pub(super) things: Box<[Term]>,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<Output>,
-    /// The names of arguments that it cannot do without.
+    /// Names of its required arguments.
     pub(super) needed: Box<[Term]>,
-    /// Does it change something?
+    /// Whether the tool changes state.
     pub(super) writes: bool,
-    /// Does it need nothing that stands for a thing, and so nothing to be looked up before?
+    /// Whether no required argument is an identifier, so that nothing has to be looked up first.
     pub(super) ready: bool,
-    /// The path that it reads, without a `/` at its end.
+    /// Path template without parameter names and trailing `/`.
     pub(super) path: Option<Box<str>>,
 }
 
-/// An argument of a tool.
+/// Argument of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub(super) name: Box<str>,
-    /// Its position among the segment's profiles.
+    /// Position among the segment's profiles.
     pub(super) profile: u32,
-    /// What it is the key of, where it is one.
+    /// Things that it is the key of; empty if it is no key.
     pub(super) things: Box<[Term]>,
-    /// The path that answers what this argument picks one of.
+    /// Path of the collection that contains the argument's resource.
     pub(super) collection: Option<Box<str>>,
-    /// Which of the segment's lists of likely tools is its own.
+    /// Position among the segment's lists of likely producers.
     pub(super) likely: u32,
 }
 
-/// A value of a tool's answer.
+/// Value of a tool's answer.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub(super) pointer: Box<str>,
@@ -68,7 +68,7 @@ pub(super) struct Output {
     pub(super) in_list: bool,
 }
 
-/// The profiles of a segment, each once.
+/// Distinct profiles of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     known: HashMap<Described, u32>,
@@ -96,7 +96,7 @@ impl Profiles {
     }
 }
 
-/// The distinct words of a tool's name and description.
+/// Returns the distinct terms of a tool's name and description.
 pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
     let mut words = said_words(tool.name);
     let end = tool.description.char_indices().nth(MAX_DESCRIPTION_CHARS).map_or(tool.description.len(), |(end, _)| end);
@@ -167,13 +167,14 @@ impl Output {
     }
 }
 
-/// Levels of members above a value; items are no level of their own.
+/// Returns the number of members above a value; list items do not count.
 fn depth(pointer: &str) -> u8 {
     let members = pointer.split('/').skip(1).filter(|token| *token != "0");
     u8::try_from(members.count().saturating_sub(1)).unwrap_or(u8::MAX)
 }
 
-/// What an argument is the key of: what its name says, else the path before it, else what its tool is about. Nothing for what is no key.
+/// Returns the things that an argument is the key of: from its name, else from the path before it, else from its tool's
+/// name. Empty if it is no key.
 fn key_of(profile: &Profile, segment: Option<(&str, &str)>, of_tool: &[Term]) -> Box<[Term]> {
     match (profile.identifies, profile.things.is_empty(), segment) {
         (false, _, None) => Box::default(),
@@ -183,7 +184,7 @@ fn key_of(profile: &Profile, segment: Option<(&str, &str)>, of_tool: &[Term]) ->
     }
 }
 
-/// The path before the place of a parameter, and the last segment of that: `/users` and `users` for `id` of `/users/{id}/friends`.
+/// Returns the path before a parameter and its last segment: `/users` and `users` for `id` of `/users/{id}/friends`.
 fn before_parameter<'a>(path: &'a str, parameter: &str) -> Option<(&'a str, &'a str)> {
     let (before, _) = path.split_once(&format!("/{{{parameter}}}"))?;
     let before = trimmed(before);
@@ -191,7 +192,7 @@ fn before_parameter<'a>(path: &'a str, parameter: &str) -> Option<(&'a str, &'a 
     Some((before, last))
 }
 
-/// A path without the names of its parameters, which differ between the operations below it.
+/// Returns a path without parameter names, which differ between operations on the same resource.
 fn skeleton(path: &str) -> String {
     let named =
         |segment: &str| if segment.starts_with('{') && segment.ends_with('}') { "{}" } else { segment }.to_owned();
@@ -202,12 +203,12 @@ fn trimmed(path: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/')
 }
 
-/// The arguments of a tool, each told as what it takes.
+/// Returns the arguments of a tool in the form of output fields.
 fn arguments(parameters: &Value) -> Vec<OutputField> {
     let root = SchemaValue::root(parameters);
     let properties = parameters.get("properties").and_then(Value::as_object);
     let argument = |(name, schema): (&String, &Value)| {
-        // The schema of one argument is walked like an answer of which nothing but the top is wanted.
+        // Converts the top level of the argument's schema.
         let name = name.replace('~', "~0").replace('/', "~1");
         let mut field = OutputField::of_schema(root.inside(schema));
         field.pointer = format!("/{name}");
@@ -221,12 +222,12 @@ fn required(parameters: &Value) -> Vec<&str> {
     required.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The values of answers that a schema promises, where that is bundled in one text.
+/// Returns the output fields of a bundled JSON Schema.
 pub fn output_fields(schema: &Value) -> Vec<OutputField> {
     fields_of(SchemaValue::root(schema))
 }
 
-/// What a file says of a tool's answer: a JSON Schema, or members with a schema each.
+/// Returns the output fields of a tool's answer in a file: a JSON Schema, or a map from members to schemas.
 pub fn told_fields(output: &Value) -> Vec<OutputField> {
     if is_schema(output) {
         return output_fields(output);
@@ -235,7 +236,7 @@ pub fn told_fields(output: &Value) -> Vec<OutputField> {
     if output.is_object() { output_fields(&root) } else { Vec::new() }
 }
 
-/// Members of an answer have schemas, which are objects; `type` and `$ref` of a schema are texts.
+/// Whether the value is a JSON Schema. Members of an answer map to objects; `type` and `$ref` of a schema are strings.
 fn is_schema(output: &Value) -> bool {
     let is_text = |keyword: &str| output.get(keyword).is_some_and(|value| value.is_string() || value.is_array());
     let properties = output.get("properties").and_then(Value::as_object);

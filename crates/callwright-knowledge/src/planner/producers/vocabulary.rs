@@ -1,13 +1,13 @@
-//! How much a word says among the tools of a toolset.
+//! Term weights within a toolset.
 
 use std::collections::HashMap;
 
 use callwright_search::retrieval::Term;
 
-/// Terms with what each of them says, in ascending order of the terms.
+/// Terms with their weights, in ascending order of the terms.
 pub(super) type Weighted = Box<[(Term, f32)]>;
 
-/// In how many tools' names and descriptions each word stands.
+/// Number of tools whose name or description contains each term.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Vocabulary {
     tools: f32,
@@ -27,25 +27,25 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// The inverse document frequency of a term, as BM25 has it (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 3.4,
-    /// with one added so that it stays above 0).
+    /// Returns the inverse document frequency of a term as in BM25 (Robertson and Zaragoza, "The Probabilistic
+    /// Relevance Framework", 3.4), with one added to keep it positive.
     pub(super) fn rarity(&self, term: Term) -> f32 {
         let count = self.counts.get(&term).copied().unwrap_or_default() as f32;
         (1.0 + (self.tools - count + 0.5) / (count + 0.5)).ln()
     }
 
-    /// Distinct terms in ascending order, with what they say.
+    /// Returns the terms with their weights; they are distinct and in ascending order.
     pub(super) fn weigh(&self, terms: &[Term]) -> Weighted {
         terms.iter().map(|term| (*term, self.rarity(*term))).collect()
     }
 }
 
-/// What all of these terms say together.
+/// Returns the sum of the weights.
 pub(super) fn sum(terms: &[(Term, f32)]) -> f32 {
     terms.iter().map(|(_, rarity)| rarity).sum()
 }
 
-/// What those of `terms` say that are among the others too.
+/// Returns the summed weights of those `terms` that occur in `others`.
 pub(super) fn shared(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
     let mut others = others.iter().map(|(term, _)| *term).peekable();
     let mut shared = 0.0;
@@ -58,13 +58,13 @@ pub(super) fn shared(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
     shared
 }
 
-/// The share of what `terms` say that the others say too; 0 where they say nothing.
+/// Returns the weighted share of `terms` that occurs in `others`; 0 if there are no weights.
 pub(super) fn share(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
     let all = sum(terms);
     if all > 0.0 { shared(terms, others) / all } else { 0.0 }
 }
 
-/// Both, each term once.
+/// Returns the union, with each term once.
 pub(super) fn union(left: &[(Term, f32)], right: &[(Term, f32)]) -> Weighted {
     let mut all: Vec<(Term, f32)> = left.iter().chain(right).copied().collect();
     all.sort_unstable_by_key(|(term, _)| *term);

@@ -1,8 +1,8 @@
-//! Names and descriptions → words that can be compared.
+//! Splits names and descriptions into comparable words.
 
 use callwright_search::retrieval::{Term, is_stop_word, stem, words};
 
-/// What is written short in names of APIs, and in full elsewhere.
+/// Abbreviations in API names and their full forms.
 const ABBREVIATIONS: [(&str, &str); 30] = [
     ("acct", "account"),
     ("addr", "address"),
@@ -36,7 +36,7 @@ const ABBREVIATIONS: [(&str, &str); 30] = [
     ("tz", "timezone"),
 ];
 
-/// Words of names whose value stands for a thing, and is looked up rather than known.
+/// Words in names of identifiers, whose values are usually looked up.
 const IDENTIFYING: [&str; 20] = [
     "abbreviation",
     "code",
@@ -60,10 +60,11 @@ const IDENTIFYING: [&str; 20] = [
     "uuid",
 ];
 
-/// Those of them whose values nobody knows by heart: codes of countries or symbols of shares are known, also to models.
+/// Identifying words whose values are opaque. Country codes or stock symbols are not, because users and models know
+/// them.
 const OPAQUE: [&str; 7] = ["guid", "hash", "id", "identifier", "reference", "sku", "uuid"];
 
-/// Verbs of names of tools that only tell something.
+/// Verbs of tool names that only read.
 const READING: [&str; 32] = [
     "analyze",
     "autocomplete",
@@ -99,7 +100,7 @@ const READING: [&str; 32] = [
     "view",
 ];
 
-/// Verbs of names of tools that change something.
+/// Verbs of tool names that change state.
 const WRITING: [&str; 40] = [
     "accept", "add", "apply", "approve", "assign", "attach", "book", "buy", "cancel", "clear", "close", "create",
     "delete", "deploy", "disable", "enable", "insert", "make", "merge", "move", "order", "patch", "pay", "play",
@@ -107,7 +108,7 @@ const WRITING: [&str; 40] = [
     "start", "stop", "submit", "update", "write",
 ];
 
-/// Plurals that have another form than their singular and an ending.
+/// Irregular plurals.
 const IRREGULAR: [(&str, &str); 12] = [
     ("analyses", "analysis"),
     ("children", "child"),
@@ -123,7 +124,7 @@ const IRREGULAR: [(&str, &str); 12] = [
     ("women", "woman"),
 ];
 
-/// The words of a name: without plural, in lower case, in full.
+/// Returns the words of a name: singular, lower case, without abbreviations.
 pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
     words(name).iter().map(|word| in_full(&stem(singular(word))).to_owned()).collect()
 }
@@ -133,14 +134,14 @@ fn singular(word: &str) -> &str {
     found.ok().and_then(|at| IRREGULAR.get(at)).map_or(word, |(_, singular)| singular)
 }
 
-/// The words of a text, or of a tool's name, that say something.
+/// Returns the words of a text or a tool's name without stop words.
 pub(super) fn said_words(text: &str) -> Vec<String> {
     let mut words = name_words(text);
     words.retain(|word| !is_stop_word(word));
     words
 }
 
-/// Distinct terms in ascending order, which can be compared in one pass.
+/// Returns the distinct terms in ascending order, for comparison in one pass.
 pub(super) fn terms(words: &[String]) -> Vec<Term> {
     let mut terms: Vec<Term> = words.iter().map(|word| Term::of(word)).collect();
     terms.sort_unstable();
@@ -148,22 +149,22 @@ pub(super) fn terms(words: &[String]) -> Vec<Term> {
     terms
 }
 
-/// Is it a word of names whose value stands for a thing?
+/// Whether a word in a name marks an identifier.
 pub(super) fn identifies(word: &str) -> bool {
     IDENTIFYING.binary_search(&word).is_ok()
 }
 
-/// Is it a word of names whose value only a system knows?
+/// Whether a word in a name marks an opaque identifier.
 pub(in crate::planner) fn is_opaque(word: &str) -> bool {
     OPAQUE.binary_search(&word).is_ok()
 }
 
-/// Is it a verb of a tool's name?
+/// Whether a word is a verb of tool names.
 pub(in crate::planner) fn is_verb(word: &str) -> bool {
     READING.contains(&word) || WRITING.binary_search(&word).is_ok()
 }
 
-/// Does a tool of this name change something? Its first verb says so; without one, it is taken to tell something.
+/// Whether a tool of this name changes state, judged by its first verb. Without a verb, it is assumed to read.
 pub(in crate::planner) fn writes(words: &[String]) -> bool {
     words.iter().find(|word| is_verb(word)).is_some_and(|verb| WRITING.binary_search(&verb.as_str()).is_ok())
 }

@@ -1,17 +1,17 @@
-//! Which item of a list is meant, where the conversation says it.
+//! Chooses a list item by the words of the conversation.
 
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
 
-/// Letters from which on a value of an item is looked for in what was said: shorter ones are in every text.
+/// Minimum number of characters of a value that is searched for; shorter ones occur in any text.
 const TELLING_CHARS: usize = 2;
 
-/// Levels of an item that are read.
+/// Maximum depth of an item that is searched.
 const DEPTH: usize = 4;
 
-/// The position of the item that the texts name more of than of any other: of its values, those that are words of the texts. `None` where no
-/// item is named, or several are named as much.
+/// Returns the position of the item with the most values in the texts. `None` if no item matches or the best match is
+/// ambiguous.
 pub fn by_words<'a>(items: impl IntoIterator<Item = &'a Value>, said: &[&str]) -> Option<usize> {
     let said = format!(" {} ", said.iter().map(|text| folded(text)).collect::<Vec<_>>().join(" "));
     let named: Vec<usize> = items.into_iter().map(|item| named(item, &said, DEPTH)).collect();
@@ -23,7 +23,7 @@ pub fn by_words<'a>(items: impl IntoIterator<Item = &'a Value>, said: &[&str]) -
     }
 }
 
-/// How many values of an item are words of a text.
+/// Returns how many values of an item occur in a text.
 fn named(item: &Value, said: &str, depth: usize) -> usize {
     match item {
         Value::Object(members) if depth > 0 => members.values().map(|member| named(member, said, depth - 1)).sum(),
@@ -37,7 +37,7 @@ fn named(item: &Value, said: &str, depth: usize) -> usize {
     }
 }
 
-/// Words in lower case, with one space between them.
+/// Returns the words in lower case, separated by one space.
 fn folded(text: &str) -> String {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")

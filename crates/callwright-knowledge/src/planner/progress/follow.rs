@@ -1,33 +1,34 @@
-//! A client is followed, not fought: what it really did counts, and only what depends on a deviating call is touched.
+//! Reconciles a plan with the calls that the client really made. Only calls that depend on a deviating call are
+//! affected.
 
 use serde_json::Value;
 
 use super::{Made, Progress, State};
 use callwright_types::{DeviationKind, PlanDeviation};
 
-/// A call that stands in the client's conversation since the plan was begun.
+/// Call in the client's conversation since the plan started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenCall {
-    /// Its id.
+    /// Call id.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Its arguments; `null` where they cannot be read.
+    /// Arguments; `null` if they cannot be parsed.
     pub arguments: Value,
-    /// What the client sent back for it: JSON where it is some, else the text. `None` where nothing came.
+    /// Result that the client returned, as JSON if it is valid, else as text. `None` if there is none.
     pub result: Option<Value>,
-    /// Does that report a failure?
+    /// Whether the result reports a failure.
     pub failed: bool,
 }
 
 impl Progress {
-    /// Takes over what the client did; says where that was something else than the plan. `is_clients` tells the tools whose calls the client
-    /// makes: of others nothing can be seen in its conversation.
+    /// Updates the progress from the client's calls and returns the deviations from the plan. `is_clients` reports
+    /// whether the client executes a tool's calls; others do not occur in its conversation.
     pub fn follow(&mut self, seen: &[SeenCall], is_clients: impl Fn(&str) -> bool) -> Vec<PlanDeviation> {
         let mut deviations = Vec::new();
         let labels: Vec<String> = self.plan.nodes().iter().map(|node| node.label.clone()).collect();
         for label in labels {
-            // Gone with an earlier one.
+            // Removed together with an earlier call.
             let Some(node) = self.plan.node(&label) else { continue };
             if !is_clients(&node.tool) {
                 continue;
@@ -40,7 +41,7 @@ impl Progress {
             match seen.iter().find(|call| call.id == made.id) {
                 Some(call) if call.result.is_some() => self.take_over(&label, &made, call, &mut deviations),
                 None if !self.is_answer_seen(made.answer, seen) => {
-                    // The answer never arrived, or was asked for again.
+                    // The answer never arrived, or was requested again.
                     self.calls.remove(&label);
                 }
                 _ => {
@@ -53,7 +54,7 @@ impl Progress {
         deviations
     }
 
-    /// Leaves a call out, with all that depends on it.
+    /// Removes a call and all calls that depend on it.
     pub fn drop_call(&mut self, label: &str) {
         let made = self.calls.keys().filter(|made| *made != label).cloned().collect();
         let plan = self.plan.without(label, &made);
@@ -74,7 +75,7 @@ impl Progress {
         self.learn(label, call, is_changed);
     }
 
-    /// The client made the same call once more, under an id of its own: what it gave last counts.
+    /// Handles a call that the client repeated under its own id: its last result counts.
     fn repeated(&mut self, label: &str, tool: &str, seen: &[SeenCall], deviations: &mut Vec<PlanDeviation>) {
         let Some(made) = self.calls.get(label).cloned() else { return };
         let is_again = |call: &&SeenCall| {
@@ -86,7 +87,7 @@ impl Progress {
         }
     }
 
-    /// A call that comes next and that the client made by itself.
+    /// Handles a ready call that the client made by itself.
     fn already_made(&mut self, label: &str, tool: &str, seen: &[SeenCall]) {
         let Some(node) = self.plan.node(label) else { return };
         let Ok(arguments) = self.arguments(node).map(Value::Object) else { return };
@@ -102,8 +103,7 @@ impl Progress {
         self.calls.values().any(|made| made.id == id)
     }
 
-    /// What a call answered. Where that is something else than before, calls that were made with it were made with the wrong value, and come
-    /// again.
+    /// Records the result of a call. If the result changed, calls that used the previous one are reset and made again.
     fn learn(&mut self, label: &str, call: &SeenCall, is_changed: bool) {
         let Some(made) = self.calls.get_mut(label) else { return };
         let state = match &call.result {

@@ -1,7 +1,8 @@
-//! A plan under way: which of its calls were made, what they answered, and what comes next.
+//! Execution state of a plan: executed calls, their answers, and the next step.
 //!
-//! Pure: nothing here asks a model, calls an API or reads a clock. `values` takes arguments out of answers, `choice` chooses from lists by what
-//! was said, `follow` holds the plan against what a client really did. Has a JSON form for the store, so that any replica can go on with it.
+//! Pure: no requests to models or APIs, and no clock. `values` extracts arguments from answers, `choice` chooses list
+//! items by the words of the conversation, and `follow` reconciles the plan with the client's calls. The state has a
+//! JSON form for the store, so that any replica can continue a plan.
 
 mod choice;
 mod follow;
@@ -23,31 +24,31 @@ pub use choice::by_words;
 pub use follow::SeenCall;
 use values::Found;
 
-/// A plan and how far it is.
+/// Plan and its execution state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What the ids of its calls begin with.
+    /// Prefix of the ids of its calls.
     handle: String,
     plan: Plan,
-    /// What is known of its calls, by their labels; nothing of those that were not made.
+    /// State of the calls that were made, by label.
     calls: BTreeMap<String, Made>,
-    /// Which item of a list a call takes: by the call that takes it and the one that has the list.
+    /// Chosen list items, by the consuming call and the call that returned the list.
     #[serde(default)]
     chosen: BTreeMap<String, BTreeMap<String, usize>>,
-    /// Ids that were given.
+    /// Number of ids that were assigned.
     ids: u32,
-    /// Answers of the plan so far: the calls of one belong together.
+    /// Number of the plan's answers so far. Calls of the same answer belong together.
     answers: u32,
-    /// How often parts of the plan were drawn anew because something failed.
+    /// Number of times that the plan was repaired after a failure.
     #[serde(default)]
     mended: u32,
 }
 
-/// A call that was made.
+/// Call that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Made {
     id: String,
-    /// The answer of the plan that it was part of.
+    /// Number of the plan's answer that contains it.
     answer: u32,
     arguments: Value,
     state: State,
@@ -56,57 +57,57 @@ struct Made {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// It is under way.
+    /// Sent, without an answer yet.
     Sent,
-    /// It was answered with this.
+    /// Answered with this value.
     Answered(Value),
-    /// It failed, and nothing was done about that yet.
+    /// Failed and not handled yet.
     Failed,
 }
 
-/// What comes next.
+/// Next step of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next<'a> {
-    /// A call failed: it has to be drawn anew.
+    /// A call failed and has to be planned again.
     Failed(&'a Node),
-    /// The user has to be asked for these, in one question.
+    /// The user has to supply these inputs, in one question.
     Ask(Vec<MissingInput<'a>>),
-    /// These calls can be made.
+    /// These calls are ready.
     Calls(Vec<Ready<'a>>),
-    /// An item has to be chosen from a list before anything else can be done.
+    /// A list item has to be chosen first.
     Choose(Options<'a>),
-    /// A call cannot be made as it was drawn: an answer has nothing where the plan looks for it.
+    /// A call cannot be made as planned, because an answer lacks the referenced value.
     Absent(&'a Node, &'a Reference),
-    /// Calls are under way, and nothing can be done before they are answered.
+    /// Calls are in flight and everything else depends on their answers.
     Wait,
-    /// All calls were answered.
+    /// All calls are answered.
     Done,
 }
 
-/// A call that can be made.
+/// Call that is ready.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready<'a> {
-    /// The call.
+    /// Call.
     pub node: &'a Node,
     /// Its arguments.
     pub arguments: Map<String, Value>,
 }
 
-/// What there is to choose from.
+/// Options of a choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options<'a> {
-    /// The call that takes the value.
+    /// Call that takes the value.
     pub node: &'a Node,
-    /// The argument that takes it.
+    /// Argument that takes the value.
     pub argument: &'a str,
-    /// Where the list is.
+    /// Reference to the list.
     pub from: &'a Reference,
-    /// The items, each as the list has it, and the value that would be taken of it.
+    /// Each list item with the value that would be used.
     pub items: Vec<(Value, Value)>,
 }
 
 impl Progress {
-    /// A plan of which nothing was done yet.
+    /// Starts a plan.
     pub fn begin(plan: Plan) -> Self {
         Self {
             handle: ids::plan_handle(),
@@ -119,29 +120,29 @@ impl Progress {
         }
     }
 
-    /// What the ids of its calls begin with.
+    /// Returns the prefix of the ids of its calls.
     pub fn handle(&self) -> &str {
         &self.handle
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The labels of the calls that were answered.
+    /// Returns the labels of the answered calls.
     pub fn made(&self) -> HashSet<String> {
         let answered = |made: &&Made| matches!(made.state, State::Answered(_));
         self.calls.iter().filter(|(_, made)| answered(made)).map(|(label, _)| label.clone()).collect()
     }
 
-    /// How often parts of the plan were drawn anew because something failed.
+    /// Returns how many times the plan was repaired after a failure.
     pub fn mended(&self) -> u32 {
         self.mended
     }
 
-    /// Goes on with another plan: calls of the same labels are the same calls, and what else was known is forgotten. `mends` tells whether
-    /// something had failed.
+    /// Replaces the plan. Calls with the same labels keep their state unless they failed; other state is dropped.
+    /// `mends` reports whether the new plan repairs a failure.
     pub fn replace(&mut self, plan: Plan, mends: bool) {
         self.mended += u32::from(mends);
         self.calls.retain(|label, made| plan.node(label).is_some() && made.state != State::Failed);
@@ -149,7 +150,8 @@ impl Progress {
         self.plan = plan;
     }
 
-    /// What comes next. What failed comes first, then what nobody knows: nothing is done for a plan that may come to nothing.
+    /// Returns the next step. Failures come first, then missing inputs, so that no call is made for a plan that may be
+    /// abandoned.
     pub fn next(&self) -> Next<'_> {
         if let Some(failed) = self.plan.nodes().iter().find(|node| self.state(&node.label) == Some(&State::Failed)) {
             return Next::Failed(failed);
@@ -175,18 +177,18 @@ impl Progress {
         }
     }
 
-    /// The next answer begins: the calls that are sent from here on belong together.
+    /// Starts the next answer. Calls that are sent from now on belong to it.
     pub fn begin_answer(&mut self) {
         self.answers += 1;
     }
 
-    /// A new id for a call.
+    /// Returns a new call id.
     pub fn new_id(&mut self) -> String {
         self.ids += 1;
         ids::planned_call_id(&self.handle, self.ids - 1)
     }
 
-    /// A call is sent under this id and with these arguments, which may be spelled otherwise than they were planned.
+    /// Records that a call was sent with this id and these arguments, whose spelling may differ from the plan.
     pub fn sent(&mut self, label: &str, id: &str, arguments: Value) {
         let made = Made { id: id.to_owned(), answer: self.answers, arguments, state: State::Sent };
         if self.plan.node(label).is_some() {
@@ -194,46 +196,47 @@ impl Progress {
         }
     }
 
-    /// The arguments of a call that is under way were spelled like this.
+    /// Sets the actual arguments of a call in flight.
     pub fn spelled(&mut self, id: &str, arguments: Value) {
         if let Some(made) = self.calls.values_mut().find(|made| made.id == id) {
             made.arguments = arguments;
         }
     }
 
-    /// The call of this id was not made after all, and comes again; says whether it is one of the plan's.
+    /// Resets a call that was not made after all. Returns whether it belongs to the plan.
     pub fn unmade(&mut self, id: &str) -> bool {
         let before = self.calls.len();
         self.calls.retain(|_, made| made.id != id);
         self.calls.len() < before
     }
 
-    /// The ids of the calls that are under way.
+    /// Returns the ids of the calls in flight.
     pub fn under_way(&self) -> Vec<String> {
         self.calls.values().filter(|made| made.state == State::Sent).map(|made| made.id.clone()).collect()
     }
 
-    /// The call of this id was answered with this; says whether it is one of the plan's.
+    /// Records the answer of a call. Returns whether it belongs to the plan.
     pub fn answered(&mut self, id: &str, output: Value) -> bool {
         self.set(id, State::Answered(output))
     }
 
-    /// The call of this id failed; says whether it is one of the plan's.
+    /// Records the failure of a call. Returns whether it belongs to the plan.
     pub fn failed(&mut self, id: &str) -> bool {
         self.set(id, State::Failed)
     }
 
-    /// The item at this position was taken for a call from the list of another.
+    /// Records the item that a call takes from the list of another call.
     pub fn choose(&mut self, taker: &str, from: &str, item: usize) {
         self.chosen.entry(taker.to_owned()).or_default().insert(from.to_owned(), item);
     }
 
-    /// Where the values of the calls that were not made yet come from. What a failed call would have supplied is not expected from it.
+    /// Returns the expected sources of values for calls that are not made yet. Failed calls and calls in flight are
+    /// omitted.
     pub fn expectations(&self) -> Expectations {
         let open = self.plan.edges().filter(|edge| !self.calls.contains_key(edge.to));
         let expected = open.filter_map(|edge| {
             let (taker, feeder) = (self.plan.node(edge.to)?, self.plan.node(&edge.from.node)?);
-            // Of a value that is made of several, none is the whole.
+            // A composed value equals none of its outputs.
             if !matches!(taker.argument(edge.argument)?.source, Source::Output(_)) {
                 return None;
             }
@@ -257,7 +260,7 @@ impl Progress {
         known.map(|made| made.state = state).is_some()
     }
 
-    /// The arguments of a call all of whose feeders were answered, or what is in the way.
+    /// Returns the arguments of a call whose dependencies are answered, or the obstacle.
     fn arguments<'a>(&'a self, node: &'a Node) -> Result<Map<String, Value>, Next<'a>> {
         let mut arguments = Map::new();
         for argument in &node.arguments {

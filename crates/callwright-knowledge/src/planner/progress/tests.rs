@@ -19,7 +19,7 @@ fn node(label: &str, tool: &str, arguments: &[(&str, Source)]) -> Node {
     Node { label, tool, task: String::new(), arguments: arguments.iter().map(argument).collect() }
 }
 
-/// A room for Jack: a person and a room have to be found out, and are independent of one another.
+/// Returns a plan that books a room for Jack. The person and the room are looked up independently.
 fn meeting() -> Progress {
     let person = node("person", "find_person", &[("name", value(json!("Jack")))]);
     let room = node("room", "find_rooms", &[("start", value(json!("09:00")))]);
@@ -29,7 +29,7 @@ fn meeting() -> Progress {
     Progress::begin(Plan::new(vec![person, room, book], vec!["book".to_owned()]).unwrap())
 }
 
-/// Sends what is ready; says under which ids.
+/// Sends the ready calls and returns their labels and ids.
 fn send(progress: &mut Progress) -> Vec<(String, String)> {
     let Next::Calls(ready) = progress.next() else { panic!("{:?}", progress.next()) };
     let ready: Vec<(String, Value)> =
@@ -132,7 +132,7 @@ fn what_comes_from_other_calls_is_expected_from_them() {
     assert_eq!(expected(&progress), [("/room_id".to_owned(), vec![json!("R1"), json!("R2")])]);
 }
 
-/// What a client sends back after the first two calls, which deviations that is, and the labels of the calls that are left to be made.
+/// Client messages after the first two calls, the resulting deviations, and the labels of the remaining calls.
 #[test]
 fn a_client_that_deviates_is_followed() {
     let arguments = |label: &str| if label == "person" { json!({"name": "Jack"}) } else { json!({"start": "09:00"}) };

@@ -1,30 +1,30 @@
-//! An answer → the value that a plan wants of it.
+//! Extracts the value that a plan references from an answer.
 
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
 use callwright_types::plan::{Item, Reference};
 
-/// Items of one answer that are looked at: what has more is a listing, from which nobody chooses.
+/// Maximum number of items of one answer that are considered.
 const MAX_ITEMS: usize = 1_000;
 
-/// Levels of an answer that are searched for a field that is not where it was promised.
+/// Maximum depth of the search for a field at an undocumented place.
 const SEARCHED_DEPTH: usize = 8;
 
-/// What an answer has.
+/// Result of a lookup in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
-    /// Nothing of the kind.
+    /// No value.
     Nothing,
-    /// This.
+    /// One value.
     Value(Value),
-    /// Values of the items of a list: each item, and the value of it.
+    /// List items with their values.
     Items(Vec<(Value, Value)>),
 }
 
-/// The value that a reference names. Answers are not always as their documents say, so what is meant is taken where that is certain: a list
-/// where one thing was promised, one thing where a list was, the answer itself where it is no more than a value, and a field that stands
-/// elsewhere if there is only one of its name.
+/// Returns the referenced value. Because answers deviate from their documentation, unambiguous alternatives are
+/// accepted: a list instead of one value, one value instead of a list, a scalar answer itself, and a field elsewhere
+/// whose name is unique.
 pub(super) fn find(output: &Value, reference: &Reference) -> Found {
     let tokens = reference.output.tokens();
     let mut walk = Walk { found: Vec::new(), in_list: false };
@@ -52,7 +52,7 @@ pub(super) fn find(output: &Value, reference: &Reference) -> Found {
     }
 }
 
-/// Every value that a call may take by this reference.
+/// Returns every value that a call may take for this reference.
 pub(super) fn all(output: &Value, reference: &Reference) -> Vec<Value> {
     match find(output, reference) {
         Found::Nothing => Vec::new(),
@@ -65,7 +65,7 @@ pub(super) fn all(output: &Value, reference: &Reference) -> Vec<Value> {
     }
 }
 
-/// A value with `{1}`, `{2}` in its texts → the same with the outputs in their places.
+/// Replaces the placeholders `{1}`, `{2}` in the strings of a template by the outputs.
 pub(super) fn composed(template: &Value, outputs: &[Value]) -> Value {
     match template {
         Value::String(text) => filled(text, outputs),
@@ -84,7 +84,7 @@ fn filled(text: &str, outputs: &[Value]) -> Value {
         if text == place {
             return output.clone();
         }
-        // What was put in is not looked through again: an answer may say `{2}`.
+        // Inserted text is not scanned again, because an answer may contain `{2}`.
         let parts: Vec<&str> = text.split(&place).collect();
         let written = scalar_text(output).unwrap_or_else(|| output.to_string());
         if parts.len() > 1 {
@@ -96,12 +96,12 @@ fn filled(text: &str, outputs: &[Value]) -> Value {
 
 struct Walk {
     found: Vec<(Value, Value)>,
-    /// Was there a list on the way?
+    /// Whether the path contained a list.
     in_list: bool,
 }
 
 impl Walk {
-    /// `item` is the item of the outermost list in which we are.
+    /// `item` is the current item of the outermost list.
     fn go(&mut self, at: &Value, tokens: &[String], item: Option<&Value>) {
         if self.found.len() >= MAX_ITEMS {
             return;
@@ -120,7 +120,7 @@ impl Walk {
             }
             Value::Object(members) => match members.get(token) {
                 Some(member) => self.go(member, rest, item),
-                // One thing where a list was promised.
+                // One value instead of the documented list.
                 None if is_index(token) => self.go(at, rest, item),
                 None => {}
             },
@@ -133,7 +133,7 @@ fn is_index(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The values of all fields of this name, whatever the case and the signs in it.
+/// Collects the values of all fields of this name, ignoring case and punctuation.
 fn fields<'a>(at: &'a Value, name: &str, depth: usize, found: &mut Vec<&'a Value>) {
     if depth == 0 || found.len() > 1 {
         return;

@@ -1,4 +1,4 @@
-//! What of a conversation can be a key.
+//! Collects possible keys from a conversation.
 
 use std::collections::HashSet;
 
@@ -6,25 +6,25 @@ use serde_json::Value;
 
 use crate::planner::producers::words::{is_opaque, name_words};
 
-/// Words that are read. In a longer conversation there may always be one that is a key.
+/// Maximum number of words that are read. A longer conversation is assumed to contain a key.
 const MOST_WORDS: usize = 20_000;
 
-/// Words that say that a number follows which stands for a thing.
+/// Words that precede an identifying number.
 const NUMBER_SIGNS: [&str; 4] = ["no", "nr", "number", "#"];
 
-/// What may be a key.
+/// Possible keys in a conversation.
 #[derive(Debug, Default)]
 pub struct Said {
-    /// Words that are written as keys are: `8f2c`, `u_17`, `48151`, and what stands between quotation marks.
+    /// Words that are written like keys (`8f2c`, `u_17`, `48151`) and quoted texts.
     keys: HashSet<String>,
-    /// Plain short numbers with the word before: `room 12`.
+    /// Short numbers with the preceding word: `room 12`.
     numbers: Vec<(String, String)>,
-    /// Was there more than is read?
+    /// Whether the conversation exceeded the maximum.
     is_long: bool,
 }
 
 impl Said {
-    /// Reads what was said.
+    /// Collects the possible keys of the texts.
     pub fn read<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut said = Self::default();
         let mut left = MOST_WORDS;
@@ -60,7 +60,7 @@ impl Said {
         }
     }
 
-    /// Can something that was said be the key of these things, by its schema?
+    /// Whether the conversation contains a possible key of these things that fits the schema.
     pub(super) fn can_be(&self, schema: &Value, things: &[String]) -> bool {
         let of_thing =
             |before: &String| things.contains(before) || is_opaque(before) || NUMBER_SIGNS.contains(&before.as_str());
@@ -70,14 +70,14 @@ impl Said {
     }
 }
 
-/// How a word is written.
+/// Class of a word by its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// As a word, a date, a time, a sum or a measure.
+    /// Word, date, time, amount or measure.
     Plain,
-    /// As a number that may be of anything.
+    /// Short number that may identify anything.
     Number,
-    /// As only a key is.
+    /// Key.
     Key,
 }
 
@@ -106,7 +106,7 @@ fn kind(word: &str) -> Kind {
     if is_measure(word) { Kind::Plain } else { Kind::Key }
 }
 
-/// `2024-08-15`, `8/15/24`, `10:30`, `2024-08-15T10:30:00Z`.
+/// Whether a word is a date or time: `2024-08-15`, `8/15/24`, `10:30`, `2024-08-15T10:30:00Z`.
 fn is_date_or_time(word: &str) -> bool {
     let date = |text: &str| {
         let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
@@ -128,25 +128,25 @@ fn is_year(word: &str) -> bool {
     word.parse().is_ok_and(|year: u32| (1900..=2100).contains(&year))
 }
 
-/// `5pm`, `3rd`, `10km`, `2x`: a number with a few letters behind it.
+/// Whether a word is a number with a short unit or suffix: `5pm`, `3rd`, `10km`, `2x`.
 fn is_measure(word: &str) -> bool {
     const MOST_LETTERS: usize = 3;
     let rest = word.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
     rest.len() < word.len() && rest.chars().count() <= MOST_LETTERS && rest.chars().all(char::is_lowercase)
 }
 
-/// What stands between quotation marks.
+/// Returns the texts in quotation marks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     const MOST_BYTES: usize = 100;
     let alike = ['"', '`'].into_iter().flat_map(|mark| text.split(mark).skip(1).step_by(2));
     let curved = text.split('“').skip(1).filter_map(|rest| rest.split_once('”'));
-    // Elsewhere than before a word it is an apostrophe.
+    // Elsewhere than before a word, it is an apostrophe.
     let single = text.split(" '").skip(1).filter_map(|rest| rest.split_once('\''));
     let inside = alike.chain(curved.chain(single).map(|(inside, _)| inside)).map(str::trim);
     inside.filter(|inside| (1..MOST_BYTES).contains(&inside.len()))
 }
 
-/// Can a word be a value of a schema?
+/// Whether a word can be a value of a schema.
 fn fits(schema: &Value, word: &str) -> bool {
     const UUID_CHARS: usize = 36;
     let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! How often the rule finds that a plan is needed where one is, and where none is.
-#![allow(clippy::print_stdout, reason = "a test says what it measured and what it left out")]
+//! Measures how often the rule predicts a plan for requests that need one and for requests that need none.
+#![allow(clippy::print_stdout, reason = "the test reports its measurement, or that it was skipped")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use callwright_judge::scanner::{Settings, Validators};
 use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
 use callwright_types::{Message, Speaker};
 
-/// Share of requests that one call serves beyond which simple turns pay.
+/// Maximum share of single-call requests that may be predicted to need a plan.
 const MOST_FALSE_ALARMS: f64 = 0.02;
 
-/// Operations that are asked for.
+/// Number of operations that are requested.
 const REQUESTS: usize = 1500;
 
-/// Toolsets of these sizes: with few tools there is hardly a choice, and large ones take their time.
+/// Sizes of the toolsets: small ones offer little choice, and large ones take long.
 const SIZES: std::ops::RangeInclusive<usize> = 5..=80;
 
 fn specs() -> PathBuf {
@@ -27,11 +27,11 @@ fn specs() -> PathBuf {
         .join("data/specs/readme_oas_examples")
 }
 
-/// Requests that one call serves: what the document says that the operation does, of operations that need no key.
+/// Uses the documented descriptions of operations without required keys as requests.
 #[test]
 fn what_needs_no_key_is_asked_for_without_a_plan() {
     if !specs().is_dir() {
-        return println!("passed by: there is no {}", specs().display());
+        return println!("skipped: {} does not exist", specs().display());
     }
     let settings = ToolsetSettings { document: specs().display().to_string(), ..ToolsetSettings::default() };
     let (catalog, _) = Catalog::load(&[("specs".to_owned(), settings)].into(), Path::new("."), &Offline).unwrap();
@@ -48,7 +48,7 @@ fn what_needs_no_key_is_asked_for_without_a_plan() {
     assert!(requests > 0 && share <= MOST_FALSE_ALARMS, "{alarms:#?}");
 }
 
-/// How many requests there are, and those that are said to need a plan.
+/// Returns the number of requests and those predicted to need a plan.
 fn alarms_of(toolset: &Toolset) -> (usize, Vec<String>) {
     let producers = Producers::new([Arc::new(segment_of(toolset))]);
     let listed = toolset.operations.iter().map(|operation| (Arc::clone(&operation.tool), operation.outputs.to_vec()));

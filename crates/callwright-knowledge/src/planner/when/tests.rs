@@ -1,4 +1,4 @@
-//! Which turns pay for a plan, and which do not.
+//! Tests of the decision whether a turn needs a plan.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::planner::producers::{Edges, Producers, Request, ToolShape, told_field
 use callwright_judge::scanner::{Settings, Validators};
 use callwright_types::{Message, Owner, Speaker, Tool};
 
-/// The tools of a test, and what was said before.
+/// Tools and earlier conversation of a test.
 struct Scene {
     tools: Vec<Value>,
     edges: &'static str,
@@ -24,7 +24,7 @@ fn tool(name: &str, description: &str, parameters: &Value, output: &Value) -> Va
     json!({"name": name, "description": description, "parameters": parameters, "output": output})
 }
 
-/// Rooms, people and bookings.
+/// Returns a scene with tools for rooms, people and bookings.
 fn scene() -> Scene {
     let text = json!({"type": "string"});
     let person = json!({"person_id": text, "name": text});
@@ -44,7 +44,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// What needs a plan: tool, argument and producer.
+    /// Returns tool, argument and producer of the reason for a plan.
     fn why(&self, request: &str) -> Option<[String; 3]> {
         let outputs: Vec<_> = self.tools.iter().map(|tool| told_fields(&tool["output"])).collect();
         let shapes: Vec<ToolShape<'_>> = self

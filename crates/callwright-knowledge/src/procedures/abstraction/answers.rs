@@ -1,4 +1,4 @@
-//! What stands where in the answers of the calls before.
+//! Index of the values in the answers of earlier calls.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use super::names::is_index;
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_types::plan::Item;
 
-/// Values of one answer that are looked at.
+/// Maximum number of values considered per answer.
 const MAX_VALUES: usize = 10_000;
 
-/// Levels of an answer that are looked into.
+/// Maximum depth of an answer that is searched.
 const MAX_DEPTH: usize = 12;
 
-/// Longest list or object that is compared as a whole, as JSON, in bytes.
+/// Maximum JSON size of a list or object that is compared as a whole, in bytes.
 const MAX_WHOLE_BYTES: usize = 4_096;
 
-/// Where a value stands.
+/// Location of a value in the answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The call that answered with it, by its position.
+    /// Position of the call that returned it.
     pub(super) step: usize,
-    /// Where in its answer; of lists the first item stands for all.
+    /// Location in its answer; index 0 represents every item of a list.
     pub(super) output: Pointer,
     pub(super) item: Item,
-    /// The item of the outermost list in which it is, where it is in one.
+    /// Index of the containing item in the outermost list, if the value is in one.
     pub(super) index: Option<usize>,
 }
 
-/// The values of all answers so far.
+/// Index of the values of all answers so far.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     places: HashMap<String, Vec<Place>>,
 }
 
 impl Answers {
-    /// Where a value stands, in the order of the calls and then of their answers.
+    /// Returns the locations of a value, in the order of the calls and of their answers.
     pub(super) fn places(&self, value: &Value) -> &[Place] {
         key(value).and_then(|key| self.places.get(&key)).map_or(&[], Vec::as_slice)
     }
@@ -57,7 +57,7 @@ impl Answers {
     fn insert(&mut self, value: &Value, place: Place) {
         let Some(key) = key(value) else { return };
         let places = self.places.entry(key).or_default();
-        // The same value in several items of a list is one place.
+        // The same value in several items of a list counts as one location.
         if !places
             .iter()
             .any(|known| (known.step, &known.output, known.item) == (place.step, &place.output, place.item))
@@ -70,7 +70,7 @@ impl Answers {
 struct Walk {
     step: usize,
     found: Vec<(Value, Place)>,
-    /// The plain values that all items of a list have at one place.
+    /// Scalars of all items of a list at the same pointer.
     columns: Vec<(Pointer, Vec<Value>)>,
     left: usize,
 }
@@ -93,7 +93,7 @@ impl Walk {
             }
             Value::Object(members) => {
                 self.found.push((value.clone(), place));
-                // A member whose name is a number cannot be told from an item.
+                // A member with a numeric name cannot be distinguished from a list index.
                 for (name, member) in members.iter().filter(|(name, _)| !is_index(name)) {
                     self.go(member, &at.child(name), index, depth + 1);
                 }
@@ -112,7 +112,7 @@ impl Walk {
     }
 }
 
-/// What equal values have in common: `7` and `"7"` are one.
+/// Returns a key that is equal for equal values; `7` and `"7"` are equal.
 pub(super) fn key(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

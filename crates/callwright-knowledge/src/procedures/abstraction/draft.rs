@@ -1,4 +1,4 @@
-//! Calls with their origins → a procedure.
+//! Converts calls with traced origins to a procedure draft.
 
 use super::answers::key;
 use super::origins::{Origin, Step, label};
@@ -10,23 +10,24 @@ use callwright_types::memory::{Backing, ClientTool, ProcedureInput};
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
-/// Calls of a procedure, at least: one alone needs no procedure.
+/// Minimum number of calls of a procedure; a single call needs none.
 const MIN_STEPS: usize = 2;
 
-/// Values that are one input: the first place says what it is.
+/// Values that share one input. The first use defines its name and description.
 struct Input {
     tool: String,
     parameter: String,
     description: String,
-    /// What equal values have in common; none where the value is not known, or says nothing.
+    /// Comparison key of the value; `None` if the value is unknown or not comparable.
     key: Option<String>,
-    /// The positions of the calls that take it: two arguments of one call are two inputs.
+    /// Positions of the calls that take it. Two arguments of one call are two inputs.
     steps: Vec<usize>,
-    /// What it is called.
+    /// Name of the input.
     name: String,
 }
 
-/// The procedure of the calls that lead to `finals`; `None` where they are too few, too many, or need too much.
+/// Builds the procedure of the calls that lead to `finals`; `None` if it has too few or too many calls, or too many
+/// inputs.
 pub(super) fn draft(
     steps: Vec<Step<'_>>,
     finals: &[usize],
@@ -94,7 +95,7 @@ fn numbered(position: usize) -> String {
     format!("step{position}")
 }
 
-/// The positions of `finals` and all that feeds them, in order.
+/// Returns the positions of `finals` and of all their dependencies, in order.
 fn kept(steps: &[Step<'_>], finals: &[usize]) -> Vec<usize> {
     let mut open = finals.to_vec();
     let mut kept: Vec<usize> = Vec::new();
@@ -110,7 +111,7 @@ fn kept(steps: &[Step<'_>], finals: &[usize]) -> Vec<usize> {
     kept
 }
 
-/// The input that an argument takes: one that is known, if its value is the same, or a new one.
+/// Returns the input that an argument takes: an existing one with the same value, or a new one.
 fn input(
     inputs: &mut Vec<Input>,
     step: &Step<'_>,
@@ -124,7 +125,7 @@ fn input(
     let is_one = |input: &&mut Input| {
         key.is_some() && input.key == key && !input.steps.contains(&at) && (!is_trivial || input.parameter == name)
     };
-    // Of several that have the same value, one of the same name is meant.
+    // Among inputs with the same value, one of the same parameter name has precedence.
     let named = inputs.iter().position(|input| input.key == key && input.parameter == name);
     let order = named.into_iter().chain(0..inputs.len());
     for position in order {
@@ -145,7 +146,8 @@ fn input(
     inputs.len() - 1
 }
 
-/// Names each input after its parameter; with the tool's name where two parameters share one, and a number where tools do too.
+/// Names each input after its parameter. The tool's name is prepended to shared parameter names, and a number is
+/// appended to names that are still ambiguous.
 fn name_all(inputs: &mut [Input]) {
     let parameters: Vec<String> = inputs.iter().map(|input| input.parameter.clone()).collect();
     let mut taken: Vec<String> = Vec::new();

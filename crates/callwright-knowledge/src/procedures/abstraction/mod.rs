@@ -1,8 +1,8 @@
-//! Calls that worked → a procedure in general terms.
+//! Abstracts successful calls to a procedure.
 //!
-//! Every argument is traced to where its value came from: an earlier answer, a constant of the tool's schema, or whoever asked; then it
-//! is an input. No value stays that anybody wrote. `answers` knows what stands where in the answers, `names` which field may be meant by
-//! which parameter, `schema` what a tool's schema has itself, `origins` puts these together, `draft` makes the procedure.
+//! Every argument is traced to its origin: an earlier answer, a constant of the tool's schema, or the user, which makes
+//! it an input. No user data remains in a procedure. `answers` indexes the values of answers, `names` matches fields to
+//! parameters, `schema` reads tool schemas, `origins` combines these, and `draft` builds the procedure.
 
 mod answers;
 mod draft;
@@ -28,61 +28,62 @@ pub(super) use schema::Parameters;
 pub use schema::names_only;
 pub(super) use wording::step_words;
 
-/// A call that was made and answered.
+/// Call that was made and answered.
 #[derive(Debug, Clone, Copy)]
 pub struct MadeCall<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Its arguments: an object.
+    /// Arguments, an object.
     pub arguments: &'a Value,
-    /// Its whole answer; a text that is no JSON is a string.
+    /// Complete answer; text that is not JSON is a string.
     pub answer: &'a Value,
-    /// Did it work?
+    /// Whether the call succeeded.
     pub worked: bool,
 }
 
-/// What is known of a tool from its schema and documentation.
+/// Facts about a tool from its schema and documentation.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownTool<'a> {
-    /// Its name, as calls have it.
+    /// Name, as used in calls.
     pub name: &'a str,
-    /// The toolset that it belongs to; none where it is the client's own.
+    /// Toolset of the tool; `None` for a client's own tool.
     pub toolset: Option<&'a str>,
-    /// How it is known again, where it is the client's own.
+    /// Identity of a client's own tool.
     pub client: Option<&'a ClientTool>,
-    /// Its description; empty where it is the client's own.
+    /// Description; empty for a client's own tool.
     pub description: &'a str,
-    /// The JSON Schema of its arguments; [`names_only`] of it where it is the client's own.
+    /// JSON Schema of its arguments; [`names_only`] of it for a client's own tool.
     pub parameters: &'a Value,
-    /// What its answers hold; empty where that is not known.
+    /// Output fields of its answers; empty if unknown.
     pub outputs: &'a [OutputField],
-    /// Which arguments take values of its answers, as its document says.
+    /// OpenAPI links from its answers to arguments.
     pub links: &'a [OutputLink],
-    /// Does it change something? A call that does is wanted for itself, whatever it feeds.
+    /// Whether the tool changes state. Such a call is a goal even if its answer is unused.
     pub changes: bool,
 }
 
-/// A workflow that was carried out.
+/// Completed workflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Workflow<'a> {
-    /// The calls in their order, those that failed among them.
+    /// Calls in order, including failed ones.
     pub calls: &'a [MadeCall<'a>],
-    /// Their tools.
+    /// Tools of the calls.
     pub tools: &'a [KnownTool<'a>],
-    /// What the user said.
+    /// Messages of the user.
     pub said: &'a [&'a str],
 }
 
-/// The procedure that a workflow was, in general terms: what fed its end, in order, with every value abstracted to where it came from.
+/// Abstracts a workflow to a procedure: the calls that lead to its result, in order, with every value replaced by its
+/// origin.
 ///
-/// `None` where it is none that could be followed again: fewer than two calls feed the end, it is longer than the settings allow, or a
-/// tool is not known, or is neither of a toolset nor a client's own that is known again.
+/// Returns `None` if the workflow cannot be reused: fewer than two calls contribute to the result, it exceeds the
+/// limits of the settings, or a tool belongs neither to a toolset nor to an identifiable client.
 pub fn draft_of_calls(workflow: &Workflow<'_>, backing: Backing, settings: &Settings) -> Option<ProcedureDraft> {
     let (steps, finals) = origins::trace(workflow)?;
     draft::draft(steps, &finals, backing, settings)
 }
 
-/// The procedure that a plan was all of whose calls were answered, in general terms. `None` as in [`draft_of_calls`].
+/// Abstracts a completed plan to a procedure. Returns `None` as [`draft_of_calls`] does.
 pub fn draft_of_plan(
     plan: &Plan,
     tools: &[KnownTool<'_>],
@@ -93,7 +94,8 @@ pub fn draft_of_plan(
     draft::draft(steps, &finals, backing, settings)
 }
 
-/// How well what stands at `output` in the answers of `producer` fits a parameter, given as tool and name; `None` where their names do not agree.
+/// Returns the score of `output` in the answers of `producer` for a parameter, given as tool and name; `None` if their
+/// names do not match.
 pub(super) fn named_alike((tool, parameter): (&str, &str), producer: &str, output: &Pointer) -> Option<f32> {
     let fit = fit(Taker { tool, parameter }, producer, output);
     fit.agrees.then_some(fit.score)

@@ -1,28 +1,28 @@
-//! Which field of an answer may be meant by which parameter, by their names.
+//! Matches output fields to parameters by their names.
 
 use callwright_common::json::Pointer;
 use callwright_search::retrieval::{stem, words};
 
-/// Names that say nothing of what they belong to.
+/// Names that do not indicate what they belong to.
 const BARE: [&str; 8] = ["code", "id", "identifier", "key", "name", "number", "uuid", "value"];
 
-/// A parameter that takes a value.
+/// Parameter that takes a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taker<'a> {
     pub(super) tool: &'a str,
     pub(super) parameter: &'a str,
 }
 
-/// How well a field's name fits a parameter.
+/// Similarity of a field's name and a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fit {
-    /// Do they name the same thing? Then even a value that is found anywhere comes from there.
+    /// Whether both names denote the same thing. Then even a common value is attributed to the field.
     pub(super) agrees: bool,
-    /// 0 where they have nothing in common, more the more they have.
+    /// Similarity; 0 if they have nothing in common.
     pub(super) score: f32,
 }
 
-/// How well what stands at `place` in the answers of `producer` fits a parameter.
+/// Returns the similarity of the field at `place` in the answers of `producer` and a parameter.
 pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
     let tokens = place.tokens();
     let named: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
@@ -34,7 +34,7 @@ pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
     let same = named.last().is_some_and(|token| letters(token) == letters(taker.parameter));
     let bare = is_bare(&wanted);
     if bare {
-        // `id` alone is the id of what its tool is about.
+        // `id` alone is the id of the tool's subject.
         wanted.extend(stems(taker.tool));
     }
     let known = wanted.iter().filter(|word| around.contains(word)).count();
@@ -45,12 +45,12 @@ pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
     Fit { agrees, score: share + if same { 1.0 } else { 0.0 } + if is_field { 0.5 } else { 0.0 } }
 }
 
-/// Do two names have the same letters, whatever the notation?
+/// Whether two names have the same letters, ignoring case and separators.
 pub(super) fn is_same_name(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// Is it the position of an item rather than a name?
+/// Whether a pointer token is a list index.
 pub(super) fn is_index(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -59,7 +59,7 @@ fn letters(name: &str) -> String {
     name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The words of a name, each without its plural.
+/// Returns the words of a name in singular.
 pub(super) fn stems(name: &str) -> Vec<String> {
     words(name).iter().map(|word| stem(word)).collect()
 }

@@ -1,4 +1,4 @@
-//! Which value came from where.
+//! Traces argument values to their origins.
 
 use serde_json::{Map, Value};
 
@@ -10,31 +10,31 @@ use super::vocabulary::Vocabulary;
 use super::{KnownTool, MadeCall, Workflow};
 use callwright_types::plan::{Item, Reference, Source};
 
-/// Outputs that one value is made of, at most.
+/// Maximum number of outputs that one value is composed of.
 const MAX_PARTS: usize = 16;
 
-/// A call in general terms.
+/// Abstracted call.
 #[derive(Debug, Clone)]
 pub(super) struct Step<'a> {
     pub(super) tool: KnownTool<'a>,
     pub(super) arguments: Vec<(String, Origin)>,
 }
 
-/// Where the value of an argument came from.
+/// Origin of an argument's value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Origin {
-    /// Earlier answers, or the tool's schema. References name calls as [`label`] does.
+    /// Earlier answers or the tool's schema. References use the labels of [`label`].
     Known(Source),
-    /// Whoever asked: the value tells whether two inputs are one, and goes no further.
+    /// User. The value is only used to detect equal inputs and is not stored.
     Input(Option<Value>),
 }
 
-/// What a call is called until those that are kept are numbered.
+/// Returns the temporary label of a call, used until the kept calls are numbered.
 pub(super) fn label(step: usize) -> String {
     format!("s{step}")
 }
 
-/// The calls that worked, each argument with its origin, and the positions of those that were wanted for themselves.
+/// Returns the successful calls with the origins of their arguments, and the positions of the goals.
 pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
     let mut tracing = Tracing {
         answers: Answers::default(),
@@ -47,7 +47,7 @@ pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<u
         let Some(tool) = workflow.tools.iter().find(|tool| tool.name == call.tool) else { continue };
         let is_same =
             |(_, made): &(KnownTool<'_>, MadeCall<'_>)| made.tool == call.tool && made.arguments == call.arguments;
-        // A call that was made again is one call: the later answer may have more.
+        // A repeated call counts once; its later answer may contain more.
         if let Some(known) = tracing.made.iter().position(is_same) {
             tracing.answers.add(known, call.answer);
             continue;
@@ -60,7 +60,7 @@ pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<u
     (!finals.is_empty()).then_some((steps, finals))
 }
 
-/// The last call, and those that change something and feed none that is kept.
+/// Returns the positions of the last call and of state-changing calls that no kept call depends on.
 fn finals(steps: &[Step<'_>]) -> Vec<usize> {
     let (mut finals, mut needed) = (Vec::new(), vec![false; steps.len()]);
     for (at, step) in steps.iter().enumerate().rev() {
@@ -80,7 +80,7 @@ fn finals(steps: &[Step<'_>]) -> Vec<usize> {
 }
 
 impl Step<'_> {
-    /// The positions of the calls that feed it.
+    /// Returns the positions of the calls whose answers it uses.
     pub(super) fn feeders(&self) -> impl Iterator<Item = usize> {
         let known = self.arguments.iter().filter_map(|(_, origin)| match origin {
             Origin::Known(source) => Some(source),
@@ -90,7 +90,7 @@ impl Step<'_> {
     }
 }
 
-/// What is known while calls are gone through.
+/// State of the tracing.
 struct Tracing<'a> {
     answers: Answers,
     vocabulary: Vocabulary,
@@ -98,14 +98,14 @@ struct Tracing<'a> {
     made: Vec<(KnownTool<'a>, MadeCall<'a>)>,
 }
 
-/// Which item of which call's list an argument's value is of: all that a call chooses from one list is of one item.
+/// Call and list index of the chosen items. All values that a call takes from one list have to be of the same item.
 type Choices = Vec<(usize, usize)>;
 
 impl Tracing<'_> {
     fn arguments(&self, tool: &KnownTool<'_>, arguments: &Value) -> Vec<(String, Origin)> {
         let parameters = Parameters::of(tool.parameters);
         let mut choices = Choices::new();
-        // Of an argument that the schema does not know, even the name is somebody's.
+        // The name of an undocumented argument may itself be user data.
         let known = arguments.as_object().into_iter().flatten();
         let known = known.filter_map(|(name, value)| Some((parameters.get(name)?, value)));
         let origin = |(parameter, value): (super::schema::Parameter<'_>, &Value)| {
@@ -130,7 +130,7 @@ impl Tracing<'_> {
         }
     }
 
-    /// A value as a whole: from an answer, or the schema's own.
+    /// Returns the origin of a whole value: an answer or the schema.
     fn plain(&self, taker: Taker<'_>, schema: &Schema<'_>, value: &Value, choices: &mut Choices) -> Option<Source> {
         let constant = || Some(Source::Value { value: value.clone(), words: String::new() });
         if schema.fixes(value) {
@@ -143,7 +143,7 @@ impl Tracing<'_> {
         (schema.lists(value) && !self.said.has(value)).then(constant).flatten()
     }
 
-    /// A list or an object all of whose parts are known, as a template with `{1}` for the first output.
+    /// Returns a template for a list or an object whose parts are all known, with `{1}` for the first output.
     fn composed(
         &self,
         taker: Taker<'_>,
@@ -183,15 +183,15 @@ impl Tracing<'_> {
                 outputs.push(reference);
                 Some(format!("{{{}}}", outputs.len()).into())
             }
-            // A constant with a brace would be read as an output's place.
+            // A constant with a brace would be mistaken for a placeholder.
             Some(Source::Value { value, .. }) => (!value.to_string().contains('{')).then_some(value),
             Some(_) => None,
             None => self.composed(taker, schema, value, outputs, choices),
         }
     }
 
-    /// Where a value came from. What the document links comes before what names suggest; a value that many things have needs names that
-    /// agree, and one that the user said is the user's.
+    /// Returns the location that a value came from. OpenAPI links have precedence over similar names. A common value
+    /// requires matching names, and a value in the user's messages is attributed to the user.
     fn place(&self, taker: Taker<'_>, value: &Value, listed: bool, choices: &Choices) -> Option<&Place> {
         let is_common = listed || is_trivial(value);
         let is_said = self.said.has(value);
@@ -220,7 +220,7 @@ impl Tracing<'_> {
     }
 }
 
-/// Does the call only repeat what it was given?
+/// Whether the answer only repeats an argument of the call.
 fn is_echo(arguments: &Value, value: &Value, place: &Place) -> bool {
     let field = place.output.tokens().pop().unwrap_or_default();
     let is_trivial = is_trivial(value);

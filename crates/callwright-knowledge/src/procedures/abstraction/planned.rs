@@ -1,4 +1,4 @@
-//! A plan that was followed, in general terms.
+//! Abstracts a completed plan.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::vocabulary::Vocabulary;
 use callwright_types::Plan;
 use callwright_types::plan::{Item, Reference, Source};
 
-/// The calls of a plan, and the positions of its goals; `None` where a tool is not known.
+/// Returns the calls of a plan and the positions of its goals; `None` if a tool is unknown.
 pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
     let vocabulary = Vocabulary::of(tools);
     let at = |label: &str| plan.nodes().iter().position(|node| node.label == label);
@@ -50,7 +50,7 @@ fn origin(source: &Source, schema: &Schema<'_>, vocabulary: &Vocabulary) -> Orig
     }
 }
 
-/// A certain item of a list was that of one request; the first is the best of many.
+/// Generalizes an item index, which is specific to one request. Index 0 is kept, because it often is the best match.
 fn general(reference: &Reference) -> Reference {
     let item = match reference.item {
         Item::Index(index) if index > 0 => Item::Chosen,
@@ -59,7 +59,7 @@ fn general(reference: &Reference) -> Reference {
     Reference { item, ..reference.clone() }
 }
 
-/// Is it made of outputs alone, and of what the schema has?
+/// Whether a template consists of outputs and schema constants only.
 fn is_general(template: &Value, schema: &Schema<'_>) -> bool {
     match template {
         Value::String(text) if is_output(text) => true,
@@ -71,7 +71,7 @@ fn is_general(template: &Value, schema: &Schema<'_>) -> bool {
     }
 }
 
-/// `{1}`, `{2}`, ...
+/// Whether the text is a placeholder: `{1}`, `{2}`, ...
 fn is_output(text: &str) -> bool {
     let number = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))

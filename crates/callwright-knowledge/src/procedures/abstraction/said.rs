@@ -1,19 +1,19 @@
-//! What the user said, and which values say nothing by themselves.
+//! Searches the user's messages for values, and detects values too common to be traced.
 
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
 
-/// Characters from which on a text is not found by accident.
+/// Minimum number of characters of a text whose match is unlikely to be a coincidence.
 const TELLING_CHARS: usize = 3;
 
-/// Digits from which on a number is not found by accident.
+/// Minimum number of digits of a number whose match is unlikely to be a coincidence.
 const TELLING_DIGITS: usize = 3;
 
-/// Words that stand for a value which anything may have.
+/// Generic words that are common as values.
 const COMMON: [&str; 10] = ["all", "any", "false", "none", "null", "other", "true", "unknown", "yes", "default"];
 
-/// The user's words, ready to be looked through.
+/// Indexed messages of the user.
 #[derive(Debug)]
 pub(super) struct Said {
     words: String,
@@ -28,14 +28,14 @@ impl Said {
         Self { words }
     }
 
-    /// Is this value in them, as whole words?
+    /// Whether the messages contain this value as whole words.
     pub(super) fn has(&self, value: &Value) -> bool {
         let folded = folded(&scalar_text(value).unwrap_or_default());
         !folded.trim().is_empty() && self.words.contains(&folded)
     }
 }
 
-/// Is it a value that many things have, so that finding it again says nothing? So are `true`, `""`, `7` and `"A"`.
+/// Whether a value is so common that a match has no significance, like `true`, `""`, `7` or `"A"`.
 pub(super) fn is_trivial(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,
@@ -52,12 +52,12 @@ pub(super) fn is_trivial(value: &Value) -> bool {
     }
 }
 
-/// Round numbers are what people and limits choose.
+/// Whether a number is round. Round numbers are common in requests and as limits.
 fn has_many_zeros(digits: &str) -> bool {
     digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < TELLING_DIGITS - 1
 }
 
-/// In lower case, one space between words and around all.
+/// Returns the words in lower case, separated and surrounded by one space.
 fn folded(text: &str) -> String {
     let mut folded = " ".to_owned();
     for letter in text.chars() {

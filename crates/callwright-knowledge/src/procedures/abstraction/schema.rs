@@ -1,4 +1,4 @@
-//! What the schema of a tool's arguments says of each of them.
+//! Reads the schema of a tool's arguments.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 use callwright_common::schema::resolve;
 use callwright_types::memory::is_identifier;
 
-/// Schemas that make one together (`$ref`, `allOf`, `anyOf`, `oneOf`), at most.
+/// Maximum number of subschemas that are combined (`$ref`, `allOf`, `anyOf`, `oneOf`).
 const MAX_PARTS: usize = 32;
 
-/// Levels of a client's schema whose names are taken over.
+/// Maximum depth of the names that are kept of a client's schema.
 const MAX_NAMED_DEPTH: usize = 6;
 
-/// Names of a client's schema that are taken over, at most.
+/// Maximum number of names that are kept of a client's schema.
 const MAX_NAMES: usize = 512;
 
-/// A client's own schema without everything but names: of a client's tools a procedure holds nothing else, so abstraction is not shown more. Parameters whose
-/// names are no identifiers are left out.
+/// Reduces a client's own schema to its member names. A procedure stores nothing else of a client's tools, so
+/// abstraction gets no more. Parameters whose names are not identifiers are removed.
 pub fn names_only(parameters: &Value) -> Value {
     let mut left = MAX_NAMES;
     named(&Schema::of(parameters, parameters), MAX_NAMED_DEPTH, &mut left)
@@ -46,21 +46,21 @@ fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
     Value::Object(named_schema)
 }
 
-/// A schema with all that holds beside it.
+/// Schema with all of its subschemas.
 #[derive(Debug, Clone)]
 pub(in crate::procedures) struct Schema<'s> {
     root: &'s Value,
     parts: Vec<&'s Map<String, Value>>,
 }
 
-/// A parameter of a tool.
+/// Parameter of a tool.
 #[derive(Debug, Clone)]
 pub(in crate::procedures) struct Parameter<'s> {
     pub(super) name: &'s str,
     schema: Schema<'s>,
 }
 
-/// The parameters of a tool.
+/// Parameters of a tool.
 #[derive(Debug, Clone)]
 pub(in crate::procedures) struct Parameters<'s> {
     schema: Schema<'s>,
@@ -77,7 +77,7 @@ impl<'s> Parameters<'s> {
         members.flatten().map(move |(name, schema)| Parameter { name, schema: Schema::of(root, schema) })
     }
 
-    /// The names of those that every call has to give: required, and without a value of their own.
+    /// Returns the names of required parameters without a default.
     pub(in crate::procedures) fn demanded(&self) -> impl Iterator<Item = &'s str> {
         let required = self.schema.parts.iter().filter_map(|part| part.get("required")?.as_array());
         let has_own = |name: &str| {
@@ -97,7 +97,7 @@ impl<'s> Parameter<'s> {
         &self.schema
     }
 
-    /// What the schema says about it; may be empty.
+    /// Returns the description or title in the schema; may be empty.
     pub(super) fn description(&self) -> &'s str {
         let said = |keyword: &str| {
             let mut texts = self.schema.parts.iter().filter_map(|part| part.get(keyword)?.as_str());
@@ -126,24 +126,24 @@ impl<'s> Schema<'s> {
         Self { root, parts }
     }
 
-    /// Has it this value of its own: as its only one, or where none is given?
+    /// Whether the value is the schema's constant or default.
     pub(in crate::procedures) fn fixes(&self, value: &Value) -> bool {
         self.parts.iter().any(|part| part.get("const") == Some(value) || part.get("default") == Some(value))
     }
 
-    /// Is it one of the values that it lists?
+    /// Whether the value is one of the schema's enum values.
     pub(in crate::procedures) fn lists(&self, value: &Value) -> bool {
         let mut lists = self.parts.iter().filter_map(|part| part.get("enum")?.as_array());
         lists.any(|values| values.contains(value))
     }
 
-    /// The schema of a member.
+    /// Returns the schema of a member.
     pub(super) fn member(&self, name: &str) -> Option<Self> {
         let mut members = self.parts.iter().filter_map(|part| part.get("properties")?.get(name));
         members.next().map(|schema| Self::of(self.root, schema))
     }
 
-    /// The schema of the items.
+    /// Returns the schema of the items.
     pub(super) fn items(&self) -> Option<Self> {
         self.parts.iter().find_map(|part| part.get("items")).map(|schema| Self::of(self.root, schema))
     }

@@ -83,7 +83,7 @@ fn a_workflow_becomes_a_procedure_in_general_terms() {
     let draft = drafted(&World::new(), &booking(), SAID).unwrap();
     let inputs: Vec<(&str, &str)> =
         draft.input.iter().map(|input| (input.name.as_str(), input.description.as_str())).collect();
-    // The day is one input, though two calls take it.
+    // The day is one input, although two calls take it.
     assert_eq!(inputs, [("name", ""), ("day", ""), ("guests", "")]);
     assert_eq!(draft.output, "Books a meeting room");
     assert_eq!(
@@ -308,7 +308,7 @@ fn of_clients_own_tools_names_are_left_and_their_values_are_inputs() {
     assert_eq!(drafted(None), None, "nobody could tell that tool again");
 }
 
-/// Values with planted secrets as texts, numbers and names of members.
+/// Generates values that contain secrets as strings, numbers and member names.
 fn secret_value() -> impl Strategy<Value = Value> {
     let secret = "zq[a-z0-9]{4,9}";
     let leaf = prop_oneof![
@@ -328,7 +328,7 @@ fn secret_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every value in it, some of which later calls take.
+/// Collects every part of a value, some of which later calls take.
 fn parts(value: &Value, found: &mut Vec<Value>) {
     found.push(value.clone());
     match value {

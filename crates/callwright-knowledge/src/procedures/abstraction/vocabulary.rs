@@ -1,4 +1,4 @@
-//! The words that tools' schemas and documentation have: only these may stand in what is learned.
+//! Vocabulary of the tools' schemas and documentation. Learned procedures contain no other names.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::schema::Parameters;
 use callwright_common::json::Pointer;
 use callwright_types::memory::is_identifier;
 
-/// Names of members that say nothing about anybody, which answers have without any documentation of them.
+/// Generic member names that are allowed without documentation, because they carry no user data.
 const USUAL: [&str; 24] = [
     "code",
     "content",
@@ -36,11 +36,11 @@ const USUAL: [&str; 24] = [
     "value",
 ];
 
-/// What may be said of answers. An object can have anything for its keys, names and addresses among them.
+/// Allowed names of answer members. Undocumented object keys may be user data, such as names or addresses.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     words: HashSet<String>,
-    /// Members that the schemas of answers name.
+    /// Members in the documented outputs.
     members: HashSet<String>,
 }
 
@@ -62,12 +62,12 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// May this place be told?
+    /// Whether a location may be stored.
     pub(super) fn has(&self, place: &Pointer) -> bool {
         place.tokens().iter().all(|token| self.has_member(token))
     }
 
-    /// May the name of this member be told?
+    /// Whether the name of a member may be stored.
     pub(super) fn has_member(&self, token: &str) -> bool {
         let words = stems(token);
         is_index(token)

@@ -1,4 +1,4 @@
-//! A procedure in words, made of what tools say of themselves.
+//! Describes a procedure in words from the tools' descriptions.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use crate::procedures::Settings;
 use callwright_search::retrieval::words;
 use callwright_types::plan::{Item, Node, Reference, Source};
 
-/// Characters of a constant that a step tells.
+/// Maximum number of characters of a constant in a step.
 const CONSTANT_CHARS: usize = 40;
 
-/// What these tools give, from their descriptions, else their names.
+/// Returns the result of these tools in words, from their descriptions, else their names.
 pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, settings: &Settings) -> String {
     let mut told: Vec<String> = Vec::new();
     for tool in tools {
@@ -24,7 +24,7 @@ pub(super) fn output_words<'t>(tools: impl Iterator<Item = &'t KnownTool<'t>>, s
     told.join("; ")
 }
 
-/// A call in a line: the tool, and where each of its arguments comes from. Labels are `stepN`.
+/// Returns a call as one line: the tool and the origin of each argument. Labels are `stepN`.
 pub(in crate::procedures) fn step_words(node: &Node) -> String {
     let (mut parts, mut given) = (Vec::new(), Vec::new());
     for argument in &node.arguments {
@@ -68,7 +68,7 @@ fn place(reference: &Reference) -> String {
     }
 }
 
-/// `a, b and c`.
+/// Formats a list as `a, b and c`.
 fn listed(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, [])) => (*last).to_owned(),
@@ -77,7 +77,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// The first sentence, without line breaks.
+/// Returns the first sentence of the first line.
 pub(super) fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let line = text.lines().next().unwrap_or_default();
@@ -85,7 +85,7 @@ pub(super) fn first_sentence(text: &str) -> &str {
     line.get(..end).unwrap_or_default().trim()
 }
 
-/// The first characters of a text.
+/// Returns the first characters of a text.
 pub(super) fn beginning(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }

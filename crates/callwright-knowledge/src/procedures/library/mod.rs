@@ -1,7 +1,7 @@
-//! The index of all procedures: which of them does a request want?
+//! Index of all procedures, to find those that fit a request.
 //!
-//! A library never changes. [`Library::with`] makes the next one of what changed; both share the procedures of scopes that did not. So it
-//! belongs into a turn's snapshot, and is exchanged as a whole.
+//! A library is immutable. [`Library::with`] creates a new version from changes; unchanged scopes are shared. A turn's
+//! snapshot therefore contains one library, which is replaced as a whole.
 
 mod shelf;
 #[cfg(test)]
@@ -16,63 +16,63 @@ use callwright_types::memory::Fingerprint;
 use callwright_types::{Procedure, Scope};
 use shelf::Shelf;
 
-/// The procedures of all scopes, ready to be found.
+/// Indexed procedures of all scopes.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     shelves: HashMap<Scope, Arc<Shelf>>,
     settings: Settings,
 }
 
-/// A procedure with its vector.
+/// Procedure with its embedding.
 #[derive(Debug, Clone)]
 pub struct Shelved {
-    /// The procedure.
+    /// Procedure.
     pub procedure: Arc<Procedure>,
-    /// The vector of [`embedded_text`](super::embedded_text); none where it is found by words alone.
+    /// Vector of [`embedded_text`](super::embedded_text); `None` if the procedure is found by words only.
     pub vector: Option<Arc<Vector>>,
 }
 
-/// What happened to a procedure.
+/// Change of a procedure.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// It was learned, or is otherwise now: joined, counted, retired.
+    /// The procedure was learned or updated: merged, counted or retired.
     Shelved(Shelved),
-    /// The procedure of this id is no more.
+    /// The procedure of this id was deleted.
     Forgotten(String),
 }
 
-/// Whether the tool of a name is in play: one of a toolset, or, given a fingerprint, the client's own that has it.
+/// Whether the tool of a name is available: a tool of a toolset or, with a fingerprint, a client's own tool.
 pub type InPlay<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
 
-/// What procedures are looked for.
+/// Query for procedures.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
-    /// Whose they are.
+    /// Scope of the procedures.
     pub scope: &'a Scope,
-    /// What is asked for.
+    /// Text of the request.
     pub text: &'a str,
-    /// Its vector, where there is one.
+    /// Its embedding, if there is one.
     pub vector: Option<&'a Vector>,
-    /// A procedure is of use only where all its tools are in play.
+    /// Available tools. A procedure is only found if all its tools are available.
     pub in_play: &'a InPlay<'a>,
 }
 
-/// A procedure that was found.
+/// Procedure that was found.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The procedure.
+    /// Procedure.
     pub procedure: Arc<Procedure>,
-    /// How well it fits, more is better: the share of the best words that were found, 0 to 1, and closeness in meaning, -1 to 1.
+    /// Score, higher is better: the BM25 score relative to the best match, 0 to 1, plus the cosine similarity, -1 to 1.
     pub score: f32,
 }
 
 impl Library {
-    /// A library of these procedures, retired ones among them: they are found no more, but [`Self::of_scope`] tells them.
+    /// Builds a library. Retired procedures are included in [`Self::of_scope`], but not found.
     pub fn of(procedures: impl IntoIterator<Item = Shelved>, settings: Settings) -> Self {
         Self { shelves: HashMap::new(), settings }.with(procedures.into_iter().map(Change::Shelved))
     }
 
-    /// The library after these changes, in their order. It finds what a library made anew would find.
+    /// Returns the library after these changes, in order. It is equivalent to a newly built one.
     #[must_use]
     pub fn with(&self, changes: impl IntoIterator<Item = Change>) -> Self {
         let mut changed: HashMap<Scope, HashMap<String, Option<Shelved>>> = HashMap::new();
@@ -87,7 +87,7 @@ impl Library {
                     for scope in holders.map(|(scope, _)| scope.clone()).collect::<Vec<_>>() {
                         changed.entry(scope).or_default().insert(id.clone(), None);
                     }
-                    // It may have come with an earlier one of these changes.
+                    // An earlier change in this list may have added it.
                     changed.values_mut().filter_map(|of_scope| of_scope.get_mut(&id)).for_each(|known| *known = None);
                 }
             }
@@ -104,55 +104,55 @@ impl Library {
         Self { shelves, settings: self.settings.clone() }
     }
 
-    /// The procedures that fit best, at most `k`, best first. None of them is retired or of another scope, and all their tools are in play.
-    /// Without a vector each shares at least one word with the text that is more than grammar. Equal libraries and queries give equal
-    /// answers.
+    /// Returns at most `k` procedures with the highest scores. Retired procedures, those of other scopes, and those
+    /// with unavailable tools are excluded. Without an embedding, a match shares at least one word with the text that
+    /// is not a stop word. Results are deterministic.
     pub fn recall(&self, query: &Query<'_>, k: usize) -> Vec<Found> {
         self.shelves.get(query.scope).map(|shelf| shelf.search(query, k)).unwrap_or_default()
     }
 
-    /// The procedures of a scope that are in use and whose tools are all in play, in the order in which they were learned.
+    /// Returns the active procedures of a scope whose tools are all available, in the order of learning.
     pub fn in_play<'a>(&'a self, scope: &Scope, in_play: &'a InPlay<'a>) -> impl Iterator<Item = &'a Shelved> {
         let shelved = self.shelves.get(scope).into_iter().flat_map(|shelf| shelf.live());
         shelved.filter(move |shelved| shelf::is_in_play(&shelved.procedure, in_play))
     }
 
-    /// A procedure, by its scope and id.
+    /// Returns a procedure by scope and id.
     pub fn get(&self, scope: &Scope, id: &str) -> Option<&Arc<Procedure>> {
         self.shelves.get(scope)?.get(id)
     }
 
-    /// All procedures of a scope, in the order in which they were learned.
+    /// Returns all procedures of a scope, in the order of learning.
     pub fn of_scope(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Procedure>> {
         self.shelves.get(scope).into_iter().flat_map(|shelf| shelf.all())
     }
 
-    /// Has this scope any procedure that is in use?
+    /// Whether the scope has any active procedure.
     pub fn knows(&self, scope: &Scope) -> bool {
         self.shelves.get(scope).is_some_and(|shelf| shelf.live().next().is_some())
     }
 
-    /// The scopes that have procedures, in no order.
+    /// Returns the scopes with procedures, in arbitrary order.
     pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
         self.shelves.keys()
     }
 
-    /// How many procedures there are, retired ones included.
+    /// Returns the number of procedures, retired ones included.
     pub fn len(&self) -> usize {
         self.shelves.values().map(|shelf| shelf.len()).sum()
     }
 
-    /// How many of them are retired.
+    /// Returns the number of retired procedures.
     pub fn retired(&self) -> usize {
         self.shelves.values().map(|shelf| shelf.len() - shelf.live().count()).sum()
     }
 
-    /// Are there none?
+    /// Whether there are no procedures.
     pub fn is_empty(&self) -> bool {
         self.shelves.is_empty()
     }
 
-    /// How procedures are found and used.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -1,4 +1,4 @@
-//! The procedures of one scope.
+//! Indexed procedures of one scope.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use crate::procedures::embedded_text;
 use callwright_search::retrieval::{Bm25, is_stop_word};
 use callwright_types::Procedure;
 
-/// Procedures by their ids, which are in the order of time.
+/// Procedures by id; ids are in chronological order.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     all: BTreeMap<String, Shelved>,
-    /// The words of those that are not retired.
+    /// BM25 index of the active procedures.
     words: Option<Bm25<String>>,
 }
 
 impl Shelf {
-    /// The shelf after changes.
+    /// Returns the shelf after changes.
     pub(super) fn with(&self, changed: HashMap<String, Option<Shelved>>) -> Self {
         let mut all = self.all.clone();
         for (id, shelved) in changed {
@@ -63,14 +63,14 @@ impl Shelf {
                 found.push(Found { procedure: Arc::clone(&shelved.procedure), score });
             }
         }
-        // The sort is stable, so of equals the one that was learned first is first.
+        // The sort is stable, so ties are in the order of learning.
         found.sort_by(|one, other| other.score.total_cmp(&one.score));
         found.truncate(k);
         found
     }
 }
 
-/// Are all tools of a procedure in play?
+/// Whether all tools of a procedure are available.
 pub(super) fn is_in_play(procedure: &Procedure, in_play: &InPlay<'_>) -> bool {
     procedure.plan.nodes().iter().all(|node| in_play(&node.tool, procedure.fingerprint(&node.tool)))
 }

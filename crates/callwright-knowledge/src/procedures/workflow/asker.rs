@@ -1,4 +1,4 @@
-//! Asking a model within a budget.
+//! Sends requests to a model within a budget.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -11,20 +11,20 @@ use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Manner, TextSource};
 
-/// Longest answer that is read, in bytes.
+/// Maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// One request: what is said, and the JSON Schema of the answer.
+/// One request: messages and the JSON Schema of the answer.
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) messages: Vec<(Role, String)>,
     pub(super) form: Value,
 }
 
-/// What was asked for; `None` where no answer of the form came, however often it was asked.
+/// Parsed answer; `None` if no attempt returned a parsable one.
 pub(super) type Asking<T> = Option<T>;
 
-/// Why nothing more can be asked.
+/// Why no further request is possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Stop {
     #[error("the outline takes more than {0} requests")]
@@ -35,7 +35,7 @@ pub(super) enum Stop {
     Unanswered(String),
 }
 
-/// Asks, and keeps account.
+/// Sends requests and accounts for their cost.
 #[derive(Debug)]
 pub(super) struct Asker<'a> {
     pub(super) source: &'a dyn TextSource,
@@ -45,7 +45,7 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// Asks; again where the answer cannot be read, as often as the settings say.
+    /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts.
     pub(super) async fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt) -> Result<Asking<T>, Stop> {
         for _ in 0..self.settings.tries.max(1) {
             if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read) {
@@ -55,7 +55,7 @@ impl Asker<'_> {
         Ok(None)
     }
 
-    /// The text of an answer; `None` where it was cut off.
+    /// Returns the text of an answer; `None` if it was truncated.
     async fn once(&mut self, prompt: &Prompt) -> Result<Option<String>, Stop> {
         let size: usize = prompt.messages.iter().map(|(_, text)| estimated(text)).sum();
         let size = u64::try_from(size).unwrap_or(u64::MAX);
@@ -83,7 +83,7 @@ impl Asker<'_> {
     }
 }
 
-/// Reads an answer: one JSON object, alone or in a Markdown fence.
+/// Parses an answer: one JSON object, bare or in a Markdown code fence.
 fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     (text.len() <= MAX_BYTES).then(|| serde_json::from_str(bare(text)).ok()).flatten()
 }

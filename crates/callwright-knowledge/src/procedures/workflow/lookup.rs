@@ -1,4 +1,4 @@
-//! Looking up procedures while an outline is made.
+//! Retrieves procedures for an outline.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use crate::procedures::{InPlay, Library, Query, Settings, Wording, compose, feed
 use callwright_search::embedding::Embedder;
 use callwright_types::{OutputField, Procedure, Scope};
 
-/// What the answers of the tool of a name hold, where that is known.
+/// Returns the output fields of the tool of a name; empty if unknown.
 pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
 
-/// Where procedures are looked up.
+/// Context of the retrieval.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
-    /// The procedures.
+    /// Library of procedures.
     pub library: &'a Library,
-    /// Whose they are.
+    /// Scope of the procedures.
     pub scope: &'a Scope,
-    /// Which tools are in play.
+    /// Available tools.
     pub in_play: &'a InPlay<'a>,
-    /// What answers hold: it tells which procedure gives what another one needs.
+    /// Output fields of tools, to find procedures that supply inputs of others.
     pub outputs: &'a Outputs<'a>,
-    /// Is the procedure of this id withheld from the turn, to see whether it goes well without it?
+    /// Whether the procedure of this id is withheld from the turn, to measure the outcome without it.
     pub withheld: &'a (dyn Fn(&str) -> bool + Sync),
-    /// What makes vectors of questions; none where procedures are found by words alone.
+    /// Embedder of the questions; `None` if procedures are found by words only.
     pub embedder: Option<&'a dyn Embedder>,
 }
 
@@ -34,22 +34,22 @@ impl fmt::Debug for Lookup<'_> {
     }
 }
 
-/// Procedures that were found, each once.
+/// Distinct procedures that were found.
 #[derive(Debug, Default)]
 pub(super) struct Retrieved {
     found: Vec<(String, Known)>,
 }
 
-/// What fits a request.
+/// Procedures that fit a request.
 #[derive(Debug, Default)]
 pub(super) struct Fitting {
-    /// The ids of the procedures that fit best, the withheld ones among them, best first.
+    /// Ids of the best procedures, withheld ones included, best first.
     pub(super) ids: Vec<String>,
-    /// What is shown.
+    /// Procedures that are shown to the model.
     pub(super) shown: Vec<FoundWords>,
 }
 
-/// A procedure that was found: its id, none where it is made of two, and its words.
+/// Found procedure: its id, `None` for a composed one, and its wording.
 pub(super) type FoundWords = (Option<String>, Known);
 
 impl Retrieved {
@@ -76,7 +76,7 @@ impl Retrieved {
 }
 
 impl Lookup<'_> {
-    /// The procedures that fit a text best, without those that are withheld.
+    /// Returns the best procedures for a text, without withheld ones.
     pub(super) async fn find(&self, text: &str, k: usize) -> Vec<FoundWords> {
         let found = self.best(text, k).await.into_iter();
         let shown = found.filter(|procedure| !(self.withheld)(&procedure.id));
@@ -84,7 +84,7 @@ impl Lookup<'_> {
     }
 
     async fn best(&self, text: &str, k: usize) -> Vec<Arc<Procedure>> {
-        // Without a vector words alone decide.
+        // Without an embedding, only words are compared.
         let vector = match self.embedder {
             Some(embedder) => embedder.embed_query(text.to_owned()).await.ok(),
             None => None,
@@ -93,7 +93,8 @@ impl Lookup<'_> {
         self.library.recall(&query, k).into_iter().map(|found| found.procedure).collect()
     }
 
-    /// The same for the request itself. Where another procedure gives an input of the best one, both together come behind.
+    /// Returns the best procedures for the request itself. If another procedure supplies an input of the best one,
+    /// their composition is appended.
     pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Fitting {
         let fitting = self.best(request, settings.k).await;
         let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();

@@ -1,9 +1,9 @@
-//! A new procedure for a request, made of those that are known (AAG, section 3.5): the outline of what to do.
+//! Creates an outline for a request from known procedures (AAG, section 3.5).
 //!
-//! Order: the procedures that fit the request are retrieved, and a draft is made of them; the request is outlined and rewritten into
-//! questions; for each question procedures are retrieved and summarised as its answer; the draft is updated from each answer; a critic
-//! says what is to be edited, until nothing is. The switches of [`Settings`] leave out what the paper's ablations do (section
-//! 4.5). A workflow that cannot go on gives the best that it has so far.
+//! A draft is made of the procedures that fit the request. The request is outlined and rewritten into questions. For
+//! each question, procedures are retrieved and summarised as its answer, and the draft is updated from each answer. A
+//! critic requests edits until none are needed. The switches of [`Settings`] disable the same parts as the paper's
+//! ablations (section 4.5). A workflow that cannot continue returns its best result so far.
 
 mod asker;
 mod lookup;
@@ -24,40 +24,40 @@ use callwright_upstream::TextSource;
 use lookup::{Fitting, Retrieved};
 use prompts::{Answered, Task, edited, questions, reviewed, summary, updated};
 
-/// What a workflow may spend.
+/// Budget of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Requests to the model.
+    /// Maximum number of requests to the model.
     pub requests: u64,
-    /// Tokens of prompts and answers; where nobody counts them, estimates.
+    /// Maximum number of tokens of prompts and answers; estimated if the provider does not report them.
     pub tokens: u64,
 }
 
-/// What is to be done.
+/// Task of a workflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// What the user asks for.
+    /// Request of the user.
     pub request: &'a str,
-    /// The tools in play, best first: names and descriptions.
+    /// Names and descriptions of the available tools, best first.
     pub tools: &'a [(&'a str, &'a str)],
 }
 
-/// What came of a workflow.
+/// Result of a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outline {
-    /// What to do, step by step; empty where nothing came of it.
+    /// Steps; empty if the workflow produced none.
     pub steps: Vec<String>,
-    /// The ids of the procedures that fit the request itself, the withheld ones among them, best first.
+    /// Ids of the procedures that fit the request itself, withheld ones included, best first.
     pub fitting: Vec<String>,
-    /// The ids of the procedures that it rests on, in the order in which they were found.
+    /// Ids of the procedures that the outline is based on, in the order of retrieval.
     pub procedures: Vec<String>,
-    /// What it has cost.
+    /// Cost of the requests.
     pub cost: Cost,
-    /// Why it ended before its end, where it did.
+    /// Why the workflow ended early, if it did.
     pub stopped: Option<String>,
 }
 
-/// Makes the outline of what to do. Nothing is asked where no procedure fits the request.
+/// Creates an outline. No request is sent if no procedure fits.
 pub async fn outline(
     wanted: &Wanted<'_>,
     lookup: &Lookup<'_>,
@@ -79,7 +79,7 @@ pub async fn outline(
     Outline { steps, fitting, procedures: retrieved.ids(), cost: asker.spent, stopped }
 }
 
-/// Steps as a model is shown them, behind the message that asks for them.
+/// Returns the steps as a note for the model, appended to the user's message.
 pub fn note(steps: &[String]) -> String {
     let mut note = "Similar requests were served by steps like these. They are an outline: take values from the conversation and from what tools answer, \
         and leave out what does not apply."
@@ -90,7 +90,7 @@ pub fn note(steps: &[String]) -> String {
     note
 }
 
-/// A workflow under way.
+/// Workflow in progress.
 struct Run<'a> {
     task: Task<'a>,
     lookup: &'a Lookup<'a>,
@@ -98,7 +98,7 @@ struct Run<'a> {
     settings: &'a Settings,
     fitting: Vec<String>,
     retrieved: Retrieved,
-    /// The best so far.
+    /// Best steps so far.
     steps: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ impl Run<'_> {
         if self.settings.critic { self.refine(&context).await } else { Ok(()) }
     }
 
-    /// Rewrites the request, looks up each question, and updates the draft from what was found.
+    /// Rewrites the request into questions, retrieves procedures for each, and updates the draft from them.
     async fn update(&mut self) -> Result<Vec<Answered>, Stop> {
         let asked: Asking<Questions> = self.asker.ask(&questions(&self.task, self.settings)).await?;
         let Some(Questions { questions }) = asked else { return Ok(Vec::new()) };
@@ -160,7 +160,7 @@ impl Run<'_> {
             let answer = summed.map(|summed| self.short(vec![summed.answer], 1)).unwrap_or_default().pop();
             context.extend(answer.map(|answer| Answered::Summary { question, answer }));
         }
-        // Without summaries all that was found is one context, each procedure once.
+        // Without summaries, all procedures found are one context, each once.
         if !all.is_empty() {
             context.push(Answered::Whole { procedures: all.wordings() });
         }
@@ -171,7 +171,7 @@ impl Run<'_> {
         Ok(context)
     }
 
-    /// Has the steps reviewed and edited until nothing is to be edited.
+    /// Reviews and edits the steps until no edits are needed.
     async fn refine(&mut self, context: &[Answered]) -> Result<(), Stop> {
         for _ in 0..self.settings.critic_rounds {
             let review: Asking<Edits> = self.asker.ask(&reviewed(&self.task, &self.steps)).await?;
@@ -185,7 +185,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes steps over where there are any.
+    /// Replaces the steps unless the answer is empty.
     fn take(&mut self, answered: Asking<Steps>) {
         let steps = answered.map(|Steps { steps }| self.short(steps, self.settings.outline_steps)).unwrap_or_default();
         if !steps.is_empty() {
@@ -193,7 +193,7 @@ impl Run<'_> {
         }
     }
 
-    /// Of a model's texts as many as may be, each on one line and not too long.
+    /// Returns at most `at_most` non-empty texts, each on one line and truncated.
     fn short(&self, texts: Vec<String>, at_most: usize) -> Vec<String> {
         let one_line = |text: &String| -> String {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -11,17 +11,17 @@ use callwright_openai::Role;
 use callwright_types::{OutputField, Scope};
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
-/// Answers what each kind of request wants, and keeps what it was asked.
+/// Model that answers each kind of request and records the prompts.
 #[derive(Debug, Default)]
 struct Scripted {
     asked: Mutex<Vec<(&'static str, Value)>>,
-    /// Reviews that ask for an edit before one that does not.
+    /// Number of reviews that request an edit before one that does not.
     edits: usize,
-    /// What is answered instead, to the request of this number.
+    /// Overriding answers by request number.
     instead: Option<(usize, &'static str)>,
 }
 
-/// What a request is for, by how its prompt begins.
+/// Returns the purpose of a request from the beginning of its prompt.
 fn kind(system: &str) -> &'static str {
     let kinds = [
         ("Say how to do", "draft"),
@@ -111,7 +111,7 @@ fn all_of_it_goes_in_the_order_of_the_paper() {
     );
     assert_eq!((outline.steps.as_slice(), outline.stopped), (["edited 7".to_owned()].as_slice(), None));
     assert_eq!((outline.cost.requests, outline.procedures.len()), (9, 2));
-    // What goes where: the draft into the first update, its steps into the second, and both answers into the edit.
+    // The draft is in the first update, its steps in the second, and both answers in the edit.
     assert_eq!(source.data("draft", 0)["procedures"][0]["output"], "Books a meeting room");
     assert_eq!(source.data("summary", 1)["question"], "Which invoice is paid?");
     assert_eq!(source.data("summary", 1)["procedures"][0]["output"], "Pays an invoice");

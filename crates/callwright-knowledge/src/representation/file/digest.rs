@@ -1,14 +1,14 @@
-//! Tells whether a person has changed what was learned.
+//! Detects edits of learned patterns.
 
 use sha2::{Digest, Sha256};
 
 use callwright_common::digest::{add_part, hex};
 use callwright_types::representation::Pattern;
 
-/// Hexadecimal digits of a digest: enough that no chance edit has the same, few enough to read past.
+/// Number of hexadecimal digits of a digest: collisions of accidental edits are unlikely, and the text stays short.
 const DIGITS: usize = 16;
 
-/// The digest of what a person may change about a pattern: its words, and its weight.
+/// Returns the digest of the parts of a pattern that a person may edit: its texts and its weight.
 pub(super) fn digest(pattern: &Pattern) -> String {
     let mut hash = Sha256::new();
     add_part(&mut hash, &pattern.weight.to_bits().to_be_bytes());

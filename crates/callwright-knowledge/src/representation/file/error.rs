@@ -1,58 +1,58 @@
-//! What can be wrong with representation files.
+//! Errors of representation files.
 
 use std::io;
 use std::path::PathBuf;
 
 use callwright_common::watch::FolderError;
 
-/// The files cannot be used. Where good ones are in force they stay.
+/// The files cannot be used. Representations that are already loaded stay active.
 #[derive(Debug, thiserror::Error)]
 pub enum RepresentationError {
-    /// A file or the directory cannot be read, or holds more than can be reviewed.
+    /// A file or the directory cannot be read, or exceeds a limit.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A file cannot be written.
-    #[error("cannot write {}: {source}; name a folder that exists and may be written, on a disk with room", .path.display())]
+    #[error("cannot write {}: {source}; use an existing, writable folder on a disk with free space", .path.display())]
     Unwritable {
-        /// What was written.
+        /// Path of the file.
         path: PathBuf,
-        /// Why it could not be.
+        /// Cause.
         source: io::Error,
     },
-    /// A file holds no representations.
+    /// A file is invalid.
     #[error("{file}:{line}:{column}: {message}")]
     Invalid {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Line, from 1; 0 where it is not known.
+        /// Line, from 1; 0 if unknown.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// What is wrong and what mends it.
+        /// Problem and fix.
         message: String,
     },
-    /// What is to be written is nothing that could be read again.
+    /// The data to write would not be readable again.
     #[error("{}: {place}: {message}", .path.display())]
     Unfit {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The place, as a JSON Pointer.
+        /// Location of the value, as a JSON Pointer.
         place: String,
-        /// What is wrong.
+        /// Problem.
         message: String,
     },
-    /// Two files are about the same tools.
-    #[error("{}: {} has a file already, {}; join the two, or remove one", .second.display(), whose(.toolset.as_deref()), .first.display())]
+    /// Two files are for the same toolset.
+    #[error("{}: duplicate file for {}; merge it with {}, or remove one", .second.display(), whose(.toolset.as_deref()), .first.display())]
     Duplicate {
-        /// The toolset; `None` for tools that clients send.
+        /// Name of the toolset; `None` for tools that clients send.
         toolset: Option<String>,
-        /// The file that was read first.
+        /// File that was read first.
         first: PathBuf,
-        /// The other file.
+        /// Second file.
         second: PathBuf,
     },
 }
 
 fn whose(toolset: Option<&str>) -> String {
-    toolset.map_or_else(|| "what clients send".to_owned(), |toolset| format!("the toolset `{toolset}`"))
+    toolset.map_or_else(|| "tools of clients".to_owned(), |toolset| format!("the toolset `{toolset}`"))
 }

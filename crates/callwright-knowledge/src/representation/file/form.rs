@@ -1,4 +1,4 @@
-//! The keys of a representation file.
+//! Serialized form of a representation file.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::stored::{LearnedBy, Ranking, RepresentationFile, Source, StoredPatter
 use super::tidy::joined;
 use callwright_types::representation::Pattern;
 
-/// A file, as it is written.
+/// Content of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FileForm {
@@ -73,7 +73,7 @@ pub(super) struct PatternForm {
     pub(super) digest: Option<String>,
 }
 
-/// A source as its text.
+/// Source in its text form.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct SourceForm(Source);
@@ -96,7 +96,7 @@ fn usual_weight() -> f32 {
     1.0
 }
 
-/// Points of F1 have no use for more places, and differences of them would show noise.
+/// Rounds points of F1 to two decimals; differences below that are noise.
 fn rounded(points: f64) -> f64 {
     (points * 100.0).round() / 100.0
 }
@@ -161,7 +161,7 @@ impl PatternForm {
         }
     }
 
-    /// What was learned and has not the digest that it was written with is edited, and what it once brought says nothing any more.
+    /// Converts the form. A learned pattern whose digest does not match was edited by a person, so its gain is dropped.
     fn into_stored(self) -> StoredPattern {
         let cases = self.cases.iter().map(|case| joined(case)).collect();
         let pattern = Pattern { description: joined(&self.description), cases, weight: self.weight };

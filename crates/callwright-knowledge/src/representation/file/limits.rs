@@ -1,37 +1,37 @@
-//! Bounds of a representation file: what people can review, and what a hostile file can cost.
+//! Limits of a representation file, so that people can review it and a hostile file is cheap to reject.
 
-/// Patterns of a tool: more would be a copy of the samples.
+/// Maximum number of patterns per tool; more would amount to a copy of the samples.
 pub const PATTERNS: usize = 12;
 
-/// Cases of a pattern. The learner writes two or three; a person may have some more to say.
+/// Maximum number of cases per pattern. The learner writes two or three; a person may add more.
 pub(crate) const CASES: usize = 8;
 
-/// Characters of a pattern's description: a long sentence.
+/// Maximum number of characters of a pattern's description.
 pub(crate) const DESCRIPTION_CHARS: usize = 500;
 
-/// Characters of a case: a phrase, or a whole sentence where a person wants that.
+/// Maximum number of characters of a case: a phrase, or a sentence written by a person.
 pub(crate) const CASE_CHARS: usize = 300;
 
-/// Characters of a name: of a tool, a toolset, a proposer.
+/// Maximum number of characters of the name of a tool, toolset or proposer.
 pub(super) const NAME_CHARS: usize = 512;
 
-/// Largest weight: one beyond it would drown everything else.
+/// Maximum weight of a pattern; a larger one would dominate all others.
 pub(super) const WEIGHT: f32 = 100.0;
 
-/// Smallest weight that the learner writes: what counts less counts nothing.
+/// Minimum weight that the learner writes; smaller weights have no effect.
 pub(super) const LEAST_WEIGHT: f32 = 0.001;
 
-/// Tools of a file: far more than a toolset has.
+/// Maximum number of tools per file, far above the size of a toolset.
 pub(super) const TOOLS: usize = 50_000;
 
-/// Bytes of a file: that many tools, each with as much as people write.
+/// Maximum file size, in bytes, for that many tools with hand-written patterns.
 pub(super) const FILE_BYTES: usize = 64 * 1024 * 1024;
 
-/// YAML nesting of a file is 5; the rest is room for anchors and merges.
+/// Maximum YAML nesting. Files need 5 levels; the rest is for anchors and merges.
 pub(super) const DEPTH: usize = 16;
 
-/// YAML events of a file: those of that many tools, with little more than half their patterns.
+/// Maximum number of YAML events: enough for that many tools with about half of their patterns.
 pub(super) const EVENTS: usize = 8_000_000;
 
-/// Files of a directory.
+/// Maximum number of files per directory.
 pub(super) const FILES: usize = 2_000;

@@ -1,4 +1,4 @@
-//! Representation files: YAML that the learner writes and people edit, one file for each toolset.
+//! Representation files: YAML written by the learner and edited by people, one file per toolset.
 
 mod digest;
 mod error;
@@ -22,47 +22,48 @@ pub(super) use tidy::{shortened, tidy};
 use callwright_common::watch::{Folder, FolderFile};
 
 impl RepresentationFile {
-    /// Reads a file.
+    /// Reads and parses a file.
     ///
     /// # Errors
-    /// [`RepresentationError`]: it cannot be read, or holds no representations; with the place and what mends it.
+    /// [`RepresentationError`]: the file cannot be read or is invalid; with the place and the fix.
     pub fn read(path: &Path) -> Result<Self, RepresentationError> {
         parse::parse(&FolderFile::read(path.to_owned(), limits::FILE_BYTES)?)
     }
 
-    /// Writes a file in one step, in the same bytes for the same content.
+    /// Writes a file atomically. Equal content produces equal bytes.
     ///
     /// # Errors
-    /// [`RepresentationError`]: it cannot be written, or has what could not be read again (more than 12 patterns, say).
+    /// [`RepresentationError`]: the file cannot be written, or the content is invalid, such as more than 12 patterns
+    /// for a tool.
     pub fn write(&self, path: &Path) -> Result<(), RepresentationError> {
         write::write(self, path)
     }
 
-    /// The file's text, as [`RepresentationFile::write`] writes it.
+    /// Returns the text that [`RepresentationFile::write`] writes.
     ///
     /// # Errors
-    /// As there, but for the disk.
+    /// The same as there, except for I/O errors.
     pub fn to_text(&self) -> Result<String, RepresentationError> {
         write::text(self, Path::new(""))
     }
 
-    /// What a text says.
+    /// Parses a file.
     pub(super) fn of_file(file: &FolderFile) -> Result<Self, RepresentationError> {
         parse::parse(file)
     }
 }
 
-/// The representation files of a directory.
+/// Returns the folder of representation files at a path.
 pub(super) fn folder(directory: &Path) -> Folder {
     let path = directory.to_owned();
     Folder { path, files: "representation files", max_files: limits::FILES, max_bytes: limits::FILE_BYTES }
 }
 
-/// Where the representations of a toolset are written in `directory`: in the file that has them already; else in a new one, named after
-/// the toolset.
+/// Returns where the representations of a toolset are written in `directory`: the existing file of the toolset with its
+/// content, or a new file named after the toolset.
 ///
 /// # Errors
-/// [`RepresentationError`], where what is in the directory cannot be read.
+/// [`RepresentationError`]: the directory or one of its files cannot be read.
 pub fn place_in(
     directory: &Path,
     toolset: Option<&str>,
@@ -84,7 +85,7 @@ pub fn place_in(
     Ok((free.unwrap_or_else(|| numbered(1)), None))
 }
 
-/// A toolset's name as that of a file.
+/// Converts a toolset's name to a file name.
 fn stem(toolset: &str) -> String {
     let fits = |character: char| character.is_alphanumeric() || "-_.".contains(character);
     let stem: String = toolset.chars().map(|character| if fits(character) { character } else { '-' }).collect();
@@ -92,7 +93,7 @@ fn stem(toolset: &str) -> String {
     if stem.is_empty() { "toolset".to_owned() } else { stem.to_owned() }
 }
 
-/// Characters of a file's stem: four bytes each, and file systems take 255 bytes.
+/// Maximum number of characters of a file stem: up to four bytes each, within the usual limit of 255 bytes.
 const STEM_CHARS: usize = 60;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A file's text → what it holds, with errors that name file, line, column and what mends them.
+//! Parses a representation file. Errors contain file, line, column and fix.
 
 use super::error::RepresentationError;
 use super::form::FileForm;
@@ -10,7 +10,7 @@ use callwright_common::yaml::{self, Bounds, YamlProblem};
 
 const BOUNDS: Bounds = Bounds { depth: limits::DEPTH, events: limits::EVENTS };
 
-/// Reads a representation file.
+/// Parses and validates a representation file.
 pub(super) fn parse(file: &FolderFile) -> Result<RepresentationFile, RepresentationError> {
     let form: FileForm = match yaml::is_blank(&file.text) {
         true => FileForm::default(),

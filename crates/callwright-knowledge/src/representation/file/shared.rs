@@ -1,4 +1,4 @@
-//! Representations that replicas share: each stands over what the files say of its tool.
+//! Representations shared by replicas through the store. They override the files' entries for the same tool.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use callwright_common::digest::{add_part, hex};
 use callwright_types::Evidence;
 use callwright_types::representation::{SharedRanking, SharedRepresentation};
 
-/// Hexadecimal digits of an id: as many as a trace id has.
+/// Number of hexadecimal digits of an id, as in a trace id.
 const ID_DIGITS: usize = 32;
 
-/// What errors call the place of what is shared.
+/// Path of shared representations in error messages.
 const STORE: &str = "the store";
 
-/// The id of what is shared of a tool: the same in all processes.
+/// Returns the id of a tool's shared representation; it is the same in all processes.
 pub fn shared_id(toolset: Option<&str>, tool: &str) -> String {
     let mut hash = Sha256::new();
     for part in toolset.into_iter().chain([tool]) {
@@ -30,10 +30,10 @@ pub fn shared_id(toolset: Option<&str>, tool: &str) -> String {
 }
 
 impl RepresentationFile {
-    /// Its tools, each as it is shared. `evidence_of` tells what a tool's patterns rest on.
+    /// Converts each tool to its shared form. `evidence_of` returns the evidence for a tool's patterns.
     ///
     /// # Errors
-    /// [`RepresentationError::Unfit`], where it could not be read again.
+    /// [`RepresentationError::Unfit`]: the content is invalid.
     pub fn to_shared(
         &self,
         evidence_of: impl Fn(&str) -> Vec<Evidence>,
@@ -56,10 +56,10 @@ impl RepresentationFile {
         form.tools.iter().map(shared).collect()
     }
 
-    /// What is shared of one tool, as a file of its own.
+    /// Converts the shared representation of one tool to a file.
     ///
     /// # Errors
-    /// [`RepresentationError::Unfit`]: it says what no file may say.
+    /// [`RepresentationError::Unfit`]: the content is invalid in a file.
     pub fn of_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
         let patterns = serde_json::from_value(shared.patterns.clone()).map_err(|error| unfit(&shared.id, &error))?;
         let form = FileForm {
@@ -72,7 +72,7 @@ impl RepresentationFile {
         Ok(form.into_file())
     }
 
-    /// This file with what is shared of its toolset's tools in place of what it says of them. What cannot be read is left out.
+    /// Overrides the tools of this file with the shared representations of its toolset. Invalid ones are skipped.
     #[must_use]
     pub fn under(mut self, shared: &[SharedRepresentation]) -> Self {
         for over in shared.iter().filter(|shared| shared.toolset == self.toolset) {

@@ -1,4 +1,4 @@
-//! What a representation file holds.
+//! Content of a representation file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,85 +9,85 @@ use super::limits;
 use super::tidy::{shortened, tidy};
 use callwright_types::representation::{Pattern, Representation};
 
-/// A representation file: what was learned about the tools of one toolset, with what people made of it.
+/// Representation file: learned and edited patterns of the tools of one toolset.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RepresentationFile {
-    /// The toolset; `None` for tools that clients send, which are found by their name.
+    /// Toolset; `None` for tools that clients send, which are matched by name.
     pub toolset: Option<String>,
-    /// How the last run of the learner went.
+    /// Last run of the learner.
     pub learned: Option<LearnedBy>,
-    /// How the tools are ranked.
+    /// Ranking parameters of the tools.
     pub ranking: Option<Ranking>,
-    /// The tools, in the order of the file.
+    /// Tools in the order of the file.
     pub tools: Vec<StoredRepresentation>,
 }
 
-/// A run of the learner.
+/// Run of the learner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LearnedBy {
-    /// The day.
+    /// Date of the run.
     pub date: Date,
-    /// Who proposed: [`Proposer::name`](crate::representation::Proposer::name).
+    /// Name of the proposer: [`Proposer::name`](crate::representation::Proposer::name).
     pub proposer: String,
-    /// Whose vectors the patterns were tried with; `None`: words alone.
+    /// Embedder of the vectors in the run; `None`: words only.
     pub embedder: Option<String>,
-    /// What the samples were parted by.
+    /// Seed of the split of the samples.
     pub seed: u64,
     /// Macro-F1 on the validation samples before and after, in percent.
     pub macro_f1: Option<(f64, f64)>,
 }
 
-/// How what is said in words and in meaning makes a rank. Learned together with the patterns.
+/// Parameters that combine word and semantic similarity to a score. Learned together with the patterns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranking {
-    /// How much the best likeness counts beside the others.
+    /// Weight of the best similarity relative to the others.
     pub sharpness: f32,
-    /// How much words count beside meaning.
+    /// Weight of words relative to meaning.
     pub words: f32,
 }
 
-/// One tool of a file.
+/// Tool of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredRepresentation {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// Its patterns, in the order of the file.
+    /// Patterns in the order of the file.
     pub patterns: Vec<StoredPattern>,
 }
 
-/// A pattern, and where it comes from.
+/// Pattern with its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredPattern {
-    /// The pattern.
+    /// Pattern.
     pub pattern: Pattern,
-    /// Where it comes from.
+    /// Source of the pattern.
     pub source: Source,
-    /// Points of macro-F1 that it brought on the validation samples.
+    /// Gain in macro-F1 on the validation samples, in percentage points.
     pub gain: Option<f64>,
-    /// The day on which it was learned or written.
+    /// Date on which it was learned or written.
     pub date: Option<Date>,
 }
 
-/// Where a pattern comes from.
+/// Source of a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Source {
-    /// This proposer proposed it, and nobody has changed it since.
+    /// Proposed by this proposer and not edited since.
     Learned(String),
-    /// It was learned, and a person changed it.
+    /// Learned, then edited by a person.
     Edited,
-    /// A person wrote it.
+    /// Written by a person.
     #[default]
     Written,
 }
 
 impl Source {
-    /// Does it belong to a person? The learner neither changes nor removes it then.
+    /// Whether the pattern belongs to a person, so that the learner neither changes nor removes it.
     pub fn is_kept(&self) -> bool {
         !matches!(self, Self::Learned(_))
     }
 }
 
-/// The word in front of the proposer's name.
+/// Prefix of the proposer's name.
 const LEARNED: &str = "learned ";
 
 impl fmt::Display for Source {
@@ -116,14 +116,15 @@ impl FromStr for Source {
 }
 
 impl StoredPattern {
-    /// A pattern that `proposer` proposed and that the validation samples confirmed, with its text made fit for a file: on one line,
-    /// without control characters, within the bounds.
+    /// Returns a pattern of `proposer` that the validation samples confirmed. Its texts are normalised for a file: one
+    /// line, no control characters, within the limits.
     pub fn learned(pattern: &Pattern, proposer: &str, gain: f64, date: Date) -> Self {
         let fit = |text: &str, bound| shortened(&tidy(text), bound).to_owned();
         let cases = pattern.cases.iter().map(|case| fit(case, limits::CASE_CHARS)).filter(|case| !case.is_empty());
         let mut cases: Vec<String> = cases.take(limits::CASES).collect();
         let mut description = fit(&pattern.description, limits::DESCRIPTION_CHARS);
-        // Where no general sentence was found, the first case stands for it: the texts that were tried stay the same.
+        // Without a general sentence, the first case becomes the description. The set of texts stays as it was
+        // validated.
         if description.is_empty() && !cases.is_empty() {
             description = cases.remove(0);
         }
@@ -138,12 +139,12 @@ impl StoredPattern {
 }
 
 impl StoredRepresentation {
-    /// The patterns that belong to people.
+    /// Returns the patterns that belong to people.
     pub fn kept(&self) -> impl Iterator<Item = &StoredPattern> {
         self.patterns.iter().filter(|stored| stored.source.is_kept())
     }
 
-    /// The patterns alone, best first: what people wrote or edited, then what brought most, then by weight.
+    /// Returns the patterns, best first: those of people, then by descending gain, then by descending weight.
     pub fn representation(&self) -> Representation {
         let mut order: Vec<&StoredPattern> = self.patterns.iter().collect();
         let gain = |stored: &StoredPattern| stored.gain.unwrap_or(f64::NEG_INFINITY);
@@ -158,7 +159,7 @@ impl StoredRepresentation {
 }
 
 impl RepresentationFile {
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn tool(&self, name: &str) -> Option<&StoredRepresentation> {
         self.tools.iter().find(|stored| stored.tool == name)
     }

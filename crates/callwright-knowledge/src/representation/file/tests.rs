@@ -12,7 +12,7 @@ fn error(content: &str) -> String {
     of_text(content).unwrap_err().to_string()
 }
 
-/// One tool with these lines of patterns.
+/// Returns a file with one tool with these pattern lines.
 fn with_patterns(patterns: &str) -> String {
     format!("tools:\n- tool: lost_card\n  patterns:\n{patterns}")
 }
@@ -70,7 +70,7 @@ fn a_file_is_written_for_people() {
     insta::assert_snapshot!(sample().to_text().unwrap());
 }
 
-/// Texts as they are after tidying: what a learner or a model may come up with.
+/// Generates tidied texts that a learner or a model may produce.
 fn any_text(chars: usize) -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "\\PC{1,80}",
@@ -172,7 +172,7 @@ fn mistakes_are_shown_with_their_place_and_a_way_to_mend_them() {
             with_patterns("  - description: a\n    case: [b]\n"),
             "bank.yaml:5:5: unknown key `case`; did you mean `cases`?",
         ),
-        (with_patterns("  - description: ''\n"), "bank.yaml:4:18: the description is empty; say in words"),
+        (with_patterns("  - description: ''\n"), "bank.yaml:4:18: the description is empty; describe"),
         (with_patterns("  - description: a\n    cases: [b, ' ']\n"), "bank.yaml:5:16: the case is empty"),
         (
             with_patterns("  - description: a\n    weight: .nan\n"),
@@ -184,10 +184,7 @@ fn mistakes_are_shown_with_their_place_and_a_way_to_mend_them() {
         (with_patterns("  - description: a\n    gain: .nan\n"), "bank.yaml:5:11: `gain` is NaN"),
         (with_patterns("  - description: \"a\\u0007b\"\n"), "bank.yaml:4:18: the description has the character U+0007"),
         (with_patterns("  - description: \"a\\u202eb\"\n"), "bank.yaml:4:18: the description has the character U+202E"),
-        (
-            with_patterns("  - description: a\n  - description: a\n"),
-            "bank.yaml:5:5: the same pattern stands there already",
-        ),
+        (with_patterns("  - description: a\n  - description: a\n"), "bank.yaml:5:5: duplicate of pattern number 1"),
         (with_patterns("  - description: a\n    source: learnt x\n"), "bank.yaml:5:13: "),
         (with_patterns("  - {description: a, date: yesterday}\n"), "bank.yaml:4:"),
         (
@@ -204,7 +201,7 @@ fn mistakes_are_shown_with_their_place_and_a_way_to_mend_them() {
         ),
         (
             "tools:\n- tool: a\n- tool: b\n- tool: a\n".to_owned(),
-            "bank.yaml:4:9: the tool `a` is there already, as number 1 of the list",
+            "bank.yaml:4:9: duplicate tool `a`, already number 1 of the list",
         ),
         ("tools:\n- tool: ''\n".to_owned(), "bank.yaml:2:9: the name of the tool must be"),
         ("tools:\n- patterns: []\n".to_owned(), "bank.yaml:2:3: missing field `tool`"),
@@ -264,7 +261,7 @@ fn what_could_not_be_read_again_is_not_written() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     let said = sample().write(&folder.path().join("none/bank.yaml")).unwrap_err().to_string();
-    assert!(said.contains("cannot write") && said.contains("a folder that exists"), "{said}");
+    assert!(said.contains("cannot write") && said.contains("use an existing, writable folder"), "{said}");
 }
 
 #[test]

@@ -1,24 +1,24 @@
-//! Texts as a file has them: on one line, readable as they are.
+//! Normalises texts of a file: one line, without invisible characters.
 
-/// Characters that change what a reader sees without being seen themselves: controls, and those that turn the direction of the text
-/// around ("Trojan Source", 2021).
+/// Whether a character changes the displayed text invisibly: control characters, bidirectional overrides ("Trojan
+/// Source", 2021), and noncharacters.
 pub(super) fn is_hidden(character: char) -> bool {
     let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_no_character = u32::from(character) & 0xfffe == 0xfffe || matches!(character, '\u{fdd0}'..='\u{fdef}');
     turns || is_no_character || character == '\u{feff}' || (character.is_control() && !character.is_whitespace())
 }
 
-/// The words of a text with one space between them: where its lines end says nothing.
+/// Returns the words of a text separated by one space, so that line breaks do not matter.
 pub(super) fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The same without what is hidden.
+/// Returns the text on one line without hidden characters.
 pub(crate) fn tidy(text: &str) -> String {
     joined(&text.chars().filter(|character| !is_hidden(*character)).collect::<String>())
 }
 
-/// As many whole words of a text as have at most `chars` characters; of a longer word its beginning.
+/// Returns the whole words of a text within the first `chars` characters, or the beginning of a single longer word.
 pub(crate) fn shortened(text: &str, chars: usize) -> &str {
     let Some((end, next)) = text.char_indices().nth(chars) else { return text };
     let cut = text.get(..end).unwrap_or_default();

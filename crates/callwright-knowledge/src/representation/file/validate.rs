@@ -1,4 +1,4 @@
-//! What a representation file may not say although it parses.
+//! Validates the values of a representation file.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::limits;
 use super::tidy::{is_hidden, joined};
 use callwright_common::json::Pointer;
 
-/// A value that a file cannot have, and where it stands.
+/// Invalid value and its location.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) place: Pointer,
@@ -18,7 +18,7 @@ fn fault(place: Pointer, message: impl Into<String>) -> Fault {
     Fault { place, message: message.into() }
 }
 
-/// Finds the first mistake.
+/// Returns the first invalid value.
 pub(super) fn validate(file: &FileForm) -> Result<(), Fault> {
     let root = Pointer::root();
     if let Some(toolset) = &file.toolset {
@@ -43,7 +43,7 @@ pub(super) fn validate(file: &FileForm) -> Result<(), Fault> {
     if let Some(ranking) = &file.ranking {
         for (key, value) in [("sharpness", ranking.sharpness), ("words", ranking.words)] {
             if !value.is_finite() || value < 0.0 {
-                let message = format!("`{key}` is {value}; it must be a number from 0 on");
+                let message = format!("`{key}` is {value}; it must be a number of at least 0");
                 return Err(fault(root.child("ranking").child(key), message));
             }
         }
@@ -62,7 +62,7 @@ fn tools(tools: &[ToolForm], place: &Pointer) -> Result<(), Fault> {
         name(&form.tool, "tool", here.child("tool"))?;
         if let Some(first) = seen.insert(form.tool.as_str(), index) {
             let message = format!(
-                "the tool `{}` is there already, as number {} of the list; join their patterns under one",
+                "duplicate tool `{}`, already number {} of the list; merge their patterns in one entry",
                 form.tool,
                 first + 1
             );
@@ -76,7 +76,7 @@ fn tools(tools: &[ToolForm], place: &Pointer) -> Result<(), Fault> {
 fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(), Fault> {
     if patterns.len() > limits::PATTERNS {
         let message = format!(
-            "`{tool}` has {} patterns; {} are allowed: join those that say alike, or remove some",
+            "`{tool}` has {} patterns; {} are allowed: merge similar patterns, or remove some",
             patterns.len(),
             limits::PATTERNS
         );
@@ -89,8 +89,7 @@ fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(),
         let text: Vec<String> =
             std::iter::once(&form.description).chain(&form.cases).map(|text| joined(text)).collect();
         if let Some(first) = seen.insert(text, index) {
-            let message =
-                format!("the same pattern stands there already, as number {} of the tool's; remove one", first + 1);
+            let message = format!("duplicate of pattern number {} of the same tool; remove one of the two", first + 1);
             return Err(fault(here, message));
         }
     }
@@ -108,7 +107,7 @@ fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), Fault> {
     }
     if !form.weight.is_finite() || form.weight <= 0.0 || form.weight > limits::WEIGHT {
         let message = format!(
-            "`weight` is {}; it must be above 0 and at most {}: 1 is usual, 0.5 counts half",
+            "`weight` is {}; it must be above 0 and at most {}: 1 is the default, 0.5 counts half",
             form.weight,
             limits::WEIGHT
         );
@@ -116,18 +115,18 @@ fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), Fault> {
     }
     match form.gain {
         Some(gain) if !gain.is_finite() => {
-            Err(fault(place.child("gain"), format!("`gain` is {gain}; it must be a number, or be left out")))
+            Err(fault(place.child("gain"), format!("`gain` is {gain}; it must be a number, or be omitted")))
         }
         _ => Ok(()),
     }
 }
 
-/// A text that a model is shown.
+/// Validates a text that is shown to a model.
 fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), Fault> {
     visible(text, what, &place)?;
     let text = joined(text);
     if text.is_empty() {
-        return Err(fault(place, format!("the {what} is empty; say in words what requests are meant, or remove it")));
+        return Err(fault(place, format!("the {what} is empty; describe the matching requests, or remove it")));
     }
     let length = text.chars().count();
     if length > chars {
@@ -136,7 +135,7 @@ fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), Faul
     Ok(())
 }
 
-/// A name that must be found elsewhere as it is.
+/// Validates a name that is matched exactly.
 fn name(name: &str, what: &str, place: Pointer) -> Result<(), Fault> {
     visible(name, what, &place)?;
     let length = name.chars().count();
@@ -153,10 +152,8 @@ fn name(name: &str, what: &str, place: Pointer) -> Result<(), Fault> {
 fn visible(text: &str, what: &str, place: &Pointer) -> Result<(), Fault> {
     match text.chars().find(|character| is_hidden(*character)) {
         Some(hidden) => {
-            let message = format!(
-                "the {what} has the character U+{:04X}, which readers cannot see; remove it",
-                u32::from(hidden)
-            );
+            let message =
+                format!("the {what} has the character U+{:04X}, which is invisible; remove it", u32::from(hidden));
             Err(fault(place.clone(), message))
         }
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a file holds → its text: the same for the same, in a form that people read and version control compares line by line.
+//! Writes a file as text: deterministic, readable, and suitable for line-based diffs.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,30 +11,30 @@ use super::form::FileForm;
 use super::stored::RepresentationFile;
 use super::validate::{Fault, validate};
 
-/// What stands above the keys.
+/// Comment at the top of the file.
 const HEADING: &str = "\
-# What requests for these tools are like. Callwright ranks tools by it and shows it to models, behind each tool's own description.
-# Read it, change it, keep it in version control; remove the file, or a part of it, to take it back.
+# Learned patterns of the requests that each tool serves. Callwright ranks tools by them and appends them to the
+# tools' descriptions for models. Review, edit and version this file; delete it, or parts of it, to undo what was learned.
 #
-# toolset   whose tools these are; without it, those that clients send
-# learned   how the last run of `callwright learn representations` went: macro_f1 in percent, on the samples that changes were tried on
-# ranking   how much the best likeness counts beside the others (sharpness), and words beside meaning (words)
-# tools     at most 12 patterns for each:
+# toolset   toolset of the tools; omitted for tools that clients send
+# learned   last run of `callwright learn representations`; macro_f1 in percent, on the validation samples
+# ranking   weight of the best similarity relative to the others (sharpness), and of words relative to meaning (words)
+# tools     at most 12 patterns per tool:
 #   description  one general sentence
-#   cases        2 or 3 short phrases, as people use them
-#   weight       how much a likeness to this pattern counts: 1 as usual, 0.5 half of that
-#   source       `learned NAME`, `edited` or `written`; what you change or add belongs to you, and learning again keeps it as it is
-#   gain         points of macro-F1 that it brought when it was learned
-#   digest       tells whether what was learned has been changed since
+#   cases        2 or 3 short phrases from user requests
+#   weight       weight of a match with this pattern; 1 is the default, 0.5 counts half
+#   source       `learned NAME`, `edited` or `written`; the learner keeps patterns that a person edited or wrote
+#   gain         points of macro-F1 that it gained when it was learned
+#   digest       detects edits of a learned pattern
 ";
 
-/// Characters of a line beyond which a text goes on in the next one.
+/// Line length at which texts are folded.
 const LINE_CHARS: usize = 120;
 
-/// The text of a file.
+/// Returns the text of a file.
 ///
 /// # Errors
-/// [`RepresentationError::Unfit`] where it could not be read again.
+/// [`RepresentationError::Unfit`]: the content is invalid.
 pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, RepresentationError> {
     let form = FileForm::of(file);
     let unfit = |place: String, message: String| RepresentationError::Unfit { path: path.to_owned(), place, message };
@@ -45,10 +45,10 @@ pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, Rep
     Ok(text)
 }
 
-/// Writes a file in one step: whoever reads it meanwhile sees the old one or the new one, whole.
+/// Writes a file atomically: concurrent readers see the old or the new content.
 ///
 /// # Errors
-/// [`RepresentationError::Unfit`] where it could not be read again, [`RepresentationError::Unwritable`].
+/// [`RepresentationError::Unfit`]: the content is invalid. [`RepresentationError::Unwritable`]: an I/O error.
 pub(super) fn write(file: &RepresentationFile, path: &Path) -> Result<(), RepresentationError> {
     let text = text(file, path)?;
     let unwritable = |source| RepresentationError::Unwritable { path: path.to_owned(), source };
@@ -59,7 +59,8 @@ pub(super) fn write(file: &RepresentationFile, path: &Path) -> Result<(), Repres
     Ok(())
 }
 
-/// A hidden file, which nobody takes for a representation. A temporary file is its owner's alone; this one will be read by others.
+/// Creates a hidden temporary file, which is not loaded as a representation file. Its mode allows others to read it,
+/// unlike that of a default temporary file.
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -1,37 +1,37 @@
-//! Which tools are selected for some samples, kept up to date while one tool after the other changes.
+//! Selection of tools for some samples, updated incrementally while single tools change.
 
 use super::samples::Samples;
 
-/// The scores of all tools for some samples, and what follows from them. A change of one tool is tried by looking at those samples alone whose
-/// selection it can change.
+/// Scores of all tools for some samples, with the resulting selections and metrics. A change of one tool only
+/// re-evaluates the samples whose selection it can affect.
 #[derive(Debug, Clone)]
 pub(super) struct Board {
     /// Positions of the samples.
     samples: Vec<usize>,
-    /// For each sample, the right tools.
+    /// Right tools per sample.
     right: Vec<Vec<usize>>,
     tools: usize,
-    /// One sample after the other.
+    /// Scores, row by row; one row per sample.
     scores: Vec<f32>,
-    /// For each sample, the tools selected: as many as are right, the best first.
+    /// Selected tools per sample, best first; as many as there are right ones.
     chosen: Vec<Vec<usize>>,
     tallies: Vec<Tally>,
     doubt: f64,
 }
 
-/// What became of a tool.
+/// Selection counts of a tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
-    /// Samples that want it.
+    /// Number of samples with this tool as a right one.
     wanted: i32,
-    /// Samples for which it is selected.
+    /// Number of samples for which it is selected.
     selected: i32,
-    /// Both.
+    /// Number of samples for which it is right and selected.
     both: i32,
 }
 
 impl Tally {
-    /// F1, 0 to 1.
+    /// Returns F1, 0 to 1.
     fn f1(self) -> f64 {
         let sum = self.wanted + self.selected;
         if sum == 0 { 0.0 } else { f64::from(2 * self.both) / f64::from(sum) }
@@ -39,7 +39,7 @@ impl Tally {
 }
 
 impl Board {
-    /// A board on which each sample's scores are those of `score`, called with the sample's row and the tool.
+    /// Creates a board from `score`, which is called with the row of a sample and a tool.
     pub(super) fn new(
         samples: &Samples,
         among: &[usize],
@@ -69,22 +69,22 @@ impl Board {
         board
     }
 
-    /// The positions of the samples.
+    /// Returns the positions of the samples.
     pub(super) fn samples(&self) -> &[usize] {
         &self.samples
     }
 
-    /// The tools selected for the sample at a row.
+    /// Returns the selected tools of a row.
     pub(super) fn chosen(&self, row: usize) -> &[usize] {
         self.chosen.get(row).map_or(&[], Vec::as_slice)
     }
 
-    /// The best `count` tools for the sample at a row.
+    /// Returns the best `count` tools of a row.
     pub(super) fn best(&self, row: usize, count: usize) -> Vec<usize> {
         best(self.row(row), count)
     }
 
-    /// Has somebody else select: of each row and tool, the tool comes first there, and the best of the others fill up.
+    /// Overrides selections: the given tool of a row comes first, and the best of the others follow.
     pub(super) fn select(&mut self, picks: impl IntoIterator<Item = (usize, usize)>) {
         for (row, first) in picks {
             let count = self.count(row);
@@ -98,19 +98,19 @@ impl Board {
         self.tally();
     }
 
-    /// Macro-F1 in percent, over the tools that samples want.
+    /// Returns macro-F1 in percent, over the tools with samples.
     pub(super) fn macro_f1(&self) -> f64 {
         macro_f1(&self.tallies, self.doubt)
     }
 
-    /// Macro-F1 over the samples of several boards with the same tools, in percent.
+    /// Returns macro-F1 in percent over the samples of several boards with the same tools.
     pub(super) fn macro_f1_of_all(boards: &[Self]) -> f64 {
         let tools = boards.iter().map(|board| board.tools).max().unwrap_or_default();
         let tallies: Vec<Tally> = (0..tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
         macro_f1(&tallies, boards.first().map_or(0.0, |board| board.doubt))
     }
 
-    /// A tool's part in [`Board::macro_f1_of_all`], in points.
+    /// Returns a tool's part of [`Board::macro_f1_of_all`], in points.
     pub(super) fn part_of_all(boards: &[Self], tool: usize) -> f64 {
         let Some(first) = boards.first() else { return 0.0 };
         let tallies: Vec<Tally> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
@@ -121,7 +121,7 @@ impl Board {
         macro_f1(&tallies.iter().enumerate().map(alone).collect::<Vec<_>>(), first.doubt)
     }
 
-    /// F1 of a tool over the samples of several boards, in percent; `None` where no sample wants it.
+    /// Returns F1 of a tool in percent over the samples of several boards; `None` if it has no samples.
     pub(super) fn f1_of_all(boards: &[Self], tool: usize) -> Option<f64> {
         let tally = Self::tally_of_all(boards, tool);
         (tally.wanted > 0).then(|| 100.0 * tally.f1())
@@ -137,20 +137,20 @@ impl Board {
         sum
     }
 
-    /// The rows for which a tool is selected wrongly.
+    /// Returns the rows for which a tool is selected wrongly.
     pub(super) fn wrong(&self, tool: usize) -> impl Iterator<Item = usize> {
         let rows = self.chosen.iter().zip(&self.right).enumerate();
         rows.filter(move |(_, (chosen, right))| chosen.contains(&tool) && right.binary_search(&tool).is_err())
             .map(|(row, _)| row)
     }
 
-    /// The rows that want a tool.
+    /// Returns the rows for which a tool is right.
     pub(super) fn wanting(&self, tool: usize) -> impl Iterator<Item = usize> {
         let rows = self.right.iter().enumerate();
         rows.filter(move |(_, right)| right.binary_search(&tool).is_ok()).map(|(row, _)| row)
     }
 
-    /// Macro-F1 if a tool had these scores, one for each row.
+    /// Returns macro-F1 if a tool had these scores, one per row.
     pub(super) fn trial(&self, tool: usize, scores: &[f32]) -> f64 {
         let mut tallies = self.tallies.clone();
         self.change(tool, scores, |row, chosen| {
@@ -161,7 +161,7 @@ impl Board {
         macro_f1(&tallies, self.doubt)
     }
 
-    /// Gives a tool these scores, one for each row.
+    /// Sets the scores of a tool, one per row.
     pub(super) fn put(&mut self, tool: usize, scores: &[f32]) {
         let mut changes = Vec::new();
         self.change(tool, scores, |row, chosen| changes.push((row, chosen)));
@@ -178,7 +178,7 @@ impl Board {
         self.tally();
     }
 
-    /// Calls `changed` with the rows whose selection changes with a tool's scores.
+    /// Calls `changed` with the rows whose selection changes with these scores of a tool.
     fn change(&self, tool: usize, scores: &[f32], mut changed: impl FnMut(usize, Vec<usize>)) {
         let mut copy = Vec::new();
         for (row, score) in scores.iter().enumerate().take(self.samples.len()) {
@@ -219,7 +219,7 @@ impl Board {
     }
 }
 
-/// Adds what a selection says, `times` over.
+/// Adds a selection to the counts, multiplied by `times`.
 fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
     for tool in chosen {
         if let Some(tally) = tallies.get_mut(*tool) {
@@ -231,8 +231,8 @@ fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
     }
 }
 
-/// With a doubt of 0 all tools that samples want count alike. F1 of a tool that one sample wants is 0 or 100 by chance; one of `wanted` samples
-/// counts as `wanted / (wanted + doubt)`.
+/// Returns macro-F1 in percent. F1 of a tool with a single sample is 0 or 100 by chance, so a tool with `wanted`
+/// samples has the weight `wanted / (wanted + doubt)`. With a doubt of 0, all tools with samples have equal weight.
 fn macro_f1(tallies: &[Tally], doubt: f64) -> f64 {
     let wanted = tallies.iter().filter(|tally| tally.wanted > 0);
     let (sum, count) = wanted.fold((0.0, 0.0), |(sum, count), tally| {
@@ -242,7 +242,7 @@ fn macro_f1(tallies: &[Tally], doubt: f64) -> f64 {
     if count > 0.0 { 100.0 * sum / count } else { 0.0 }
 }
 
-/// The positions of the `count` largest scores, the largest first; of equal ones the earlier.
+/// Returns the positions of the `count` largest scores in descending order; ties keep the earlier position.
 fn best(scores: &[f32], count: usize) -> Vec<usize> {
     let mut found: Vec<(usize, f32)> = Vec::with_capacity(count + 1);
     for (at, score) in scores.iter().enumerate() {

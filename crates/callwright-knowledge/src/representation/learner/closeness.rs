@@ -1,4 +1,4 @@
-//! What every sample's score for every tool is made of, in columns: a change of one tool concerns its own columns alone.
+//! Similarities of all samples and tools, stored in columns so that a change of one tool affects its own columns only.
 
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{
@@ -6,45 +6,46 @@ use callwright_search::retrieval::{
 };
 use callwright_types::representation::Pattern;
 
-/// The tools with their patterns, against all samples.
+/// Tools with their patterns and their similarities to all samples.
 #[derive(Debug, Clone)]
 pub(super) struct Closeness {
-    /// How scores are made of what is here.
+    /// Parameters that combine similarities to scores.
     pub(super) fusion: Fusion,
     columns: Vec<ToolColumns>,
     texts: Vec<ToolText>,
 }
 
-/// A tool against all samples.
+/// Similarities of a tool to all samples.
 #[derive(Debug, Clone, Default)]
 struct ToolColumns {
-    /// BM25 of the tool's document.
+    /// BM25 scores of the tool's document.
     words: Vec<f32>,
-    /// The cosines of its description; empty where there are no vectors.
+    /// Cosine similarities of its description; empty without embeddings.
     own: Vec<f32>,
-    /// The cosines of its patterns.
+    /// Cosine similarities of its patterns.
     patterns: Vec<Vec<f32>>,
 }
 
-/// What a pattern is found by.
+/// Pattern with its embedding.
 #[derive(Debug, Clone)]
 pub(super) struct Grown {
     pub(super) pattern: Pattern,
-    /// `None` where there are no vectors.
+    /// `None` without embeddings.
     pub(super) vector: Option<Vector>,
 }
 
-/// What does not change: the samples.
+/// Samples, which do not change.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
-    /// The requests.
+    /// Texts of the requests.
     pub(super) queries: Vec<String>,
-    /// Their vectors; none without an embedder.
+    /// Their embeddings; empty without an embedder.
     pub(super) vectors: Vec<Vector>,
 }
 
 impl Closeness {
-    /// The tools with no pattern yet, each with the vector of its description. What words say is looked up when all patterns are there.
+    /// Creates the similarities of tools without patterns, from the embeddings of their descriptions. Word scores are
+    /// computed once all patterns are added.
     pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &Asked, fusion: Fusion) -> Self {
         let bare = |tool: &ToolText| ToolText { patterns: Vec::new(), ..tool.clone() };
         let column = |at: usize| ToolColumns {
@@ -54,22 +55,22 @@ impl Closeness {
         Self { fusion, columns: (0..tools.len()).map(column).collect(), texts: tools.iter().map(bare).collect() }
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub(super) fn tools(&self) -> usize {
         self.texts.len()
     }
 
-    /// A tool's texts, its patterns among them.
+    /// Returns a tool's texts, patterns included.
     pub(super) fn text(&self, tool: usize) -> Option<&ToolText> {
         self.texts.get(tool)
     }
 
-    /// A tool's patterns.
+    /// Returns a tool's patterns.
     pub(super) fn patterns(&self, tool: usize) -> &[Pattern] {
         self.texts.get(tool).map_or(&[], |text| &text.patterns)
     }
 
-    /// Adds patterns to a tool. What words say is looked up later, for all tools at once ([`Closeness::look_up_words`]).
+    /// Adds patterns to a tool. Word scores are updated later for all tools ([`Closeness::look_up_words`]).
     pub(super) fn add(&mut self, tool: usize, grown: &[Grown], asked: &Asked) {
         let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool)) else { return };
         for Grown { pattern, vector } in grown {
@@ -78,7 +79,7 @@ impl Closeness {
         }
     }
 
-    /// One tool alone, at position 0: to change it without touching the others.
+    /// Returns a copy of one tool at position 0, for changes that do not affect the others.
     pub(super) fn clone_of(&self, tool: usize) -> Self {
         Self {
             fusion: self.fusion,
@@ -87,7 +88,7 @@ impl Closeness {
         }
     }
 
-    /// Takes a tool over from [`Closeness::clone_of`].
+    /// Replaces a tool by a copy from [`Closeness::clone_of`].
     pub(super) fn put_from(&mut self, tool: usize, mut one: Self) {
         if let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool))
             && let (Some(new_text), Some(new_columns)) = (one.texts.pop(), one.columns.pop())
@@ -96,7 +97,7 @@ impl Closeness {
         }
     }
 
-    /// Leaves a tool its first `count` patterns.
+    /// Keeps the first `count` patterns of a tool.
     pub(super) fn shorten(&mut self, tool: usize, count: usize) {
         if let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool)) {
             text.patterns.truncate(count);
@@ -104,18 +105,18 @@ impl Closeness {
         }
     }
 
-    /// Gives the patterns of all tools their weights, in the order of tools and patterns.
+    /// Sets the weights of all patterns, in the order of tools and patterns.
     pub(super) fn weigh(&mut self, weights: impl IntoIterator<Item = f32>) {
         let patterns = self.texts.iter_mut().flat_map(|text| &mut text.patterns);
         patterns.zip(weights).for_each(|(pattern, weight)| pattern.weight = weight);
     }
 
-    /// The weights of all patterns, in the order of tools and patterns.
+    /// Returns the weights of all patterns, in the order of tools and patterns.
     pub(super) fn weights(&self) -> impl Iterator<Item = f32> {
         self.texts.iter().flat_map(|text| &text.patterns).map(|pattern| pattern.weight)
     }
 
-    /// Looks up again what words say for each tool, with the patterns that it has now.
+    /// Recomputes the word scores of all tools with their current patterns.
     pub(super) fn look_up_words(&mut self, asked: &Asked) {
         let documents = self.documents();
         let (statistics, queries) = statistics(&documents, asked);
@@ -124,7 +125,7 @@ impl Closeness {
         }
     }
 
-    /// Looks up again what words say for one tool, as if the other tools' words were no others than before.
+    /// Recomputes the word scores of one tool with the given collection statistics.
     pub(super) fn look_up_words_of(&mut self, tool: usize, queries: &[QueryTerms], statistics: &CollectionStatistics) {
         if let (Some(text), Some(columns)) = (self.texts.get(tool), self.columns.get_mut(tool)) {
             let document = document(text);
@@ -132,7 +133,7 @@ impl Closeness {
         }
     }
 
-    /// How common words are among the tools as they are now, and the samples' words by it.
+    /// Returns the collection statistics of the current tools and the samples' query terms.
     pub(super) fn statistics(&self, asked: &Asked) -> (CollectionStatistics, Vec<QueryTerms>) {
         statistics(&self.documents(), asked)
     }
@@ -141,13 +142,13 @@ impl Closeness {
         self.texts.iter().map(document).collect()
     }
 
-    /// The scores of a tool for some samples.
+    /// Returns the scores of a tool for some samples.
     pub(super) fn scores(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         let meanings = self.meanings(tool, among).into_iter();
         meanings.zip(self.words(tool, among)).map(|(meaning, words)| self.fusion.score(meaning, words)).collect()
     }
 
-    /// What meaning says of some samples for a tool.
+    /// Returns the semantic scores of a tool for some samples.
     pub(super) fn meanings(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         let (Some(columns), Some(text)) = (self.columns.get(tool), self.texts.get(tool)) else { return Vec::new() };
         let mut sums = likeness(&columns.own, self.fusion.sharpness, among);
@@ -160,18 +161,18 @@ impl Closeness {
         sums.into_iter().map(|sum| sum.max(f32::MIN_POSITIVE).ln() - number).collect()
     }
 
-    /// exp(sharpness · cosine) of some samples with a tool's description.
+    /// Returns `exp(sharpness · cosine)` of some samples and a tool's description.
     pub(super) fn own_likeness(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         self.columns.get(tool).map_or_else(Vec::new, |columns| likeness(&columns.own, self.fusion.sharpness, among))
     }
 
-    /// BM25 of some samples for a tool.
+    /// Returns the BM25 scores of a tool for some samples.
     pub(super) fn words(&self, tool: usize, among: &[usize]) -> Vec<f32> {
         let Some(columns) = self.columns.get(tool) else { return Vec::new() };
         among.iter().map(|sample| columns.words.get(*sample).copied().unwrap_or_default()).collect()
     }
 
-    /// For each pattern of all tools, in their order: its tool, and exp(sharpness · cosine) of some samples.
+    /// Returns, for each pattern of all tools in order, its tool and `exp(sharpness · cosine)` of some samples.
     pub(super) fn pattern_likeness(&self, among: &[usize]) -> Vec<(usize, Vec<f32>)> {
         let all = self.columns.iter().enumerate();
         let all = all.flat_map(|(tool, columns)| columns.patterns.iter().map(move |cosines| (tool, cosines)));
@@ -179,7 +180,8 @@ impl Closeness {
     }
 }
 
-/// A tool's words. A pattern's words count whole, whatever its weight is: that says what its likeness in meaning is worth.
+/// Returns a tool's document for BM25. Words of patterns count fully, because a pattern's weight only applies to
+/// semantic similarity.
 fn document(text: &ToolText) -> ToolDocument {
     ToolDocument::of(text, &FieldWeights::default())
 }
@@ -194,7 +196,7 @@ fn cosines(vector: &Vector, asked: &Asked) -> Vec<f32> {
     asked.vectors.iter().map(|query| query.cosine(vector)).collect()
 }
 
-/// Without vectors nothing is known, and everything is as close as anything: 1.
+/// Returns `exp(sharpness · cosine)` of some samples; 1 without embeddings.
 fn likeness(cosines: &[f32], sharpness: f32, among: &[usize]) -> Vec<f32> {
     let likeness = |sample: &usize| cosines.get(*sample).map_or(1.0, |cosine| (sharpness * cosine).exp());
     among.iter().map(likeness).collect()

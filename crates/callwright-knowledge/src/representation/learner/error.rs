@@ -1,35 +1,35 @@
-//! Why nothing can be learned.
+//! Errors of the learner.
 
 use callwright_search::embedding::EmbedError;
 
 /// Why a run of the learner ends without a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearnError {
-    /// There are too few samples to learn from some and confirm with others.
+    /// There are too few samples for a training and a validation set.
     #[error(
-        "{usable} of {given} samples name a tool that there is; two at least are needed, one to learn from and one to confirm with"
+        "{usable} of {given} samples name a known tool; at least two are required, one for training and one for validation"
     )]
     TooFew {
-        /// Samples with a known tool and a text.
+        /// Number of samples with text and a known tool.
         usable: usize,
-        /// Samples given.
+        /// Number of samples given.
         given: usize,
     },
-    /// What has to be held in memory is more than the settings allow.
+    /// The run would exceed the memory limit of the settings.
     #[error(
-        "{samples} samples and {tools} tools need room for {cells} numbers, more than the {most} that are allowed; learn from fewer samples, or one toolset at a time"
+        "{samples} samples and {tools} tools need {cells} matrix cells, more than the maximum of {most}; learn from fewer samples, or one toolset at a time"
     )]
     TooMany {
-        /// Samples.
+        /// Number of samples.
         samples: usize,
-        /// Tools.
+        /// Number of tools.
         tools: usize,
-        /// Numbers that would be held.
+        /// Number of matrix cells that the run needs.
         cells: usize,
-        /// Numbers that may be.
+        /// Maximum number of cells.
         most: usize,
     },
-    /// There are no vectors.
+    /// Embedding failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
 }

@@ -1,35 +1,37 @@
-//! Weights of patterns that make the right tools likely.
+//! Fits pattern weights that maximise the likelihood of the right tools.
 
-/// Rounds of the descent. Weights change by less than a hundredth after that, on sets of a hundred and of ten thousand samples.
+/// Number of iterations. Afterwards, weights change by less than 0.01 on sets of 100 and of 10,000 samples.
 const ROUNDS: usize = 50;
 
-/// The first step of each parameter, and the bounds of its steps; how a step grows where the slope keeps its sign, and shrinks where it does not
-/// ("A direct adaptive method for faster backpropagation learning: the RPROP algorithm", Riedmiller and Braun, 1993).
+/// Parameters of RPROP: initial step, step bounds, growth while the sign of the gradient is constant, and reduction
+/// when it changes ("A direct adaptive method for faster backpropagation learning: the RPROP algorithm", Riedmiller and
+/// Braun, 1993).
 const FIRST_STEP: f32 = 0.1;
 const STEPS: (f32, f32) = (1e-4, 0.5);
 const GROWS: f32 = 1.2;
 const SHRINKS: f32 = 0.5;
 
-/// The share of what the number of a tool's texts gives that is taken back.
+/// Share of the logarithm of a tool's total weight that is subtracted from its score.
 const HALF: f32 = 0.5;
 
-/// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) − ½ ln(1 + Σ weight) + words`, for each of some samples, which is
-/// what [`soft_sum`](callwright_search::retrieval::soft_sum) gives. All columns have one number for each sample.
+/// Scores of tools as a function of their patterns' weights: `ln(own + Σ weight · pattern) − ½ ln(1 + Σ weight) +
+/// words` per sample, as [`soft_sum`](callwright_search::retrieval::soft_sum) computes it. All columns have one value
+/// per sample.
 #[derive(Debug, Default)]
 pub(super) struct Problem<'a> {
-    /// For each tool, exp(sharpness · cosine) with its description.
+    /// `exp(sharpness · cosine)` with its description, per tool.
     pub(super) own: Vec<Vec<f32>>,
-    /// For each tool, what words say, in the unit of the score.
+    /// Word scores in the unit of the total score, per tool.
     pub(super) words: Vec<Vec<f32>>,
-    /// For each pattern, its tool and exp(sharpness · cosine).
+    /// Tool and `exp(sharpness · cosine)`, per pattern.
     pub(super) patterns: Vec<(usize, Vec<f32>)>,
-    /// For each sample, the right tools.
+    /// Right tools per sample.
     pub(super) right: Vec<&'a [usize]>,
 }
 
 impl Problem<'_> {
-    /// The logarithms of the weights under which the right tools are most likely (a softmax over the scores, each right tool of a sample counting
-    /// for its share), each held to 0 by `ridge`. Begins at `start`.
+    /// Returns the logarithms of the weights that maximise the likelihood of the right tools (softmax over the scores;
+    /// the right tools of a sample have equal shares), with `ridge` as L2 penalty. Starts from `start`.
     pub(super) fn fit(&self, start: &[f32], ridge: f32) -> Vec<f32> {
         let mut logs = start.to_vec();
         let mut steps = vec![FIRST_STEP; logs.len()];
@@ -43,7 +45,7 @@ impl Problem<'_> {
                     *step = (*step * GROWS).min(STEPS.1);
                 } else if turn < 0.0 {
                     *step = (*step * SHRINKS).max(STEPS.0);
-                    // The minimum lies behind: the next round begins from here with half the step.
+                    // The minimum was passed, so the next iteration continues with half the step.
                     *before = 0.0;
                     continue;
                 }
@@ -55,7 +57,7 @@ impl Problem<'_> {
         logs
     }
 
-    /// The derivative of the loss by the logarithm of each weight.
+    /// Returns the derivative of the loss with respect to the logarithm of each weight.
     fn slopes(&self, logs: &[f32], ridge: f32) -> Vec<f32> {
         let sums = self.sums(logs);
         let totals = self.totals(logs);
@@ -67,7 +69,7 @@ impl Problem<'_> {
                 }
             }
         }
-        // What more of anything takes back again.
+        // Gradient of the normalisation by the total weight.
         let number = |(column, total): (&Vec<f32>, &f32)| HALF * column.iter().sum::<f32>() / total;
         let number: Vec<f32> = shares.iter().zip(&totals).map(number).collect();
         for (column, sums) in shares.iter_mut().zip(&sums) {
@@ -81,7 +83,7 @@ impl Problem<'_> {
         self.patterns.iter().zip(logs).map(slope).collect()
     }
 
-    /// own + Σ weight · pattern, for each tool.
+    /// Returns `own + Σ weight · pattern` per tool.
     fn sums(&self, logs: &[f32]) -> Vec<Vec<f32>> {
         let mut sums = self.own.clone();
         for ((tool, column), log) in self.patterns.iter().zip(logs) {
@@ -93,7 +95,7 @@ impl Problem<'_> {
         sums
     }
 
-    /// 1 + Σ weight, for each tool.
+    /// Returns `1 + Σ weight` per tool.
     fn totals(&self, logs: &[f32]) -> Vec<f32> {
         let mut totals = vec![1.0_f32; self.own.len()];
         for ((tool, _), log) in self.patterns.iter().zip(logs) {
@@ -102,7 +104,7 @@ impl Problem<'_> {
         totals
     }
 
-    /// The softmax over the tools, for each sample.
+    /// Returns the softmax over the tools per sample.
     fn likelihoods(&self, sums: &[Vec<f32>], totals: &[f32]) -> Vec<Vec<f32>> {
         let score = |((sums, total), words): ((&Vec<f32>, &f32), &Vec<f32>)| -> Vec<f32> {
             let number = HALF * total.ln();
@@ -127,7 +129,7 @@ impl Problem<'_> {
     }
 }
 
-/// In several sums, which a processor adds at the same time.
+/// Returns the dot product. Independent partial sums allow vectorisation.
 fn dot(left: &[f32], right: &[f32]) -> f32 {
     const LANES: usize = 16;
     let (left, left_rest) = left.as_chunks::<LANES>();
@@ -144,7 +146,8 @@ fn dot(left: &[f32], right: &[f32]) -> f32 {
 mod tests {
     use super::*;
 
-    /// Two tools that look the same but for one pattern each; the first pattern is like all samples, of which only the second two want its tool.
+    /// Two equal tools that differ in one pattern each. The first pattern matches all samples, but its tool is right
+    /// for the last two only.
     fn problem() -> Problem<'static> {
         Problem {
             own: vec![vec![1.0; 4], vec![1.0; 4]],

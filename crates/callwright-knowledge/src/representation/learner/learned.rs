@@ -1,63 +1,63 @@
-//! What a run of the learner gives.
+//! Result of a run of the learner.
 
 use callwright_search::retrieval::Fusion;
 use callwright_types::representation::Pattern;
 
-/// What was learned, and how it went.
+/// Learned patterns and metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
-    /// Each tool, in the order in which they were given.
+    /// Tools in the given order.
     pub tools: Vec<LearnedTool>,
-    /// How words and meaning are weighed. Without vectors, sharpness is 0.
+    /// Weights of words and meaning. Without embeddings, sharpness is 0.
     pub fusion: Fusion,
-    /// How macro-F1 went.
+    /// Learning curve of macro-F1.
     pub curve: Vec<Point>,
-    /// Tools that are still selected in place of others, on the validation samples.
+    /// Remaining confusions on the validation samples.
     pub confusions: Vec<Confusion>,
-    /// The share of the samples that confirmed: all, where each confirmed what was made without it.
+    /// Share of the samples used for validation; 1 with cross-validation.
     pub validation_share: f64,
 }
 
-/// What was learned for a tool.
+/// Result for one tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedTool {
-    /// Its name.
+    /// Name of the tool.
     pub tool: String,
-    /// The patterns that the learner made; those of people are not among them.
+    /// Learned patterns, without those of people.
     pub patterns: Vec<LearnedPattern>,
-    /// F1 on the validation samples before, in percent; `None` where none of them wants the tool.
+    /// F1 on the validation samples before, in percent; `None` if the tool has none of them.
     pub f1_before: Option<f64>,
-    /// F1 after.
+    /// F1 afterwards.
     pub f1_after: Option<f64>,
 }
 
-/// A pattern, and what it brought.
+/// Pattern with its gain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedPattern {
-    /// The pattern.
+    /// Pattern.
     pub pattern: Pattern,
-    /// Points of macro-F1 on the validation samples that it brought, with those that were proposed with it.
+    /// Gain in macro-F1 on the validation samples, in points, together with the patterns proposed with it.
     pub gain: f64,
 }
 
-/// A point of the curve.
+/// Point of the learning curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// The round; 0 is before the first.
+    /// Iteration; 0 is before the first.
     pub iteration: usize,
     /// Macro-F1 on the validation samples, in percent.
     pub macro_f1: f64,
-    /// Patterns of all tools.
+    /// Number of patterns of all tools.
     pub patterns: usize,
 }
 
-/// A tool that is selected in place of another.
+/// Confusion of two tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
-    /// The tool that the samples want.
+    /// Right tool of the samples.
     pub wanted: String,
-    /// The tool that is selected.
+    /// Selected tool.
     pub selected: String,
-    /// For how many samples.
+    /// Number of samples.
     pub samples: usize,
 }

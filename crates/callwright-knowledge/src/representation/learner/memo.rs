@@ -1,4 +1,4 @@
-//! An embedder that remembers: the learner and the proposer ask for the same texts.
+//! Caching embedder: the learner and the proposer embed the same texts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
-/// An embedder with what it answered so far.
+/// Embedder with a cache of all its results.
 #[derive(Debug)]
 pub struct MemoEmbedder {
     inner: Arc<dyn Embedder>,
@@ -15,7 +15,7 @@ pub struct MemoEmbedder {
 }
 
 impl MemoEmbedder {
-    /// Nothing known yet.
+    /// Creates an empty cache.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
         Self { inner, known: Mutex::default() }
     }

@@ -1,8 +1,9 @@
-//! Learning representations from requests whose right tools are known (Algorithm 1 of the paper).
+//! Learns representations from requests whose right tools are known (Algorithm 1 of the paper).
 //!
-//! [`Learner`] is the loop: each [`step`](Learner::step) is one iteration. A [`Proposer`] proposes, a [`Selector`] may choose among what is
-//! found, and what the validation samples do not confirm is taken back. Scores are kept in columns (`closeness`), so that a trial looks at one
-//! tool's alone, and at the samples whose selection it can change (`board`).
+//! [`Learner`] is the loop: each [`step`](Learner::step) is one iteration. A [`Proposer`] proposes patterns, and a
+//! [`Selector`] may choose among the retrieved tools. Changes that the validation samples do not confirm are reverted.
+//! Scores are stored in columns (`closeness`), so that a trial touches the column of one tool and the samples whose
+//! selection it can change (`board`).
 
 mod algorithm;
 mod board;

@@ -1,4 +1,4 @@
-//! Who proposes patterns.
+//! Interface of proposers of patterns.
 
 use std::fmt;
 
@@ -7,72 +7,73 @@ use futures_util::future::BoxFuture;
 use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
-/// Proposes patterns for one tool from the samples that its present representation gets wrong; the learner keeps what the validation
-/// samples confirm.
+/// Proposes patterns for one tool from the samples that its present representation gets wrong. The learner keeps
+/// patterns that the validation samples confirm.
 pub trait Proposer: fmt::Debug + Send + Sync {
-    /// What reports and files call it.
+    /// Returns the name for reports and files.
     fn name(&self) -> &str;
 
-    /// What decides about its proposals beside its name: an interrupted run goes on with the same alone.
+    /// Returns the settings that affect proposals, besides the name. An interrupted run only resumes with the same
+    /// settings.
     fn settings(&self) -> String {
         String::new()
     }
 
-    /// Does a proposal cost requests to a model?
+    /// Whether a proposal costs requests to a model.
     fn asks_a_model(&self) -> bool {
         true
     }
 
-    /// Further patterns for a tool (section 4.2, figure 1). Fewer than one is an answer too: there is nothing to add.
+    /// Proposes further patterns for a tool (section 4.2, figure 1). An empty list means that there is nothing to add.
     ///
     /// # Errors
-    /// [`ProposeError`]: the learner goes on with the next tool, and tells it.
+    /// [`ProposeError`]: the learner reports it and continues with the next tool.
     fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>>;
 
-    /// The same number of patterns, changed so that they attract less of what is wrong (section 4.2, figure 2).
+    /// Returns the same number of patterns, edited to attract fewer wrong samples (section 4.2, figure 2).
     ///
     /// # Errors
-    /// As [`Proposer::add`].
+    /// The same as [`Proposer::add`].
     fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>>;
 
-    /// What has been spent so far on asking models.
+    /// Returns the cost of requests to models so far.
     fn cost(&self) -> Cost;
 }
 
-/// What patterns are to be added to.
+/// Input of an addition.
 #[derive(Debug, Clone, Copy)]
 pub struct Addition<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Its own description.
+    /// Description of the tool.
     pub description: &'a str,
-    /// What it has already.
+    /// Existing patterns.
     pub patterns: &'a [Pattern],
-    /// Requests for it that do not find it: the false negatives.
+    /// Requests for the tool that do not find it: false negatives.
     pub missed: &'a [&'a str],
-    /// Patterns that it may have beyond those it has.
+    /// Maximum number of further patterns.
     pub room: usize,
 }
 
-/// What is to be edited.
+/// Input of an edition.
 #[derive(Debug, Clone, Copy)]
 pub struct Edition<'a> {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: &'a str,
-    /// Its own description.
+    /// Description of the tool.
     pub description: &'a str,
-    /// What it has.
+    /// Existing patterns.
     pub patterns: &'a [Pattern],
-    /// Requests for other tools that find this one: the false positives.
+    /// Requests for other tools that find this one: false positives.
     pub wrong: &'a [&'a str],
 }
 
-/// Why there is no proposal.
+/// Failed proposal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tool}: {reason}")]
 pub struct ProposeError {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// What went wrong, and what mends it.
+    /// Problem and fix.
     pub reason: String,
 }

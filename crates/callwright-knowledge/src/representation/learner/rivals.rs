@@ -1,19 +1,19 @@
-//! What a tool is up against.
+//! Combined scores of a tool's competitors.
 
 use super::closeness::Closeness;
 
-/// The scores of all tools for some samples, of which one tool's can be taken out.
+/// Scores of all tools for some samples, with the sum of all tools but one.
 #[derive(Debug)]
 pub(super) struct Rivals {
     scores: Vec<Vec<f32>>,
-    /// For each sample the largest score there was at first: all are held against it, so that they stay within the range of numbers.
+    /// Maximum initial score per sample, subtracted before exponentiation to avoid overflow.
     heights: Vec<f32>,
-    /// For each sample the sum of exp(score - height).
+    /// Sum of `exp(score - height)` per sample.
     totals: Vec<f64>,
 }
 
 impl Rivals {
-    /// The tools as they are now.
+    /// Computes the sums for the current tools.
     pub(super) fn new(closeness: &Closeness, among: &[usize]) -> Self {
         let scores: Vec<Vec<f32>> = (0..closeness.tools()).map(|tool| closeness.scores(tool, among)).collect();
         let mut heights = vec![f32::NEG_INFINITY; among.len()];
@@ -28,7 +28,7 @@ impl Rivals {
         rivals
     }
 
-    /// For each sample, the sum of exp(score) of all tools but one.
+    /// Returns the sum of `exp(score)` of all tools but one, per sample.
     pub(super) fn of(&self, tool: usize) -> Vec<f32> {
         let own = self.scores.get(tool).map_or(&[][..], Vec::as_slice);
         let rest = |((total, height), own): ((&f64, &f32), &f32)| {
@@ -38,7 +38,7 @@ impl Rivals {
         self.totals.iter().zip(&self.heights).zip(own).map(rest).collect()
     }
 
-    /// Gives a tool other scores.
+    /// Replaces the scores of a tool.
     pub(super) fn put(&mut self, tool: usize, scores: Vec<f32>) {
         let Some(place) = self.scores.get_mut(tool) else { return };
         let old = std::mem::replace(place, scores.clone());

@@ -1,34 +1,35 @@
-//! Requests whose right tools are known, and how they are parted.
+//! Labelled samples and their split into training and validation sets.
 
 use std::collections::HashMap;
 
 use super::LearnError;
 use callwright_search::retrieval::ToolText;
 
-/// A request, and the tools that it wants.
+/// Request with its right tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// What was asked.
+    /// Text of the request.
     pub query: String,
-    /// Names of tools.
+    /// Names of the right tools.
     pub tools: Vec<String>,
 }
 
-/// Samples with tools as positions, parted into what is learned from and what changes are confirmed with.
+/// Samples with resolved tools, split into training and validation sets.
 #[derive(Debug, Clone)]
 pub(super) struct Samples {
-    /// The requests.
+    /// Texts of the requests.
     pub(super) queries: Vec<String>,
-    /// For each, the positions of the right tools.
+    /// Positions of the right tools, per request.
     pub(super) right: Vec<Vec<usize>>,
-    /// Positions of the samples that are learned from.
+    /// Positions of the training samples.
     pub(super) training: Vec<usize>,
-    /// Positions of those that confirm.
+    /// Positions of the validation samples.
     pub(super) validation: Vec<usize>,
 }
 
 impl Samples {
-    /// Finds the tools of the samples, and parts those by `seed`. Names that no tool has are left out; a sample without a tool is of no use.
+    /// Resolves the tools of the samples and splits them by `seed`. Unknown tool names, and samples without a known
+    /// tool, are ignored.
     pub(super) fn new(samples: &[Sample], tools: &[ToolText], share: f64, seed: u64) -> Result<Self, LearnError> {
         let mut positions = HashMap::new();
         for (position, tool) in tools.iter().enumerate() {
@@ -50,7 +51,7 @@ impl Samples {
         }
         let mut order: Vec<usize> = (0..queries.len()).collect();
         fastrand::Rng::with_seed(seed).shuffle(&mut order);
-        // One sample on each side at least: without confirmation nothing could be kept.
+        // Both sets have at least one sample, because without validation no change could be kept.
         let confirming = ((queries.len() as f64 * share).round() as usize).clamp(1, queries.len() - 1);
         let mut training = order.split_off(confirming);
         order.sort_unstable();
@@ -58,7 +59,8 @@ impl Samples {
         Ok(Self { queries, right, training, validation: order })
     }
 
-    /// The same samples parted otherwise, so often that each confirms once: as many parts as one confirming part goes into all of them.
+    /// Returns splits of the same samples for cross-validation. Each sample is in one validation set; the number of
+    /// splits follows from the validation share.
     pub(super) fn rotations(&self, seed: u64) -> Vec<Self> {
         let mut training = self.training.clone();
         fastrand::Rng::with_seed(seed).shuffle(&mut training);
@@ -77,7 +79,7 @@ impl Samples {
         (0..parts).map(rotated).collect()
     }
 
-    /// Does the sample at a position want a tool?
+    /// Whether a tool is right for a sample.
     pub(super) fn wants(&self, sample: usize, tool: usize) -> bool {
         self.right.get(sample).is_some_and(|right| right.binary_search(&tool).is_ok())
     }

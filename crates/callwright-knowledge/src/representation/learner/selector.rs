@@ -1,4 +1,4 @@
-//! Who chooses among what the retriever found.
+//! Interface of selectors among retrieved tools.
 
 use std::fmt;
 
@@ -7,39 +7,39 @@ use futures_util::future::BoxFuture;
 use super::ProposeError;
 use callwright_types::Cost;
 
-/// Chooses one of the best tools: the last step of the pipeline under which false negatives and false positives are taken (the paper's
-/// "retriever top k + LLM selection").
+/// Chooses one of the best tools. False negatives and false positives are counted after this last step of the pipeline
+/// (the paper's "retriever top k + LLM selection").
 pub trait Selector: fmt::Debug + Send + Sync {
-    /// What reports call it.
+    /// Returns the name for reports.
     fn name(&self) -> &str;
 
-    /// How many of the best tools it is shown; 1 leaves nothing to choose, and it is not asked.
+    /// Number of best tools to choose from. With 1, the selector is not called.
     fn candidates(&self) -> usize;
 
-    /// The position of the tool that serves the request. Candidates come best first.
+    /// Returns the position of the tool that serves the request. Candidates are ordered best first.
     ///
     /// # Errors
-    /// [`ProposeError`]: the first candidate stands then, and the learner tells it.
+    /// [`ProposeError`]: the learner reports it and uses the first candidate.
     fn select<'a>(
         &'a self,
         query: &'a str,
         candidates: &'a [Candidate<'a>],
     ) -> BoxFuture<'a, Result<usize, ProposeError>>;
 
-    /// What has been spent so far on asking models.
+    /// Returns the cost of requests to models so far.
     fn cost(&self) -> Cost;
 }
 
-/// A tool that may be chosen.
+/// Tool that may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'a str,
-    /// Its description as a model sees it, patterns included.
+    /// Description as shown to a model, patterns included.
     pub description: &'a str,
 }
 
-/// The retriever alone: the best tool is the one that is taken.
+/// Selector that always takes the best tool of the retriever.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSelection;
 

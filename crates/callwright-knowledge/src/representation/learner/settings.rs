@@ -1,35 +1,36 @@
-//! What a run of the learner may be told.
+//! Settings of a run of the learner.
 
-/// How representations are learned. The defaults are those of the paper's appendix D where it has any.
+/// Settings of the learner. The defaults are those of the paper's appendix D, if it has any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnSettings {
-    /// Rounds over all tools, at most; the paper's 10.
+    /// Maximum number of iterations over all tools (paper: 10).
     pub iterations: usize,
-    /// Points of macro-F1 on the validation samples, in percent, by which a change has to raise it to be kept; the paper's 0.01.
+    /// Minimum gain in macro-F1 on the validation samples to keep a change, in percentage points (paper: 0.01).
     pub threshold: f64,
-    /// Rounds without gain after which learning ends; the paper's 3.
+    /// Number of iterations without gain after which learning ends (paper: 3).
     pub patience: usize,
-    /// What samples are parted by and clusters begin with.
+    /// Seed of the split of samples and of the clustering.
     pub seed: u64,
-    /// Share of the samples that changes are confirmed with; 0.2 is the paper's four to one.
+    /// Share of the validation samples; 0.2 is the paper's four to one.
     pub validation_share: f64,
-    /// Patterns of a tool, at most.
+    /// Maximum number of patterns per tool.
     pub max_patterns: usize,
-    /// Are patterns added? Without it: the paper's ablation.
+    /// Whether patterns are added. `false` is an ablation of the paper.
     pub add: bool,
-    /// Are patterns edited, and their weights with them? Without it: the paper's ablation.
+    /// Whether patterns and their weights are edited. `false` is an ablation of the paper.
     pub edit: bool,
-    /// How strongly a pattern's weight is held to 1, as the variance of a normal prior's inverse on its logarithm.
+    /// Strength of the regularisation of pattern weights towards 1: the inverse variance of a normal prior on their
+    /// logarithm.
     pub ridge: f32,
-    /// Samples that F1 of a tool is in doubt by: F1 of a tool that `n` validation samples want counts as `n / (n + doubt)` in the macro-F1 that decides, because
-    /// that of a single sample is 0 or 100 by chance. 0 is the paper's score.
+    /// Shrinkage of a tool's F1, in samples. In the macro-F1 that decides, a tool with `n` validation samples has the
+    /// weight `n / (n + doubt)`, because F1 of a single sample is 0 or 100 by chance. 0 is the paper's score.
     pub doubt: f64,
-    /// Samples below which the first additions are confirmed by all of them, in turn, instead of a part alone; 0 is never.
+    /// Number of samples below which the first additions are cross-validated; 0 disables cross-validation.
     pub cross_below: usize,
-    /// Tools for which a proposer is asked at the same time.
+    /// Number of tools for which proposals are requested concurrently.
     pub parallel: usize,
-    /// Numbers that may be held at once, a sample's closeness to a pattern being one: what learning costs in memory, four bytes each, and up to
-    /// four times that while changes are tried.
+    /// Maximum number of similarities of samples and patterns held in memory: four bytes each, and up to four times
+    /// that while changes are tried.
     pub max_cells: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is taken of a list that a model proposes.
+//! Validates the lists of patterns that a model proposes.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::copied::{copied_share, repeats_one, words};
 use crate::representation::file::{limits, tidy};
 use callwright_types::representation::Pattern;
 
-/// What a list is held against.
+/// Context against which a list is validated.
 pub(super) struct Acceptance<'a> {
     settings: &'a ModelSettings,
-    /// The words of the samples that the model was shown.
+    /// Words of the samples in the prompt.
     samples: Vec<Vec<String>>,
 }
 
@@ -20,11 +20,11 @@ impl<'a> Acceptance<'a> {
         Self { settings, samples: samples.iter().map(|sample| words(sample)).collect() }
     }
 
-    /// New patterns, `room` at most. Cut out are cases that are no phrase of a sample, or too much of one; patterns that repeat a whole
-    /// sample, keep no case, or say what another one says, are left out.
+    /// Returns the valid new patterns, at most `room`. Cases that are no phrase of a sample, or too large a share of
+    /// one, are removed. Patterns that repeat a whole sample, keep no case, or duplicate another pattern are removed.
     ///
     /// # Errors
-    /// What is wrong with the list, for the model; also where every new pattern had to be left out.
+    /// Feedback for the model: the faults of the list. Also returned if every new pattern was rejected.
     pub(super) fn added(&self, answer: &str, present: &[Pattern], room: usize) -> Result<Vec<Pattern>, String> {
         let proposed = read_list(answer)?;
         let mut seen: HashSet<Vec<String>> = present.iter().map(|pattern| words(&pattern.description)).collect();
@@ -53,11 +53,12 @@ impl<'a> Acceptance<'a> {
         Ok(patterns)
     }
 
-    /// The same patterns, edited: one for each, in their order. Of a case that is too much of a wrong sample nothing is taken; where no
-    /// case is left, the former ones stay. Weights stay.
+    /// Returns the edited patterns, one per present pattern in order. Cases that are too large a share of a wrong
+    /// sample are removed; if none is left, the previous cases stay. Weights stay.
     ///
     /// # Errors
-    /// What is wrong with the list, for the model: not exactly as many patterns, or a description that repeats a whole sample.
+    /// Feedback for the model: the list has another number of patterns, or a description
+    /// that repeats a whole sample.
     pub(super) fn edited(&self, answer: &str, present: &[Pattern]) -> Result<Vec<Pattern>, String> {
         let proposed = read_list(answer)?;
         if proposed.len() != present.len() {
@@ -79,7 +80,7 @@ impl<'a> Acceptance<'a> {
         proposed.iter().zip(present).enumerate().map(one).collect()
     }
 
-    /// The first cases that pass, each once.
+    /// Returns the first distinct cases that pass.
     fn cases(&self, proposed: &Proposed, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
         let mut seen = HashSet::new();
         let tidied = proposed.cases.iter().map(|case| tidy(case));
@@ -91,10 +92,10 @@ impl<'a> Acceptance<'a> {
     }
 }
 
-/// The description of an item.
+/// Returns the description of an item.
 ///
 /// # Errors
-/// It is empty, or too long.
+/// The description is empty or too long.
 fn description(proposed: &Proposed, number: usize) -> Result<String, String> {
     let description = tidy(&proposed.description);
     let length = description.chars().count();

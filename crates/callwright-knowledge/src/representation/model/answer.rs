@@ -1,4 +1,4 @@
-//! A model's text → the list that it was asked for.
+//! Parses a model's text into the requested list.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::ask::quoted;
 use callwright_common::json::bare;
 
-/// Longest answer that is read, in bytes: twelve patterns at their longest are a tenth of it.
+/// Maximum size of an answer, in bytes; ten times that of twelve patterns of maximum length.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A pattern as a model writes it.
+/// Pattern as written by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Proposed {
     pub(super) description: String,
     pub(super) cases: Vec<String>,
 }
 
-/// Reads the list. It may stand alone or in one Markdown fence, behind what a reasoning model thinks aloud; nothing else may stand
-/// around it.
+/// Parses the list, bare or in one Markdown code fence, optionally preceded by the thoughts of a reasoning model. Other
+/// text around it is an error.
 ///
 /// # Errors
-/// What is wrong, in words that tell the model how to mend it.
+/// Feedback for the model: the fault and its fix.
 pub(super) fn read_list(text: &str) -> Result<Vec<Proposed>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes; give a short JSON list"));

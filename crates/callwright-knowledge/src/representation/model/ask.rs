@@ -1,4 +1,4 @@
-//! Asking a model through an upstream, with an account of what it costs.
+//! Sends requests to a model of an upstream and accounts for their cost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,14 @@ use callwright_types::Cost;
 pub(super) use callwright_upstream::Answered;
 use callwright_upstream::{Manner, Patience, TextModel, Upstream};
 
-/// The same question is to have the same answer. Answers are lists and letters, which are read strictly: no form is sent.
+/// Temperature 0 for reproducible answers. Answers are lists and letters with strict parsing, so no response format is
+/// sent.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
 
-/// Characters of a model's own words that a message quotes.
+/// Maximum number of characters of a model's text that a message quotes.
 const QUOTED_CHARS: usize = 160;
 
-/// A model of an upstream, and what asking it has cost.
+/// Model of an upstream with the accumulated cost.
 #[derive(Debug)]
 pub struct Model {
     model: TextModel,
@@ -28,7 +29,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model of this name.
+    /// Creates a client for the model of this name.
     pub fn new(upstream: Arc<Upstream>, name: &str, settings: ModelSettings) -> Self {
         let max_wait = Duration::from_secs(settings.max_wait_seconds);
         Self {
@@ -40,17 +41,17 @@ impl Model {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         self.model.name()
     }
 
-    /// How it is asked.
+    /// Returns its settings.
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
     }
 
-    /// What has been spent so far, as the provider counts it.
+    /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
         Cost {
             requests: self.requests.load(Ordering::Relaxed),
@@ -59,10 +60,10 @@ impl Model {
         }
     }
 
-    /// Asks once; again only where no answer came, or the provider is busy.
+    /// Sends a request and retries only if there is no answer or the provider is busy.
     ///
     /// # Errors
-    /// Why there is no answer, and what mends it.
+    /// Why there is no answer, and the fix.
     pub(super) async fn ask(&self, messages: &[(Role, String)]) -> Result<Answered, String> {
         let exchange = self.model.ask(messages, MANNER).await;
         let usage = exchange.usage.unwrap_or_default();
@@ -73,7 +74,7 @@ impl Model {
     }
 }
 
-/// The beginning of somebody else's words, on one line.
+/// Returns the beginning of a third-party text, on one line.
 pub(super) fn quoted(said: &str) -> String {
     shortened(&tidy(said), QUOTED_CHARS).to_owned()
 }

@@ -1,23 +1,22 @@
-//! What was copied from samples, and how much of them.
+//! Detects text that was copied from samples.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Fewest words of a sample that a description can give away by repeating them: fewer are a turn of phrase.
+/// Minimum number of words of a sample whose repetition discloses it; shorter samples are common phrases.
 const TELLING_WORDS: usize = 4;
 
-/// The words of a text, as they are compared: in lower case, without what stands between them. Scripts that write no spaces have a word
-/// for each character.
+/// Returns the words of a text in lower case, without punctuation. In scripts without spaces, each character is a word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.unicode_words().map(str::to_lowercase).collect()
 }
 
-/// The largest share of a sample's words that a case holds where it stands in that sample as a phrase; `None` where it stands in none.
+/// Returns the largest share of a sample's words that a case contains as a phrase; `None` if it is in no sample.
 pub(crate) fn copied_share(case: &[String], samples: &[Vec<String>]) -> Option<f32> {
     let holding = samples.iter().filter(|sample| stands_in(case, sample));
     holding.map(|sample| share(case.len(), sample.len())).max_by(f32::total_cmp)
 }
 
-/// Does a text repeat a whole sample?
+/// Whether a text repeats a whole sample.
 pub(crate) fn repeats_one(text: &[String], samples: &[Vec<String>]) -> bool {
     samples.iter().any(|sample| sample.len() >= TELLING_WORDS && stands_in(sample, text))
 }

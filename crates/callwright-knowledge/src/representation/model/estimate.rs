@@ -1,4 +1,4 @@
-//! What a run will cost at most, before it begins.
+//! Estimates the maximum cost of a run.
 
 use super::ModelSettings;
 use super::prompts;
@@ -6,20 +6,20 @@ use crate::representation::Addition;
 use callwright_common::tokens::estimated;
 use callwright_types::Cost;
 
-/// Tokens of an answer, about: six patterns, each of a sentence and three phrases in JSON.
+/// Estimated tokens of an answer: six patterns, each of a sentence and three phrases in JSON.
 const ANSWER_TOKENS: u64 = 400;
 
-/// What a million tokens cost, in whatever currency the provider takes.
+/// Price per million tokens, in the currency of the provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Prices {
-    /// Of what is sent.
+    /// Price of prompt tokens.
     pub prompt: f64,
-    /// Of what is answered.
+    /// Price of completion tokens.
     pub completion: f64,
 }
 
 impl Prices {
-    /// What this costs.
+    /// Returns the price of a cost.
     #[expect(clippy::cast_precision_loss, reason = "an amount for people")]
     pub fn of(&self, cost: &Cost) -> f64 {
         const MILLION: f64 = 1_000_000.0;
@@ -27,15 +27,15 @@ impl Prices {
     }
 }
 
-/// What a run would cost if every tool were added to and edited in every iteration. Most runs cost a fraction: only tools that are found
-/// wrongly are asked about.
+/// Cost of a run that adds to and edits every tool in every iteration. Most runs cost a fraction, because only tools
+/// with errors cause requests.
 #[derive(Debug, Default)]
 pub struct Estimate {
     per_iteration: Cost,
 }
 
 impl Estimate {
-    /// Counts a tool with its samples. Tools without samples are never asked about.
+    /// Adds a tool with its samples. Tools without samples cause no requests.
     pub fn count(&mut self, tool: &str, description: &str, samples: &[&str], settings: &ModelSettings) {
         if samples.is_empty() {
             return;
@@ -43,14 +43,14 @@ impl Estimate {
         let asked = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
         let messages = prompts::addition(&asked, settings);
         let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
-        // One request to add and one to edit, which shows the patterns besides.
+        // One request to add and one to edit, which also contains the patterns.
         let prompt = u64::try_from(prompt).unwrap_or(u64::MAX).saturating_mul(2).saturating_add(ANSWER_TOKENS);
         self.per_iteration.requests += 2;
         self.per_iteration.prompt_tokens = self.per_iteration.prompt_tokens.saturating_add(prompt);
         self.per_iteration.completion_tokens += 2 * ANSWER_TOKENS;
     }
 
-    /// Over so many iterations.
+    /// Returns the cost of this number of iterations.
     pub fn over(&self, iterations: u64) -> Cost {
         let Cost { requests, prompt_tokens, completion_tokens } = self.per_iteration;
         Cost {

@@ -1,6 +1,7 @@
-//! What a language model does for the learner: it proposes patterns, and may choose among tools.
+//! Language-model implementations of the learner's proposer and selector.
 //!
-//! Everything that people wrote (requests, descriptions) goes to the model as JSON inside of one message, and is announced as data.
+//! All text written by people (requests, descriptions) is sent to the model as JSON in one message and is declared as
+//! data.
 
 mod accept;
 mod answer;

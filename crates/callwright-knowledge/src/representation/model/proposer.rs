@@ -1,4 +1,4 @@
-//! The proposer that asks a model.
+//! Proposer that uses a language model.
 
 use std::sync::Arc;
 
@@ -13,21 +13,20 @@ use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
-/// Characters of a faulty answer that the model gets back with what is wrong about it.
+/// Maximum number of characters of a faulty answer that are sent back to the model.
 const RETURNED_CHARS: usize = 8_000;
 
-/// Asks a model for patterns (sections 4.2 and appendix A of the paper).
+/// Requests patterns from a model (sections 4.2 and appendix A of the paper).
 ///
-/// An answer that cannot be used is told to the model once, with what is wrong; where the second one cannot be used either, there is no
-/// proposal. A model that refuses is not asked again. What is taken of an answer that can be used is written at
-/// `model/accept.rs`.
+/// An unusable answer is sent back to the model once with its fault. If the second answer is unusable too, there is no
+/// proposal. A refusal is not repeated. `model/accept.rs` defines which parts of an answer are used.
 #[derive(Debug)]
 pub struct LlmProposer {
     model: Arc<Model>,
 }
 
 impl LlmProposer {
-    /// Asks this model.
+    /// Creates a proposer with this model.
     pub fn new(model: Arc<Model>) -> Self {
         Self { model }
     }
@@ -42,7 +41,7 @@ impl LlmProposer {
     }
 }
 
-/// Asks, and once more where the answer cannot be used.
+/// Sends the messages, with one repair round for an unusable answer.
 pub(super) async fn converse<T>(
     model: &Model,
     mut messages: Vec<(Role, String)>,
@@ -63,9 +62,7 @@ pub(super) async fn converse<T>(
     messages.push((Role::Assistant, text.chars().take(RETURNED_CHARS).collect()));
     messages.push((Role::User, repair(&fault)));
     let second = judge(model.ask(&messages).await?)?;
-    second.map_err(|(_, second)| {
-        format!("the model's answer cannot be used, and neither can the one after it was told so: {second}")
-    })
+    second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))
 }
 
 impl Proposer for LlmProposer {

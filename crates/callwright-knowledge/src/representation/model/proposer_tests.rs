@@ -83,7 +83,7 @@ async fn a_second_malformed_list_is_given_up_with_what_is_wrong() {
     let asked = add([text("no"), text("[{]"), good()], &[], 12).await;
     let error = asked.result.unwrap_err();
     assert_eq!(error.tool, "lost_card");
-    assert!(error.reason.contains("neither can the one after") && error.reason.contains("[{]"), "{error}");
+    assert!(error.reason.contains("also after one repair request") && error.reason.contains("[{]"), "{error}");
     assert_eq!(asked.cost.requests, 2, "exactly one repair");
 }
 

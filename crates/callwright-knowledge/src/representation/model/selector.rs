@@ -1,4 +1,4 @@
-//! The choice of a model among the best tools.
+//! Selector that uses a language model.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use callwright_common::digest::add_part;
 use callwright_common::json::bare;
 use callwright_types::Cost;
 
-/// Choices that are remembered: those of many runs over all samples.
+/// Maximum number of cached choices, enough for many runs over all samples.
 const MAX_REMEMBERED: usize = 200_000;
 
-/// Letters that there are.
+/// Number of letters.
 const MAX_CANDIDATES: usize = 26;
 
-/// Asks a model which of the best tools serves a request, by letter. The same question is asked once.
+/// Lets a model choose among the best tools by letter. Equal inputs are requested once.
 #[derive(Debug)]
 pub struct LlmSelector {
     model: Arc<Model>,
@@ -30,7 +30,7 @@ pub struct LlmSelector {
 }
 
 impl LlmSelector {
-    /// Asks this model about so many tools, 26 at most (the paper: 5).
+    /// Creates a selector with this model among this number of tools, at most 26 (paper: 5).
     pub fn new(model: Arc<Model>, candidates: usize) -> Self {
         Self { model, candidates: candidates.clamp(1, MAX_CANDIDATES), remembered: Mutex::default() }
     }
@@ -57,10 +57,10 @@ fn digest(query: &str, candidates: &[Candidate<'_>]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The position that a letter stands for: `B`, `b`, `(B)`, `B.` and `**B**` are 1.
+/// Returns the position of a letter: `B`, `b`, `(B)`, `B.` and `**B**` are 1.
 ///
 /// # Errors
-/// What is wrong with the answer, for the model.
+/// Feedback for the model: the fault of the answer.
 fn read_letter(answer: &str, candidates: usize) -> Result<usize, String> {
     let text = bare(answer).trim_matches(|character: char| !character.is_alphanumeric()).to_uppercase();
     let mut characters = text.chars();

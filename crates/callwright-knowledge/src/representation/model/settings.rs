@@ -1,22 +1,23 @@
-//! How a model is asked.
+//! Settings of requests to a model.
 
-/// How a model is asked. The defaults are those of `callwright learn representations`.
+/// Settings of requests to a model. The defaults are those of `callwright learn representations`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
-    /// Samples that one request shows at most; of more, some from everywhere. More cost more, and models read the middle of long lists
-    /// badly.
+    /// Maximum number of samples per request, evenly spaced over the list. More samples cost more, and models neglect
+    /// the middle of long lists.
     pub samples: usize,
-    /// Characters of a sample that are shown; the rest is cut off between words.
+    /// Maximum number of characters of a sample; it is truncated between words.
     pub sample_chars: usize,
-    /// Characters of a tool's own description that are shown.
+    /// Maximum number of characters of a tool's description.
     pub description_chars: usize,
-    /// Largest share of its sample's words that a case may hold: a case is a phrase, and samples leak what users wrote.
+    /// Maximum share of its sample's words in a case. Cases are phrases, because whole samples would disclose user
+    /// text.
     pub case_share: f32,
-    /// Cases of a pattern that are kept.
+    /// Maximum number of cases kept per pattern.
     pub cases: usize,
-    /// Times that a request is made where the provider is busy (status 408, 409, 429, 5xx) or the exchange breaks.
+    /// Maximum number of attempts if the provider is busy (status 408, 409, 429, 5xx) or the exchange fails.
     pub tries: u32,
-    /// Longest wait in seconds before the next try, whatever the provider asks for.
+    /// Maximum wait before a retry, in seconds, regardless of the provider's `Retry-After`.
     pub max_wait_seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A scripted model for the tests of this folder, behind real HTTP.
+//! Scripted model for tests, served over real HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use super::{Model, ModelSettings};
 use callwright_upstream::test_server::{Step, TestServer};
 use callwright_upstream::{Settings, Upstreams};
 
-/// Answers requests in order, all on one connection.
+/// Server that answers requests in order, all on one connection.
 pub(super) struct ScriptedModel {
     server: TestServer,
 }
 
-/// What it answers with: status, further lines of the head, body.
+/// Scripted response: status, additional header lines, body.
 pub(super) type Scripted = (u16, &'static str, Value);
 
-/// An answer that says this.
+/// Returns a response with this text.
 pub(super) fn text(content: &str) -> Scripted {
     message(json!({"role": "assistant", "content": content}), "stop")
 }
 
-/// An answer with this message.
+/// Returns a response with this message.
 pub(super) fn message(message: Value, finish_reason: &str) -> Scripted {
     let choice = json!({"index": 0, "message": message, "finish_reason": finish_reason});
     (200, "", json!({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}))
 }
 
-/// An error.
+/// Returns an error response.
 pub(super) fn error(status: u16, message: &str) -> Scripted {
     (status, "retry-after: 0\r\n", json!({"error": {"message": message}}))
 }
@@ -53,12 +53,12 @@ impl ScriptedModel {
         Arc::new(Model::new(upstreams.default_upstream().clone(), "gpt-test", ModelSettings::default()))
     }
 
-    /// The requests so far, with their heads.
+    /// Returns the requests so far, headers included.
     pub(super) fn requests(&self) -> Vec<String> {
         self.server.requests()
     }
 
-    /// The body of a request.
+    /// Returns the body of a request.
     pub(super) fn body(&self, number: usize) -> Value {
         let request = self.requests().remove(number);
         serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()

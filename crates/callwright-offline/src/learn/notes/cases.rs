@@ -1,4 +1,4 @@
-//! Questions whose answers are known.
+//! Questions with known answers.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::lines::{LinesRead, each_line};
 use crate::{OfflineError, Watcher};
 use callwright_common::json::scalar_text;
 
-/// A question and its answer.
+/// Question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
     pub(super) question: String,
     pub(super) answer: String,
-    /// Where it stands: `FILE:LINE`.
+    /// Position in the input: `FILE:LINE`.
     pub(super) source: String,
 }
 
@@ -24,7 +24,7 @@ struct CaseLine {
     answer: Option<Value>,
 }
 
-/// Reads lines `{"question", "answer"}`. Lines that cannot be used are told to the watcher and counted.
+/// Reads lines `{"question", "answer"}`. Unusable lines are reported to the watcher and counted.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
@@ -39,10 +39,10 @@ pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<Case>, Lin
 
 fn case_of(text: &str, source: String) -> Result<Case, String> {
     let line: CaseLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is no case: {error}; give one object with `question` and `answer` on each line")
+        format!("the line is not a case: {error}; give one object with `question` and `answer` on each line")
     })?;
     let question = line.question.filter(|question| !question.trim().is_empty());
-    let question = question.ok_or("there is no `question`; give what is asked")?;
+    let question = question.ok_or("there is no `question`; give its text")?;
     let answer = line.answer.as_ref().and_then(scalar_text).filter(|answer| !answer.trim().is_empty());
     let answer = answer.ok_or("there is no `answer`; give the right one, as a text or a number")?;
     Ok(Case { question, answer, source })
@@ -57,7 +57,7 @@ mod tests {
         let case = case_of(r#"{"question": "2+2?", "answer": 4, "id": 7}"#, "f:1".to_owned()).unwrap();
         assert_eq!((case.question.as_str(), case.answer.as_str()), ("2+2?", "4"));
         for (line, expected) in [
-            ("7", "the line is no case"),
+            ("7", "the line is not a case"),
             (r#"{"question": " ", "answer": "a"}"#, "there is no `question`"),
             (r#"{"question": "q"}"#, "there is no `answer`"),
             (r#"{"question": "q", "answer": []}"#, "there is no `answer`"),

@@ -1,4 +1,4 @@
-//! A model whose answers are kept: an interrupted run comes to the same end without asking for them again.
+//! Model with recorded answers: an interrupted run resumes with the same result, without repeated requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +11,11 @@ use callwright_common::digest::{add_part, hex};
 use callwright_openai::Role;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
-/// Answers by the digest of what was asked. What failed or was refused is asked again.
+/// Answers by the digest of the request. Failed and refused requests are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answers(BTreeMap<String, String>);
 
-/// A model, and what it has answered.
+/// Model and its answers so far.
 #[derive(Debug)]
 pub(super) struct KeepingModel {
     inner: Arc<dyn TextSource>,
@@ -27,7 +27,7 @@ impl KeepingModel {
         Self { inner, answers: Mutex::new(answers) }
     }
 
-    /// What it has answered so far.
+    /// Returns the answers so far.
     pub(super) fn answers(&self) -> Answers {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Lessons as lines of a file.
+//! Lessons as JSON Lines.
 
 use std::path::Path;
 
@@ -7,25 +7,26 @@ use crate::output::Output;
 use crate::{OfflineError, Watcher};
 use callwright_types::Lesson;
 
-/// Reads lessons, one a line. Lines that cannot be used are told to the watcher and counted.
+/// Reads one lesson per line. Unusable lines are reported to the watcher and counted.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
 pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<Lesson>, LinesRead), OfflineError> {
     let mut lessons = Vec::new();
     let counted = each_line(path, watcher, |_, text| {
-        let lesson: Lesson = serde_json::from_str(text)
-            .map_err(|error| format!("the line is no lesson: {error}; `callwright learn notes --out` writes them"))?;
+        let lesson: Lesson = serde_json::from_str(text).map_err(|error| {
+            format!("the line is not a lesson: {error}; `callwright learn notes --out` writes them")
+        })?;
         lessons.push(lesson);
         Ok(())
     })?;
     Ok((lessons, counted))
 }
 
-/// Writes lessons, one a line.
+/// Writes one lesson per line.
 ///
 /// # Errors
-/// [`OfflineError::Unwritable`], or that the file is one of `inputs`.
+/// [`OfflineError::Unwritable`], or [`OfflineError::SameFile`] if the file is one of `inputs`.
 pub(super) fn write<'a>(
     path: &Path,
     inputs: &[&Path],

@@ -1,4 +1,5 @@
-//! Lessons from labelled questions: the paper's training stage, and its test stage with its variants (ExpNote, sections 3.1 and 4.2).
+//! Lessons from labelled questions: the training stage, and the test stage with its variants (ExpNote, sections 3.1 and
+//! 4.2).
 
 mod cases;
 mod keeping;

@@ -1,56 +1,56 @@
-//! What a run over labelled questions came to.
+//! Report of a run over labelled questions.
 
 use serde::Serialize;
 
 use super::run::Variant;
 use callwright_types::{Cost, Lesson, Polarity};
 
-/// A run over labelled questions. Times are not in it: the same answers give the same report.
+/// Report of a run over labelled questions. It contains no times: equal answers give an equal report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct NotesReport {
     /// Questions of the training stage.
     pub trained: usize,
-    /// Of these, those that the model answered right before it was told the truth.
+    /// Training questions that the model answered right before it saw the answer.
     pub trained_right: usize,
-    /// Lessons from questions that were answered right.
+    /// Lessons from right answers.
     pub positive: usize,
-    /// Lessons from questions that were answered wrong.
+    /// Lessons from wrong answers.
     pub negative: usize,
     /// Questions of the test stage.
     pub tested: usize,
-    /// The variants, the one without any notes first.
+    /// Results of the variants; the variant without notes is first.
     pub variants: Vec<VariantReport>,
-    /// What asking the model has cost.
+    /// Cost of the model requests.
     pub cost: Cost,
-    /// Lines that could not be used.
+    /// Unusable lines.
     pub problems: u64,
-    /// Lines in all.
+    /// All lines.
     pub lines: u64,
 }
 
-/// How one variant did, beside the one without notes (paper, section 4.4).
+/// Result of a variant compared with the variant without notes (ExpNote, section 4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VariantReport {
-    /// Which.
+    /// Variant.
     pub variant: Variant,
-    /// Lessons or cases that it could recall.
+    /// Available lessons or cases.
     pub notes: usize,
-    /// Questions for which it recalled any.
+    /// Questions with at least one recalled note.
     pub recalled: usize,
-    /// Questions that it answered right.
+    /// Right answers.
     pub right: usize,
-    /// Wrong without notes, and wrong with them.
+    /// Wrong without notes and with notes.
     pub still_wrong: usize,
-    /// Wrong without notes, right with them.
+    /// Wrong without notes, right with notes.
     pub mended: usize,
-    /// Right without notes, and right with them.
+    /// Right without notes and with notes.
     pub still_right: usize,
-    /// Right without notes, wrong with them.
+    /// Right without notes, wrong with notes.
     pub broken: usize,
 }
 
 impl NotesReport {
-    /// Counts lessons by what they were learned from.
+    /// Counts lessons by polarity.
     pub(super) fn count<'a>(&mut self, lessons: impl IntoIterator<Item = &'a Lesson>) {
         for lesson in lessons {
             match lesson.polarity {
@@ -62,7 +62,7 @@ impl NotesReport {
 }
 
 impl VariantReport {
-    /// Of what was right without notes and with them, question by question.
+    /// Compares the answers without notes and with notes, question by question.
     pub(super) fn of(variant: Variant, notes: usize, recalled: usize, without: &[bool], with: &[bool]) -> Self {
         let count = |before: bool, after: bool| {
             without.iter().zip(with).filter(|(without, with)| (**without, **with) == (before, after)).count()

@@ -1,4 +1,4 @@
-//! A run over labelled questions.
+//! Run over labelled questions.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,67 +24,67 @@ use callwright_types::memory::{Author, Backing};
 use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
 use callwright_upstream::TextSource;
 
-/// Questions after which the answers so far are written.
+/// Number of questions between two writes of the state file.
 const SAVED_AFTER: usize = 20;
 
-/// What became of a model's answers where a run ends early.
-const KEPT: &str = "what it has answered is kept, and --resume goes on with it";
-const NOT_KEPT: &str = "with --out FILE, what it answers is kept, and a run can be gone on with";
+/// Hint about the answers of a run that ends early.
+const KEPT: &str = "its answers so far are kept; continue with --resume";
+const NOT_KEPT: &str = "its answers are lost; with --out FILE they are kept, and the run can be resumed";
 
-/// The files of a run.
+/// Files of a run.
 #[derive(Debug, Clone, Default)]
 pub struct NotesFiles {
-    /// Lines `{"question", "answer"}` to learn from.
+    /// Lines `{"question", "answer"}` for training.
     pub train: Option<PathBuf>,
-    /// Lines `{"question", "answer"}` to try the notes on.
+    /// Lines `{"question", "answer"}` for the test.
     pub test: Option<PathBuf>,
-    /// Lessons that there are already.
+    /// Existing lessons.
     pub notes: Option<PathBuf>,
-    /// Where all lessons go.
+    /// Output file of all lessons.
     pub out: Option<PathBuf>,
 }
 
-/// How a run is to go.
+/// Settings of a run.
 #[derive(Debug, Clone)]
 pub struct NotesRun {
-    /// The model that is asked.
+    /// Model to query.
     pub model: Arc<dyn TextSource>,
-    /// Its name: an interrupted run is not gone on with by another.
+    /// Name of the model: a run must not be resumed with another model.
     pub model_name: String,
-    /// Whose lessons these will be.
+    /// Scope of the new lessons.
     pub scope: Scope,
-    /// What of the lessons the test stage recalls; what it comes to without any is always found out as well.
+    /// Variants of the test stage; the variant without notes always runs too.
     pub variants: Vec<Variant>,
-    /// Notes that a question is shown at most (paper, appendix B: 3).
+    /// Maximum number of notes per question (ExpNote, appendix B: 3).
     pub k: usize,
-    /// How lessons are noted and found.
+    /// Settings for writing and recalling lessons.
     pub settings: Settings,
-    /// Questions that are asked side by side.
+    /// Number of parallel questions.
     pub jobs: usize,
-    /// Go on with an interrupted run, where there is one?
+    /// Whether to resume an interrupted run, if there is one.
     pub resume: bool,
-    /// Begin anew although a run was interrupted?
+    /// Whether to discard an interrupted run.
     pub restart: bool,
 }
 
-/// What the test stage recalls (paper, section 4.2).
+/// Notes that the test stage recalls (ExpNote, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// All lessons.
     All,
-    /// Nothing.
+    /// No notes.
     Disabled,
-    /// Instead of lessons, the questions and answers that they were learned from.
+    /// The questions and answers that the lessons come from, instead of the lessons.
     Case,
-    /// Lessons from questions that were answered right.
+    /// Lessons from right answers.
     Positive,
-    /// Lessons from questions that were answered wrong.
+    /// Lessons from wrong answers.
     Negative,
 }
 
 impl Variant {
-    /// Its name, as on the command line.
+    /// Returns the name used on the command line.
     pub const fn label(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -105,27 +105,27 @@ impl Variant {
     }
 }
 
-/// Is told how far a run is.
+/// Receives the progress of a run.
 pub trait NotesWatcher: Watcher {
-    /// A stage of `cases` questions begins: `training`, or the name of a variant.
+    /// Begins a stage with `cases` questions: `training`, or the name of a variant.
     fn stage(&self, name: &str, cases: usize);
 
-    /// A question of it is done.
+    /// Completes a question of the stage.
     fn case_done(&self);
 }
 
-/// What is kept of a run.
+/// State of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     answers: Answers,
     spent: Cost,
 }
 
-/// Learns from questions, tries the lessons on others, and writes the lessons.
+/// Learns from questions, tests the lessons on others, and writes the lessons.
 ///
 /// # Errors
-/// [`OfflineError`]: there is an interrupted run and nothing says what is to become of it, the model does not answer, or files cannot be
-/// read or written.
+/// [`OfflineError`] if an interrupted run exists and `run` neither resumes nor restarts it, the model does not answer,
+/// or files cannot be read or written.
 pub async fn learn_notes(
     files: &NotesFiles,
     run: &NotesRun,
@@ -133,7 +133,7 @@ pub async fn learn_notes(
 ) -> Result<NotesReport, OfflineError> {
     let inputs = [&files.train, &files.test, &files.notes];
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
-    // Before the model is asked anything.
+    // Checked before the first model request.
     files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
     let read = Read::all(files, watcher)?;
     let state = state_file(files, run, &read);
@@ -166,7 +166,7 @@ pub async fn learn_notes(
     Ok(report)
 }
 
-/// What was read.
+/// Inputs of a run.
 #[derive(Debug, Default)]
 struct Read {
     train: Vec<Case>,
@@ -207,7 +207,7 @@ impl Read {
     }
 }
 
-/// Beside the lessons, where they go to a file.
+/// Returns the state file, next to the output file of the lessons; `None` without an output file.
 fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFile> {
     let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
     let mut inputs = Inputs::default();
@@ -218,13 +218,14 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFi
     Some(StateFile::beside(out, inputs))
 }
 
-/// The lessons that were there and those of the notes, near-duplicates merged.
+/// Adds the lessons of the training to the notebook and merges near-duplicates.
 fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &NotesRun) -> Notebook {
     let begun = Timestamp::now();
     let mut number = 0;
     for (case, trained) in cases.iter().zip(trained) {
         for (key, value) in &trained.notes {
-            // In the order of the questions, whichever was answered first: of equally good notes the latest comes first.
+            // Times follow the order of the questions, independent of the order of the answers: of equally good notes
+            // the latest comes first.
             let at = begun.saturating_add(SignedDuration::from_millis(number)).unwrap_or(begun);
             number += 1;
             let draft = LessonDraft {
@@ -257,7 +258,7 @@ fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &No
     notebook
 }
 
-/// The model, the questions, and what is kept of its answers.
+/// Model, progress, and state of a run.
 struct School<'a> {
     run: &'a NotesRun,
     watcher: &'a dyn NotesWatcher,
@@ -280,7 +281,7 @@ impl School<'_> {
         file.save(self.date, &State { answers: self.model.answers(), spent: self.cost() })
     }
 
-    /// Works on all questions, some side by side, and keeps what was answered.
+    /// Processes all questions, some in parallel, and stores the answers.
     async fn each<'c, T>(
         &self,
         stage: &str,
@@ -312,7 +313,7 @@ impl School<'_> {
         self.each("training", cases, async |case| self.student.train(&case.question, &case.answer).await).await
     }
 
-    /// The variants that were asked for, the one without notes first.
+    /// Tests the requested variants, beginning with the one without notes.
     async fn test(&self, read: &Read, lessons: &[Arc<Lesson>]) -> Result<Vec<VariantReport>, OfflineError> {
         let (without, _) = self.solve(Variant::Disabled, read, lessons).await?;
         let mut reports = vec![VariantReport::of(Variant::Disabled, 0, 0, &without, &without)];
@@ -323,7 +324,8 @@ impl School<'_> {
         Ok(reports)
     }
 
-    /// Whether each question is answered right; how many notes there were, and how often some were recalled.
+    /// Returns whether each question is answered right, the number of notes, and the number of questions with recalled
+    /// notes.
     async fn solve(
         &self,
         variant: Variant,
@@ -347,7 +349,7 @@ impl School<'_> {
                 Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),
                 _ => found.iter().map(|found| Shown::from(found.lesson.as_ref())).collect(),
             };
-            // Several lessons may be of one case.
+            // Several lessons may come from one case.
             shown.dedup();
             let answer = self.student.solve(&case.question, &shown).await?;
             Ok((is_right(answer.as_deref(), &case.answer), !shown.is_empty()))
@@ -358,7 +360,7 @@ impl School<'_> {
     }
 }
 
-/// The question and answer that a lesson was learned from.
+/// Returns the question and answer that a lesson comes from.
 fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a Case>) -> Option<Shown<'a>> {
     let source = lesson.evidence.iter().find_map(|evidence| evidence.source.as_deref())?;
     sources.get(source).map(|case| Shown { key: &case.question, value: &case.answer })

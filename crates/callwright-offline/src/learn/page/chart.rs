@@ -1,27 +1,27 @@
-//! The curve of a run as SVG.
+//! Learning curve as SVG.
 
 use std::fmt::Write;
 
 use crate::learn::report::CurvePoint;
 
-/// The drawing, in pixels.
+/// Size of the drawing in pixels.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 260.0;
 
-/// What is left of it for numbers: left, right, above, below.
+/// Margins for labels: left, right, top, bottom.
 const MARGINS: (f64, f64, f64, f64) = (52.0, 16.0, 14.0, 34.0);
 
-/// Steps on the scale of points that a reader can follow, smallest first.
+/// Steps of the score axis, smallest first.
 const STEPS: [f64; 7] = [0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0];
 
-/// Most lines across.
+/// Maximum number of horizontal grid lines.
 const MAX_LINES: f64 = 6.0;
 
-/// Macro-F1 by iteration, as inline SVG; a note where there is nothing to draw.
+/// Draws macro-F1 by iteration as inline SVG; returns a note if there is nothing to draw.
 pub(super) fn curve(points: &[CurvePoint]) -> String {
     let scores = || points.iter().map(|point| point.macro_f1).filter(|score| score.is_finite());
     let (Some(last), true) = (points.last(), points.len() > 1) else {
-        return "<p class=\"note\">Nothing was changed.</p>\n".to_owned();
+        return "<p class=\"note\">No change was made.</p>\n".to_owned();
     };
     let (least, most) =
         scores().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), score| (least.min(score), most.max(score)));
@@ -45,7 +45,7 @@ pub(super) fn curve(points: &[CurvePoint]) -> String {
         .map(|point| (scale.x(point.iteration), scale.y(point.macro_f1), point))
         .collect();
     let line: Vec<String> = drawn.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect();
-    // Writing into a string cannot fail, here and below.
+    // Writing to a `String` cannot fail, here and below.
     let _ =
         writeln!(svg, "<polyline fill=\"none\" stroke=\"#2563c9\" stroke-width=\"2\" points=\"{}\"/>", line.join(" "));
     for (x, y, point) in drawn {
@@ -117,7 +117,7 @@ mod tests {
         scores.iter().enumerate().map(point).collect()
     }
 
-    /// The corners of the line.
+    /// Returns the corners of the line.
     fn corners(svg: &str) -> Vec<(f64, f64)> {
         let (_, rest) = svg.split_once("points=\"").unwrap();
         let pairs = rest.split('"').next().unwrap().split(' ').map(|pair| pair.split_once(',').unwrap());

@@ -1,6 +1,6 @@
-//! Texts of others inside of HTML.
+//! HTML escaping of external text.
 
-/// The text with what means something to HTML written out; controls are left out, and so is what turns the direction of the text.
+/// Escapes HTML special characters, replaces control characters by spaces, and removes bidirectional controls.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! A report as a page: one HTML file that needs nothing else, no script and no network.
+//! Report as a web page: one self-contained HTML file without scripts and network access.
 
 mod chart;
 mod escape;
@@ -9,10 +9,10 @@ use super::report::{Confusion, Report, ToolScores};
 use crate::grouped;
 use escape::escaped;
 
-/// Rows of a table; a page is read by people, and `report.json` has the rest.
+/// Maximum number of rows of a table; `report.json` has the rest.
 const MAX_ROWS: usize = 500;
 
-/// Nothing may be loaded or run: what is shown was written by users, models and documents.
+/// The policy forbids loading and running anything: users, models and documents wrote the shown text.
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
@@ -29,12 +29,12 @@ const STYLE: &str = "<style>\n\
     .up { color: #5ec98a; } .down { color: #ef8a8d; } }\n\
     </style>\n";
 
-/// The page of a report.
+/// Returns the page of a report.
 pub fn page(report: &Report) -> String {
     let mut text = String::from(HEAD);
-    let whose = report.toolset.as_deref().unwrap_or("tools that clients send");
+    let whose = report.toolset.as_deref().unwrap_or("tools defined by clients");
     let title = format!("Learned representations: {}", escaped(whose));
-    // Writing into a string cannot fail, here and below.
+    // Writing to a `String` cannot fail, here and below.
     let _ = write!(text, "<title>{title}</title>\n{STYLE}</head>\n<body>\n<h1>{title}</h1>\n");
     summary(&mut text, report);
     text.push_str("<h2>Macro-F1 by iteration</h2>\n");
@@ -71,7 +71,7 @@ fn summary(text: &mut String, report: &Report) {
         let cost = report.cost;
         let _ = writeln!(
             text,
-            "<p class=\"note\">Models were asked {} times: {} tokens sent, {} answered.</p>",
+            "<p class=\"note\">Model requests: {}; prompt tokens: {}; completion tokens: {}.</p>",
             grouped(cost.requests),
             grouped(cost.prompt_tokens),
             grouped(cost.completion_tokens)
@@ -99,12 +99,12 @@ fn tools(text: &mut String, tools: &[ToolScores]) {
 }
 
 fn confusions(text: &mut String, confusions: &[Confusion]) {
-    text.push_str("<h2>What is still taken for what</h2>\n");
+    text.push_str("<h2>Remaining confusions</h2>\n");
     if confusions.is_empty() {
         text.push_str("<p class=\"note\">Nothing.</p>\n");
         return;
     }
-    text.push_str("<table>\n<tr><th>meant</th><th>taken</th><th class=\"n\">samples</th></tr>\n");
+    text.push_str("<table>\n<tr><th>expected</th><th>selected</th><th class=\"n\">samples</th></tr>\n");
     for Confusion { wanted, selected, samples } in confusions.iter().take(MAX_ROWS) {
         let (wanted, selected) = (escaped(wanted), escaped(selected));
         let _ = writeln!(text, "<tr><td>{wanted}</td><td>{selected}</td><td class=\"n\">{samples}</td></tr>");
@@ -131,10 +131,10 @@ fn more(text: &mut String, rows: usize) {
     }
 }
 
-/// Least difference that is shown in colour: as much as one place behind the point shows.
+/// Minimum difference that is coloured: it is visible with one decimal place.
 const SHOWN: f64 = 0.05;
 
-/// A cell with the difference.
+/// Returns a table cell with the difference.
 fn change(before: Option<f64>, after: Option<f64>) -> String {
     let (Some(before), Some(after)) = (before, after) else { return "<td class=\"n\"></td>".to_owned() };
     let difference = after - before;

@@ -7,18 +7,19 @@ use super::super::subject::Subject;
 use super::super::words::{listed, words};
 use super::super::{Look, Rule};
 
-/// Names that are listed for one group.
+/// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;
 
 pub(crate) const RULE: Rule = Rule {
     code: "confusable-names",
-    about: "names of tools that models take for each other",
-    fix: "say in each `operationId` what tells it apart, such as `list` for many and `get` for one",
+    about: "tool names that models confuse",
+    fix: "make each `operationId` distinct, such as `list` for many and `get` for one",
     look: Look::Document(look),
 };
 
-/// Compares words and not letters: `getPet` and `setPet` are one letter apart and nobody confuses them, `getUserGroup` and
-/// `get_group_users` are. Every name has one key, so the time is linear in the number of operations.
+/// Compares words, not letters: `getPet` and `setPet` differ in one letter but are not confusable, whereas
+/// `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the number of
+/// operations.
 fn look(subject: &Subject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, (_, operation)) in subject.tools.iter().enumerate() {
@@ -34,12 +35,12 @@ fn look(subject: &Subject<'_>, findings: &mut Findings) {
         let Some((found, _)) = tools.first() else { continue };
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
         let at = found.operation.member("operationId").map_or_else(|| found.operation.at.clone(), |id| id.at);
-        let message = format!("{names} are the same words but for case, order, number or version");
+        let message = format!("{names} differ only in case, word order, number or version");
         findings.add(&found.label(), &at, message);
     }
 }
 
-/// What confusable names have in common: their words without numbers and versions, in the singular, in alphabetical order.
+/// Returns the key that confusable names share: their words without numbers and versions, in the singular, sorted.
 fn key(name: &str) -> String {
     let words = words(name).into_iter().filter(|word| !is_number(word));
     let mut words: Vec<String> =
@@ -48,13 +49,14 @@ fn key(name: &str) -> String {
     words.join(" ")
 }
 
-/// `2`, `v2`.
+/// Whether `word` is a number or a version: `2`, `v2`.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix('v').unwrap_or(word);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Good enough to bring both forms of most nouns together; what it makes of other words is the same for both names.
+/// Returns an approximate singular of `word`. The result for other words does not matter, because both names get the
+/// same one.
 fn singular(word: &str) -> String {
     for (plural, ending) in [("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")] {
         if let Some(stem) = word.strip_suffix(plural).filter(|stem| stem.len() > 1) {
@@ -103,7 +105,7 @@ mod tests {
     fn a_group_is_told_once_with_its_names() {
         let found = advice_on("confusable-names", with_ids(&["getUser", "deleteUser", "getUsers", "userGet", "2"]));
         let [advice] = found.as_slice() else { panic!("{found:?}") };
-        assert!(advice.message.starts_with("`getUser`, `getUsers`, `userGet` are"), "{}", advice.message);
+        assert!(advice.message.starts_with("`getUser`, `getUsers`, `userGet` differ"), "{}", advice.message);
         assert_eq!((advice.operation.as_str(), advice.at.as_str()), ("GET /0", "api.json #/paths/~10/get/operationId"));
         let doubled = advice_on("confusable-names", with_ids(&["get", "get"]));
         assert_eq!(doubled.len(), 1, "tools of one operationId are told apart by a hash alone: {doubled:?}");

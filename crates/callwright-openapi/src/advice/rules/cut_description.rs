@@ -1,4 +1,4 @@
-//! `cut-description`: descriptions that are longer than what a model gets to read.
+//! `cut-description`: descriptions that exceed the limit for a tool's description.
 
 use super::super::super::description::tool_description;
 use super::super::findings::Findings;
@@ -7,9 +7,9 @@ use super::super::{Look, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     code: "cut-description",
-    about: "a description is longer than what a model gets to read",
+    about: "a description is longer than the limit",
     fix: "begin with what it does and when to use it, or raise the toolset's `limits.description_chars` if the \
-          provider takes more",
+          provider accepts more",
     look: Look::Operation(look),
 };
 

@@ -1,4 +1,4 @@
-//! `missing-description`: operations of which a model reads no more than the name.
+//! `missing-description`: operations for which a model reads only the name.
 
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
@@ -7,18 +7,18 @@ use super::super::{Look, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-description",
-    about: "nothing says what an operation does",
-    fix: "say in `summary` or `description` what it does, what it gives back, and when to use it",
+    about: "an operation has no description",
+    fix: "describe in `summary` or `description` what it does, what it returns, and when to use it",
     look: Look::Operation(look),
 };
 
-/// A description that only repeats the name in other letters is none.
+/// A description that repeats the words of the name counts as missing.
 fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
     let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));
     let message = if texts.is_empty() {
-        format!("of `{}` a model reads only `{}`", case.operation.own_name(), case.label)
+        format!("`{}` has no description; a model reads only `{}`", case.operation.own_name(), case.label)
     } else if texts.iter().all(|text| words(text) == name) {
         format!("the description of `{}` only repeats its name", case.operation.own_name())
     } else {
@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn operations_without_words_of_their_own_are_found() {
         let bare = advice_on_operation("missing-description", json!({"operationId": "makeOrder", "description": " "}));
-        assert!(bare[0].message.eq("of `makeOrder` a model reads only `POST /x/{id}`"), "{bare:?}");
+        assert!(bare[0].message.eq("`makeOrder` has no description; a model reads only `POST /x/{id}`"), "{bare:?}");
         let repeated = json!({"operationId": "makeOrder", "summary": "Make order", "description": "make_order."});
         let repeated = advice_on_operation("missing-description", repeated);
         assert!(repeated[0].message.eq("the description of `makeOrder` only repeats its name"), "{repeated:?}");

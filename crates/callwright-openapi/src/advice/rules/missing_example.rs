@@ -1,4 +1,4 @@
-//! `missing-example`: texts of a demanded form of which no value is shown.
+//! `missing-example`: strings with a required pattern or format and no example value.
 
 use regex::RegexBuilder;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::super::inputs::Input;
 use super::super::subject::{Case, Subject};
 use super::super::{Look, Rule};
 
-/// Formats that models know how to write.
+/// Formats that models can write without an example.
 const KNOWN_FORMATS: [&str; 36] = [
     "base64",
     "binary",
@@ -48,18 +48,18 @@ const KNOWN_FORMATS: [&str; 36] = [
     "xml",
 ];
 
-/// What stands before an example in a description, or around it.
+/// Markers that introduce or enclose an example in a description.
 const SHOWN_BY: [&str; 6] = ["example", "e.g.", "such as", "`", "\"", "<code>"];
 
-/// Words and numbers: a pattern that takes one of them demands nothing that has to be shown.
+/// Words and numbers. A pattern that matches one of them needs no example.
 const PLAIN_VALUES: [&str; 6] = ["a", "name", "Name1", "1", "12345", "a name"];
 
-/// What a pattern may take in memory, once compiled; larger ones are not plain.
+/// Maximum size of a compiled pattern, in bytes. A larger pattern counts as structured.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-example",
-    about: "a format is demanded and no value shown",
+    about: "a required format has no example",
     fix: "give it an `example`",
     look: Look::Operation(look),
 };
@@ -70,23 +70,23 @@ fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         let told = input.description().unwrap_or_default().to_ascii_lowercase();
         if !input.shows_a_value() && !SHOWN_BY.iter().any(|mark| told.contains(mark)) {
             let (kind, argument) = (input.kind, input.argument);
-            let message = format!("the {kind} `{argument}` has to have {demand}");
+            let message = format!("the {kind} `{argument}` must have {demand}");
             findings.add(&case.label, &input.at, message);
         }
     }
 }
 
-/// What is demanded that a model could get wrong.
+/// Returns the pattern or format that a model could get wrong.
 fn demand(input: &Input<'_>) -> Option<String> {
     let text = |keyword: &str| input.keyword(keyword).and_then(Value::as_str);
     if let Some(pattern) = text("pattern").filter(|pattern| has_structure(pattern)) {
-        return Some(format!("the form `{pattern}`"));
+        return Some(format!("the pattern `{pattern}`"));
     }
     let format = text("format").filter(|format| !KNOWN_FORMATS.contains(&format.to_ascii_lowercase().as_str()))?;
     Some(format!("the format `{format}`"))
 }
 
-/// Does it refuse whatever a model would write first? What cannot be read here is taken for a demand too.
+/// Whether `pattern` rejects all simple values. A pattern that the `regex` crate cannot compile counts as structured.
 fn has_structure(pattern: &str) -> bool {
     let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
     regex.map_or(true, |regex| !PLAIN_VALUES.iter().any(|value| regex.is_match(value)))
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn patterns_of_several_parts_and_unusual_formats_need_an_example() {
-        let expected = "the query parameter `s` has to have the form `^[A-Z]{2}-\\d+$`";
+        let expected = "the query parameter `s` must have the pattern `^[A-Z]{2}-\\d+$`";
         assert_eq!(found(json!({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}), "An id."), [expected]);
         assert_eq!(found(json!({"type": "string", "format": "x-part-number"}), "").len(), 1);
     }

@@ -1,4 +1,4 @@
-//! `missing-operation-id`: tools that have to be named after method and path.
+//! `missing-operation-id`: tools that are named after method and path.
 
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
@@ -7,11 +7,11 @@ use super::super::{Look, Rule};
 pub(crate) const RULE: Rule = Rule {
     code: "missing-operation-id",
     about: "a tool is named after method and path",
-    fix: "give an `operationId` that says what it does: a verb and what it acts on",
+    fix: "add an `operationId` that describes the action: a verb and its object",
     look: Look::Operation(look),
 };
 
-/// Such a name tells a model how the API is built, and not what the tool does.
+/// A name derived from the path describes the structure of the API and not the purpose of the tool.
 fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     if case.operation.operation_id.is_none() {
         let message = format!("the tool is called `{}`", case.operation.own_name());

@@ -1,4 +1,4 @@
-//! `missing-server`: operations whose requests have no address to go to.
+//! `missing-server`: operations without a server URL.
 
 use super::super::super::document::Version;
 use super::super::findings::Findings;
@@ -7,13 +7,13 @@ use super::super::{Look, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-server",
-    about: "requests have no address to go to",
+    about: "operations have no server URL",
     fix: "give an absolute http or https URL under `servers` (in Swagger 2.0: a `host`, and `schemes` of http \
           or https), or set the toolset's `base_url`",
     look: Look::Document(look),
 };
 
-/// Told once: servers nearly always stand at the top of a document.
+/// Gives one piece of advice per document, because `servers` is nearly always at the top level.
 fn look(subject: &Subject<'_>, findings: &mut Findings) {
     let without = subject.tools.iter().filter(|(_, operation)| operation.servers.is_empty()).count();
     if without == 0 {

@@ -1,4 +1,4 @@
-//! The rules, one file each. Their table is `Rule::ALL`.
+//! The rules, one file each. [`Rule::ALL`](super::Rule::ALL) is their table.
 
 pub(super) mod confusable_names;
 pub(super) mod cut_description;

@@ -1,4 +1,4 @@
-//! `same-description`: operations that a model cannot tell apart by what it reads.
+//! `same-description`: operations that share one description, which a model cannot distinguish.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use super::super::subject::Subject;
 use super::super::words::listed;
 use super::super::{Look, Rule};
 
-/// Names that are listed for one group.
+/// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;
 
 pub(crate) const RULE: Rule = Rule {
     code: "same-description",
-    about: "one text describes several operations",
-    fix: "say in each when it is the right one and the others are not",
+    about: "several operations share one description",
+    fix: "describe in each when to use it instead of the others",
     look: Look::Document(look),
 };
 
-/// Operations without a description of their own are `missing-description`'s.
+/// Skips operations without a description, which `missing-description` reports.
 fn look(subject: &Subject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, (found, operation)) in subject.tools.iter().enumerate() {
@@ -33,7 +33,7 @@ fn look(subject: &Subject<'_>, findings: &mut Findings) {
         let names = listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN);
         let text = ["description", "summary"].into_iter().find_map(|key| found.operation.member(key));
         let at = text.map_or_else(|| found.operation.at.clone(), |text| text.at);
-        findings.add(&found.label(), &at, format!("one text describes {names}"));
+        findings.add(&found.label(), &at, format!("{names} share one description"));
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
                 "/b": {"get": {"operationId": "c", "summary": "Get another."}, "post": {"operationId": "d"}, "put": {"operationId": "e"}}
             }}),
         );
-        assert_eq!(messages(&found), [("GET /a", "one text describes `a`, `b`")]);
+        assert_eq!(messages(&found), [("GET /a", "`a`, `b` share one description")]);
         assert_eq!(found[0].at, "api.json #/paths/~1a/get/summary");
     }
 }

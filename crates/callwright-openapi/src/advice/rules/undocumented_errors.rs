@@ -1,4 +1,4 @@
-//! `undocumented-errors`: operations whose failures nothing explains.
+//! `undocumented-errors`: operations whose error responses are not explained.
 
 use http::StatusCode;
 
@@ -9,17 +9,18 @@ use super::super::subject::{Case, Subject};
 use super::super::words::words;
 use super::super::{Look, Rule};
 
-/// Members of a Response Object that tell more than its description: Swagger 2.0, OpenAPI 3.
+/// Members of a Response Object that carry more than its description (Swagger 2.0, OpenAPI 3).
 const DETAILS: [&str; 3] = ["schema", "examples", "content"];
 
 pub(crate) const RULE: Rule = Rule {
     code: "undocumented-errors",
-    about: "nothing explains why a call can fail",
-    fix: "describe under `responses` what causes each `4xx` and what mends it",
+    about: "error responses are not documented",
+    fix: "describe under `responses` what causes each `4xx` and how to fix it",
     look: Look::Operation(look),
 };
 
-/// What an API's own text does not say about a failed call is looked up in the document; here there is nothing to find.
+/// A failed call is explained from the document if the API's own message is insufficient. Without documented errors,
+/// that explanation is empty.
 fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let responses = operation.member("responses");
@@ -35,15 +36,15 @@ fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         named.push(status.as_str());
     }
     let message = if named.is_empty() {
-        "no answer of an error is documented".to_owned()
+        "no error response is documented".to_owned()
     } else {
-        format!("the errors {} are named and not explained", named.join(", "))
+        format!("the error responses {} have no explanation", named.join(", "))
     };
     let at = responses.map_or_else(|| operation.at.clone(), |responses| responses.at);
     findings.add(&case.label, &at, message);
 }
 
-/// Is there more than the name that the status has anyway?
+/// Whether the response has details or a description other than the status code's reason phrase.
 fn is_explained(status: &str, response: &Located<'_>) -> bool {
     let has_details = DETAILS.iter().any(|key| response.member(key).is_some());
     let phrase = StatusCode::from_bytes(status.as_bytes()).ok().and_then(|status| status.canonical_reason());
@@ -67,10 +68,10 @@ mod tests {
     #[test]
     fn errors_that_are_absent_or_only_named_are_found() {
         let none = found(json!({"200": {"description": "ok"}, "x-note": {}}));
-        assert!(none[0].starts_with("no answer of an error is documented"), "{none:?}");
+        assert!(none[0].starts_with("no error response is documented"), "{none:?}");
         let named =
             found(json!({"400": {"description": "Bad Request."}, "404": {"description": "not found"}, "default": {}}));
-        assert!(named[0].starts_with("the errors 400, 404, default are named and not explained"), "{named:?}");
+        assert!(named[0].starts_with("the error responses 400, 404, default have no explanation"), "{named:?}");
         let found = advice_on_operation("undocumented-errors", json!({}));
         assert_eq!(found[0].at, "api.json #/paths/~1x~1{id}/post", "without responses, the operation's place");
     }

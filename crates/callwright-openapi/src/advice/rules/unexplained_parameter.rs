@@ -1,4 +1,4 @@
-//! `unexplained-parameter`: arguments of which a model reads no more than the name.
+//! `unexplained-parameter`: arguments for which a model reads only the name.
 
 use super::super::findings::Findings;
 use super::super::subject::{Case, Subject};
@@ -6,16 +6,16 @@ use super::super::{Look, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     code: "unexplained-parameter",
-    about: "nothing says what a parameter is for",
-    fix: "give it a `description`: its meaning, its unit or form, what holds without it",
+    about: "a parameter has no description",
+    fix: "add a `description`: its meaning, its unit or format, and the default if it is omitted",
     look: Look::Operation(look),
 };
 
-/// A body that is one argument is explained by its own properties.
+/// Skips an argument with `properties`: a whole body is explained by its own properties.
 fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         if input.description().is_none() && input.keyword("properties").is_none() {
-            let message = format!("nothing says what the {} `{}` is for", input.kind, input.argument);
+            let message = format!("the {} `{}` has no description", input.kind, input.argument);
             findings.add(&case.label, &input.at, message);
         }
     }
@@ -44,7 +44,7 @@ mod tests {
             found.iter().map(|advice| (advice.message.split('`').nth(1).unwrap(), advice.at.as_str())).collect();
         let operation = "api.json #/paths/~1x~1{id}/post";
         let body = format!("{operation}/requestBody/content/application~1json/schema/properties/n");
-        // `told` is a header and a property, so the body stays one argument, which its properties explain.
+        // `told` is both a header and a property. The body is therefore one argument, which its properties explain.
         assert!(told.contains(&("id", operation)), "{told:?}");
         assert!(told.contains(&("q", &format!("{operation}/parameters/0"))), "{told:?}");
         assert!(!told.iter().any(|(name, _)| ["told", "referred", "body"].contains(name)), "{told:?}");

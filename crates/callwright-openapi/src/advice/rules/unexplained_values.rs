@@ -1,4 +1,4 @@
-//! `unexplained-values`: codes that a model has to choose from without being told what they mean.
+//! `unexplained-values`: enumerated codes whose meanings are not documented.
 
 use serde_json::Value;
 
@@ -8,18 +8,18 @@ use super::super::subject::{Case, Subject};
 use super::super::words::listed;
 use super::super::{Look, Rule};
 
-/// Values that are listed in a message.
+/// Maximum number of values that a message lists.
 const SHOWN: usize = 6;
 
-/// Longer values are words, which say what they mean.
+/// Maximum length of a code, in characters. Longer values are words, which explain themselves.
 const MAX_CODE_CHARS: usize = 3;
 
-/// Larger numbers are amounts, such as the sizes of a page.
+/// Largest number that counts as a code. Larger numbers are quantities, such as page sizes.
 const MAX_CODE_NUMBER: u64 = 9;
 
 pub(crate) const RULE: Rule = Rule {
     code: "unexplained-values",
-    about: "nothing says what each allowed value means",
+    about: "allowed values have no explanation",
     fix: "list the values with their meanings in the `description`",
     look: Look::Operation(look),
 };
@@ -31,20 +31,21 @@ fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         let explained = codes.iter().filter(|code| told.contains(&code.as_str())).count();
         if explained * 2 < codes.len() {
             let (kind, argument, codes) = (input.kind, input.argument, listed(codes.iter().map(String::as_str), SHOWN));
-            let message = format!("nothing says what the values {codes} of the {kind} `{argument}` mean");
+            let message = format!("the values {codes} of the {kind} `{argument}` have no explanation");
             findings.add(&case.label, &input.at, message);
         }
     }
 }
 
-/// The values, where there are several and all of them are codes.
+/// Returns the values of `enum` if there are several and all are codes.
 fn codes(input: &Input<'_>) -> Option<Vec<String>> {
     let values = input.keyword("enum")?.as_array()?.iter().filter(|value| !value.is_null());
     let codes: Vec<String> = values.map(code).collect::<Option<_>>()?;
     (codes.len() > 1).then_some(codes)
 }
 
-/// A small number, or a short text with less than two letters: two letters are a country or a language.
+/// Returns a small number, or a short string with fewer than two letters, as a code. Two letters are a country or
+/// language code.
 fn code(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => {
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn codes_without_meanings_are_found() {
-        let expected = "nothing says what the values `0`, `1`, `2` of the query parameter `s` mean";
+        let expected = "the values `0`, `1`, `2` of the query parameter `s` have no explanation";
         assert_eq!(found(&json!([0, 1, 2]), "The status."), [expected]);
         assert_eq!(found(&json!(["A", "T1", null]), "The status.").len(), 1);
     }

@@ -1,14 +1,14 @@
-//! Two schemas that must both hold, as one: the strict subset has no `allOf`.
+//! Merges two schemas that must both hold into one, because the strict subset has no `allOf`.
 
 use serde_json::{Map, Value};
 
 use super::super::super::schema::is_annotation;
 
-/// Properties within properties that are brought together.
+/// Maximum nesting of properties that are merged.
 const MAX_LEVELS: usize = 32;
 
-/// The schema of the values that both `left` and `right` take; `None` where one schema without `allOf` cannot say it. What
-/// describes the left goes first.
+/// Returns the schema of the values that both `left` and `right` accept; `None` if that needs `allOf`. The
+/// description of `left` comes first.
 pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
     both(left, right, MAX_LEVELS)
 }
@@ -41,7 +41,7 @@ fn both(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) ->
     narrow_to_const(joined)
 }
 
-/// Is `closed` an object without room for what `other` describes?
+/// Whether `closed` is a closed object that lacks a property which `other` describes.
 fn closes_out(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let described = |schema: &Map<String, Value>, name: &String| {
         schema.get("properties").and_then(Value::as_object).is_some_and(|all| all.contains_key(name))
@@ -69,7 +69,7 @@ fn union(left: &[Value], right: &[Value]) -> Value {
     Value::Array(joined)
 }
 
-/// Every integer is a number.
+/// Intersects the types; every integer is a number.
 fn types(left: &Value, right: &Value) -> Option<Value> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     let (left, right) = (list(left), list(right));
@@ -106,7 +106,7 @@ fn description(left: &Value, right: &Value) -> Value {
     }
 }
 
-/// A constant among enumerated values is that constant; apart from them, nothing fits.
+/// Reduces `enum` and `const` to the `const`. Returns `None` if the `enum` does not contain it.
 fn narrow_to_const(mut schema: Map<String, Value>) -> Option<Map<String, Value>> {
     let (Some(only), Some(values)) = (schema.get("const"), schema.get("enum").and_then(Value::as_array)) else {
         return Some(schema);

@@ -1,4 +1,4 @@
-//! How large a strict schema may be.
+//! Size limits of a strict schema.
 
 use serde_json::Value;
 
@@ -6,20 +6,21 @@ use super::super::super::schema::{Form, form};
 use super::super::Loss;
 use super::super::trail::Trail;
 
-/// Properties of all objects together.
+/// Maximum number of properties of all objects together.
 const MAX_PROPERTIES: usize = 5_000;
-/// Objects within objects.
+/// Maximum nesting of objects.
 const MAX_NESTING: usize = 10;
-/// Characters of all names of properties and definitions and of all values of `enum` and `const` together.
+/// Maximum number of characters of all names of properties and definitions and all values of `enum` and `const`
+/// together.
 const MAX_CHARS: usize = 120_000;
-/// Values of all `enum`s together.
+/// Maximum number of values of all `enum`s together.
 const MAX_ENUM_VALUES: usize = 1_000;
-/// An `enum` of more texts than this has a bound of its own.
+/// Number of values above which an `enum` has its own limit of characters.
 const LONG_ENUM_VALUES: usize = 250;
-/// Characters of all texts of such an `enum` together.
+/// Maximum number of characters of all strings of such an `enum` together.
 const MAX_LONG_ENUM_CHARS: usize = 15_000;
 
-/// Holds `schema` against the limits; the error names the first one that is exceeded.
+/// Checks `schema` against the limits. The error names the first limit that is exceeded.
 pub(super) fn check(schema: &Value) -> Result<(), Loss> {
     let mut count = Count::default();
     let trail = Trail::Root;
@@ -30,7 +31,7 @@ pub(super) fn check(schema: &Value) -> Result<(), Loss> {
         (count.enum_values, MAX_ENUM_VALUES, "values of enumerations"),
     ];
     match over.into_iter().find(|(found, most, _)| found > most) {
-        Some((found, most, what)) => Err(Loss::new(&trail, format!("has {found} {what}, and `strict` takes {most}"))),
+        Some((found, most, what)) => Err(Loss::new(&trail, format!("has {found} {what}, but `strict` allows {most}"))),
         None => Ok(()),
     }
 }
@@ -83,7 +84,7 @@ impl Count {
         let texts = values.as_array().map_or_else(|| std::slice::from_ref(values), Vec::as_slice);
         let chars = texts.iter().map(|value| value.as_str().map_or(0, |text| text.chars().count())).sum::<usize>();
         if texts.len() > LONG_ENUM_VALUES && chars > MAX_LONG_ENUM_CHARS {
-            let what = format!("has {chars} characters in one enumeration, and `strict` takes {MAX_LONG_ENUM_CHARS}");
+            let what = format!("has {chars} characters in one enumeration, but `strict` allows {MAX_LONG_ENUM_CHARS}");
             return Err(Loss::new(trail, what));
         }
         self.chars += chars;

@@ -1,8 +1,9 @@
-//! What OpenAI takes with `strict: true` (its guide "Structured model outputs", "Supported schemas").
+//! The subset that OpenAI accepts with `strict: true` (its guide "Structured model outputs", "Supported schemas").
 //!
-//! Every property is required and every object closed; what may be absent may be null instead, which the repair of a call takes out
-//! again. Keywords that are not in the subset are said in the description where a sentence can say them. A schema that could no longer
-//! say a value that the tool takes is not strict at all: the whole translation then gives the obstacle.
+//! Every property is required and every object is closed. An optional property becomes nullable; the repair of a call
+//! removes the nulls. Keywords outside the subset are moved to the description if a sentence can express them. A
+//! schema is not translated at all if its strict form would exclude values that the tool accepts. The error then
+//! names the obstacle.
 
 mod intersection;
 mod limits;
@@ -14,10 +15,11 @@ use serde_json::Value;
 
 use super::{Loss, Translated};
 
-/// The strict form of `schema`.
+/// Translates `schema` to its strict form.
 ///
 /// # Errors
-/// The first place that the subset cannot say without losing values.
+///
+/// Returns the first place that the subset cannot express without excluding values.
 pub(super) fn translate(schema: &Value) -> Result<Translated, Loss> {
     let (parameters, losses) = translator::translate(schema)?;
     limits::check(&parameters)?;

@@ -1,14 +1,14 @@
-//! `null` instead of nothing: how strict schemas say that a property may be left out.
+//! Optional properties in strict schemas, which are expressed as nullable.
 
 use serde_json::{Map, Value, json};
 
 use super::super::super::schema::is_annotation;
 use super::super::reference::{name_of, reference};
 
-/// `$ref`s that are followed to see whether null is taken.
+/// Maximum number of `$ref`s that are followed to find out whether null is accepted.
 const MAX_HOPS: usize = 16;
 
-/// Does `schema` take null as it is? Then null could not mean that the property is absent.
+/// Whether `schema` already accepts null. Null could then not represent an absent property.
 pub(super) fn takes_null(schema: &Value, definitions: &Map<String, Value>) -> bool {
     takes(schema, definitions, MAX_HOPS)
 }
@@ -32,7 +32,7 @@ fn takes(schema: &Value, definitions: &Map<String, Value>, hops: usize) -> bool 
     by_type && by_values && by_reference && all && any("anyOf") && any("oneOf")
 }
 
-/// The strict `schema`, or null.
+/// Returns the strict `schema` extended by null.
 pub(super) fn or_null(schema: Map<String, Value>) -> Map<String, Value> {
     let nothing = json!({"type": "null"});
     if let Some(Value::Array(branches)) = schema.get("anyOf") {

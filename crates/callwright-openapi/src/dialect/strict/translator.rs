@@ -1,4 +1,4 @@
-//! One schema → its strict form, keyword by keyword.
+//! Translates a schema to its strict form, keyword by keyword.
 
 use std::collections::HashSet;
 
@@ -14,10 +14,10 @@ use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
 
-/// Values of `format` that the subset knows.
+/// Values of `format` in the subset.
 const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// Keywords that neither the subset nor a sentence can say.
+/// Keywords that neither the subset nor a sentence can express.
 const UNSAYABLE: [&str; 12] = [
     "not",
     "if",
@@ -33,13 +33,13 @@ const UNSAYABLE: [&str; 12] = [
     "maxContains",
 ];
 
-/// Schemas in schemas; more are no use to a model, and the limits of the subset are far below.
+/// Maximum nesting of schemas; the limits of the subset are far below.
 const MAX_LEVELS: usize = 64;
 
-/// Schemas that one translation looks at or brings together, so that alternatives of alternatives end.
+/// Maximum number of schemas that one translation visits or merges. Bounds nested alternatives.
 const MAX_STEPS: usize = 20_000;
 
-/// The strict form of `schema`, and what it lost that the description cannot make up for.
+/// Returns the strict form of `schema` and the losses that its descriptions cannot compensate.
 pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     let nothing = Map::new();
     let trail = Trail::Root;
@@ -52,7 +52,7 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     };
     let mut written = translator.any(schema, &trail, 0)?;
     if written.get("type").is_none_or(|name| name != "object") {
-        return Err(Loss::new(&trail, "is no object at the top"));
+        return Err(Loss::new(&trail, "is not an object at the top level"));
     }
     let definitions = translator.definitions(&trail)?;
     if !definitions.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
 
 struct Translator<'a> {
     definitions: &'a Map<String, Value>,
-    /// Definitions that were referred to and are still to be written.
+    /// Referenced definitions that are still to be translated.
     wanted: Vec<&'a str>,
     known: HashSet<&'a str>,
     losses: Losses,
@@ -116,7 +116,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A `$ref` stands alone; what describes its use stands around it.
+    /// Places a `$ref` without siblings; its annotations move to an enclosing schema.
     fn reference(
         &mut self,
         written: &str,
@@ -158,7 +158,7 @@ impl<'a> Translator<'a> {
                 let Value::Object(branch) = branch else { return Err(Loss::new(&place, "accepts any value")) };
                 let branch = self.flat(branch, &place, level)?;
                 let whole = intersection(&branch, &beside).ok_or_else(|| {
-                    Loss::new(&place, format!("cannot be brought together with what stands beside `{keyword}`"))
+                    Loss::new(&place, format!("cannot be merged with the keywords beside `{keyword}`"))
                 })?;
                 self.schema(&whole, &place, level + 1)?
             };
@@ -177,7 +177,7 @@ impl<'a> Translator<'a> {
         Ok(whole)
     }
 
-    /// Does `branch` by itself say what stands beside it? A type repeated around alternatives is the common case.
+    /// Whether `branch` already contains all keywords beside the alternatives. Typically a repeated `type`.
     fn says_all_of(&self, branch: &Value, beside: &Map<String, Value>) -> bool {
         let target =
             branch.as_object().and_then(reference).and_then(name_of).and_then(|name| self.definitions.get(name));
@@ -185,7 +185,7 @@ impl<'a> Translator<'a> {
         beside.iter().all(|(key, value)| branch.get(key) == Some(value))
     }
 
-    /// `members` with everything that must hold as well brought in: the targets of its `$ref`s and the branches of its `allOf`s.
+    /// Merges the targets of `$ref`s and the branches of `allOf`s into `members`.
     fn flat(
         &mut self,
         members: &Map<String, Value>,
@@ -208,7 +208,7 @@ impl<'a> Translator<'a> {
                 self.step(trail)?;
             }
             whole = intersection(&whole, &branch)
-                .ok_or_else(|| Loss::new(trail, "joins schemas that no single schema can say"))?;
+                .ok_or_else(|| Loss::new(trail, "combines schemas that cannot be merged into one"))?;
         }
         Ok(whole)
     }
@@ -252,7 +252,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A closed object: every property is required, and null stands for absence.
+    /// Returns a closed object in which every property is required and null represents absence.
     fn object(
         &mut self,
         members: &Map<String, Value>,
@@ -264,10 +264,10 @@ impl<'a> Translator<'a> {
         let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
         let is_closed = members.get("additionalProperties") == Some(&Value::Bool(false));
         if members.contains_key("additionalProperties") && !is_closed {
-            return Err(Loss::new(trail, "takes members that it does not name"));
+            return Err(Loss::new(trail, "accepts additional members"));
         }
         if properties.is_empty() && !is_closed {
-            return Err(Loss::new(trail, "takes any members"));
+            return Err(Loss::new(trail, "accepts any members"));
         }
         let required: HashSet<&str> =
             members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -281,7 +281,7 @@ impl<'a> Translator<'a> {
             let mut property = self.any(schema, &place, level + 1)?;
             if !required.contains(name.as_str()) {
                 if takes_null(schema, self.definitions) {
-                    return Err(Loss::new(&place, "may be absent or null, which are told apart by nothing"));
+                    return Err(Loss::new(&place, "may be absent or null, which `strict` cannot distinguish"));
                 }
                 property = or_null(property);
             }
@@ -316,7 +316,7 @@ impl<'a> Translator<'a> {
         self.keywords(members, types, trail)
     }
 
-    /// Everything of `members` but its subschemas, under its `types`.
+    /// Returns all keywords of `members` except its subschemas, with the given `types`.
     fn keywords(
         &mut self,
         members: &Map<String, Value>,
@@ -328,10 +328,10 @@ impl<'a> Translator<'a> {
         for (key, value) in members {
             match key.as_str() {
                 key if UNSAYABLE.contains(&key) => {
-                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not know")));
+                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not support")));
                 }
                 "unevaluatedProperties" | "unevaluatedItems" if value != &Value::Bool(false) => {
-                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not know")));
+                    return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not support")));
                 }
                 "enum" | "const" => {
                     let values = if key == "enum" {
@@ -350,11 +350,11 @@ impl<'a> Translator<'a> {
                 "pattern" if !value.as_str().is_some_and(pattern::is_regular) => {
                     say(&mut written, &sentence(key, value));
                     self.losses
-                        .add(trail, "its pattern needs more than a regular language; it is said in the description");
+                        .add(trail, "`pattern` is not a plain regular expression; it is moved to the description");
                 }
                 "uniqueItems" | "minProperties" | "maxProperties" if value != &Value::Bool(false) => {
                     say(&mut written, &sentence(key, value));
-                    self.losses.add(trail, format!("`{key}` is said in the description"));
+                    self.losses.add(trail, format!("`{key}` is moved to the description"));
                 }
                 "contentEncoding" | "contentMediaType" => say(&mut written, &sentence(key, value)),
                 "format" | "pattern" | "minLength" | "maxLength" | "minimum" | "maximum" | "exclusiveMinimum"
@@ -374,7 +374,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// What describes `members`. The subset knows titles and descriptions; the rest becomes sentences.
+/// Returns the annotations of `members`. The subset has titles and descriptions; other annotations become sentences.
 fn annotations(members: &Map<String, Value>) -> Map<String, Value> {
     let mut kept: Map<String, Value> = ["title", "description"]
         .into_iter()

@@ -1,16 +1,16 @@
-//! The types of a strict schema: every one is named.
+//! Determines the types of a schema, because a strict schema must name them.
 
 use serde_json::{Map, Value};
 
 use super::super::super::schema::is_annotation;
 
-/// Keywords that only concern objects.
+/// Keywords that apply to objects only.
 pub(super) const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];
-/// Keywords that only concern arrays.
+/// Keywords that apply to arrays only.
 pub(super) const OF_ARRAYS: [&str; 3] = ["items", "minItems", "maxItems"];
 
-/// The types that `schema` takes, as far as it says: by name, by its values, or by keywords that only one type has; none where it
-/// takes any.
+/// Returns the types that `schema` accepts, derived from `type`, from its values, or from keywords of one type only.
+/// Returns an empty list if it accepts any type.
 pub(super) fn types(schema: &Map<String, Value>) -> Vec<String> {
     match schema.get("type") {
         Some(Value::String(name)) => return vec![name.clone()],
@@ -35,7 +35,7 @@ pub(super) fn types(schema: &Map<String, Value>) -> Vec<String> {
     if schema.contains_key("items") { vec!["array".to_owned()] } else { Vec::new() }
 }
 
-/// The keywords of `schema` that concern values of the type `name`; what describes it stays outside.
+/// Returns the keywords of `schema` that apply to values of the type `name`, without annotations.
 pub(super) fn part(schema: &Map<String, Value>, name: &str) -> Map<String, Value> {
     let concerns = |key: &str| match key {
         "type" => false,

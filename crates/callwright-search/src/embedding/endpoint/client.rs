@@ -1,4 +1,4 @@
-//! Requests to the endpoint.
+//! Requests to the embedding endpoint.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::refusal::{Failure, refused};
 use crate::embedding::{BuildError, EndpointSettings};
 use callwright_types::Secret;
 
-/// What the provider sees as the client.
+/// Value of the `user-agent` header.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
 
 /// A client of one endpoint.
@@ -23,7 +23,7 @@ pub(in crate::embedding) struct Client {
     http: reqwest::Client,
     url: Url,
     header: Option<(HeaderName, HeaderValue)>,
-    /// What no message may hold.
+    /// The key, which no message may contain.
     key: Secret,
     connect_retries: u32,
     max_answer_bytes: usize,
@@ -32,11 +32,11 @@ pub(in crate::embedding) struct Client {
 impl Client {
     pub(in crate::embedding) fn build(settings: &EndpointSettings, base_dir: &Path) -> Result<Self, BuildError> {
         check_times(settings)?;
-        // reqwest panics where the process has no provider; a second installation changes nothing.
+        // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder()
             .user_agent(USER_AGENT)
-            // A redirect would take the key elsewhere.
+            // A redirect would send the key to another address.
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(Duration::from_secs(settings.connect_timeout_seconds))
@@ -55,18 +55,18 @@ impl Client {
         })
     }
 
-    /// What is asked: scheme, host, port and path. It holds no credentials.
+    /// Returns the requested URL: scheme, host, port and path. It contains no credentials.
     pub(super) fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The host that is asked.
+    /// Returns the requested host.
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// Sends a request body and reads the answer of a success. A connection that could not be made is tried again; nothing else is: a
-    /// request that was sent may have been paid for.
+    /// Sends a request body and reads the body of a successful response. Only a failed connection is retried, because a
+    /// request that was sent may have been charged.
     pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, Failure> {
         let mut retries = self.connect_retries;
         let response = loop {
@@ -94,8 +94,8 @@ impl Client {
         while let Some(piece) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if answer.len() + piece.len() > self.max_answer_bytes {
                 return Err(Failure::passing(format!(
-                    "the answer is larger than `embedding.endpoint.max_answer_bytes` ({}); ask for fewer texts at a time \
-                     (`embedding.batch_texts`), or allow more",
+                    "the response is larger than `embedding.endpoint.max_answer_bytes` ({}); reduce the texts per request \
+                     (`embedding.batch_texts`), or increase the limit",
                     self.max_answer_bytes
                 )));
             }
@@ -111,42 +111,41 @@ impl Client {
         } else if error.is_timeout() {
             format!("{host} did not answer within `embedding.endpoint.timeout_seconds`")
         } else {
-            format!("the exchange with {host} broke: {}", root_cause(error))
+            format!("the connection to {host} broke: {}", root_cause(error))
         })
     }
 }
 
 fn url(base: &str) -> Result<Url, BuildError> {
     const KEY: &str = "embedding.endpoint.base_url";
-    // What is written is not repeated: it may hold credentials.
-    let wrong =
-        |why: &str| setting(KEY, format!("{why}; write where the API begins, such as https://api.openai.com/v1"));
-    let url = Url::parse(base).map_err(|error| wrong(&format!("is no URL ({error})")))?;
+    // The URL is not quoted, because it may contain credentials.
+    let wrong = |why: &str| setting(KEY, format!("{why}; use the API's base URL, such as https://api.openai.com/v1"));
+    let url = Url::parse(base).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong("is no http or https URL"));
+        return Err(wrong("is not an http or https URL"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("must not hold credentials: `embedding.endpoint.api_key` is the place for the key"));
+        return Err(wrong("must not contain credentials; set the key in `embedding.endpoint.api_key`"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(wrong("must end with its path: no ? and no #"));
     }
     let whole = format!("{}/embeddings", url.as_str().trim_end_matches('/'));
-    Url::parse(&whole).map_err(|error| wrong(&format!("is no URL ({error})")))
+    Url::parse(&whole).map_err(|error| wrong(&format!("is not a URL ({error})")))
 }
 
-/// The header that carries the key, where there is one.
+/// Returns the header that carries the key, if there is one.
 fn header(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue)>, BuildError> {
     if settings.api_key.is_empty() {
         return Ok(None);
     }
     let name: HeaderName = settings.api_key_header.parse().map_err(|_| {
-        setting("embedding.endpoint.api_key_header", format!("`{}` is no name of a header", settings.api_key_header))
+        setting("embedding.endpoint.api_key_header", format!("`{}` is not a header name", settings.api_key_header))
     })?;
     let key = settings.api_key.expose();
     let value = if name == AUTHORIZATION { format!("Bearer {key}") } else { key.to_owned() };
     let mut value = HeaderValue::try_from(value).map_err(|_| {
-        setting("embedding.endpoint.api_key", "has characters that no header takes, such as a line break".to_owned())
+        setting("embedding.endpoint.api_key", "has characters not allowed in a header, such as a line break".to_owned())
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
@@ -171,14 +170,14 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
     let wrong = |why: String| setting("embedding.endpoint.ca_file", format!("no PEM certificates in `{file}`: {why}"));
     let pem = std::fs::read(base_dir.join(file)).map_err(|error| wrong(error.to_string()))?;
     let found = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(root_cause(&error)))?;
-    if found.is_empty() { Err(wrong("there are none in it".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(wrong("the file contains none".to_owned())) } else { Ok(found) }
 }
 
 fn setting(key: &'static str, reason: String) -> BuildError {
     BuildError::Setting { key, reason }
 }
 
-/// The innermost cause: the outer ones repeat the URL.
+/// Returns the innermost cause; the outer ones repeat the URL.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

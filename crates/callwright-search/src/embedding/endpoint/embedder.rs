@@ -1,4 +1,4 @@
-//! A model behind an endpoint.
+//! Embedder for a model behind an endpoint.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::embedding::batches::{Answers, Batch, Portion};
 use crate::embedding::{BuildError, EmbedError, Embedder, Settings, Vector};
 use callwright_openai::{embeddings_request, read_embeddings};
 
-/// A model behind an OpenAI-compatible endpoint. Batches are asked for one after the other.
+/// A model behind an OpenAI-compatible endpoint. Batches are requested sequentially.
 #[derive(Debug)]
 pub(in crate::embedding) struct EndpointEmbedder {
     id: String,
@@ -25,11 +25,11 @@ pub(in crate::embedding) struct EndpointEmbedder {
 }
 
 impl EndpointEmbedder {
-    /// Nothing is sent yet: the endpoint may come up after the proxy.
+    /// Builds the embedder without sending a request: the endpoint may start after the proxy.
     pub(in crate::embedding) fn build(settings: &Settings, base_dir: &Path) -> Result<Self, BuildError> {
         let endpoint = &settings.endpoint;
         if endpoint.dimensions == 0 {
-            let reason = "name how many components the model's vectors have".to_owned();
+            let reason = "set it to the number of components of the model's vectors".to_owned();
             return Err(BuildError::Setting { key: "embedding.endpoint.dimensions", reason });
         }
         let client = Client::build(endpoint, base_dir)?;
@@ -63,10 +63,11 @@ impl EndpointEmbedder {
         Ok(answers.finish())
     }
 
-    /// The vector of a text that a request waits for: not for long, and not at all where the endpoint failed a moment ago.
+    /// Returns the vector of a text that a request waits for. It uses a short timeout, and fails at once during the
+    /// pause after a failure.
     async fn query(&self, text: String) -> Result<Vector, String> {
         if let Some(reason) = self.pause.reason(Instant::now()) {
-            return Err(format!("it is not asked within `embedding.endpoint.pause_seconds` of a failure: {reason}"));
+            return Err(format!("no request within `embedding.endpoint.pause_seconds` of a failure: {reason}"));
         }
         let Ok(vectors) = tokio::time::timeout(self.query_timeout, self.vectors(vec![text])).await else {
             let host = self.client.host();

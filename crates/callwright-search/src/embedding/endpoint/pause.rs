@@ -1,4 +1,4 @@
-//! The time after a failure in which nobody waits for the endpoint again.
+//! Pause after a failure in which no turn waits for the endpoint.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use arc_swap::ArcSwapOption;
 
 use super::refusal::Failure;
 
-/// A pause that a failure begins and a success ends.
+/// A pause that starts with a failure and ends with a success.
 #[derive(Debug)]
 pub(super) struct Pause {
     length: Duration,
     began: ArcSwapOption<Beginning>,
 }
 
-/// When a pause began, and why.
+/// Start and reason of a pause.
 #[derive(Debug)]
 struct Beginning {
     at: Instant,
@@ -22,19 +22,19 @@ struct Beginning {
 }
 
 impl Pause {
-    /// Pauses of this length; none where it is zero.
+    /// Creates a pause of this length; zero disables it.
     pub(super) fn new(length: Duration) -> Self {
         Self { length, began: ArcSwapOption::empty() }
     }
 
-    /// Why there is a pause now, if there is one.
+    /// Returns the reason of the current pause, if there is one.
     pub(super) fn reason(&self, now: Instant) -> Option<String> {
         let began = self.began.load();
         let began = began.as_ref().filter(|began| now.saturating_duration_since(began.at) < self.length)?;
         Some(began.reason.clone())
     }
 
-    /// Notes what came of a request.
+    /// Records the result of a request.
     pub(super) fn note<T>(&self, result: &Result<T, Failure>, now: Instant) {
         match result {
             Ok(_) => self.began.store(None),

@@ -1,41 +1,41 @@
-//! Why an endpoint gave no vectors, in words that hold no key.
+//! Failures of an endpoint, with messages that contain no key.
 
 use http::StatusCode;
 
 use callwright_openai::error_message;
 
-/// Characters of a provider's own words that a message quotes.
+/// Maximum number of characters of a provider's message that is quoted.
 const QUOTED_CHARS: usize = 200;
 
-/// As many bytes in a row that a key and a provider's words have in common are no accident. Masked keys (`sk-proj-********1234`) show fewer of
-/// what is secret.
+/// Minimum length in bytes of a common substring that reveals a key. Masked keys (`sk-proj-********1234`) reveal fewer
+/// secret bytes.
 const TELLING_BYTES: usize = 8;
 
-/// Why a request gave no vectors.
+/// Reason why a request returned no vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// What went wrong, and what mends it.
+    /// Description of the problem and its fix.
     pub(super) reason: String,
-    /// Would a request for other texts fail as well?
+    /// Whether requests for other texts would fail as well.
     pub(super) lasts: bool,
 }
 
 impl Failure {
-    /// Something that other texts would meet, too.
+    /// Creates a failure that affects other texts too.
     pub(super) fn lasting(reason: String) -> Self {
         Self { reason, lasts: true }
     }
 
-    /// Something about these texts or this answer.
+    /// Creates a failure of these texts or this response only.
     pub(super) fn passing(reason: String) -> Self {
         Self { reason, lasts: false }
     }
 }
 
-/// What an error status means for the operator. `key` is what must not be told.
+/// Creates the failure for an error status. `key` must not occur in the message.
 pub(super) fn refused(status: StatusCode, answer: &[u8], key: &str) -> Failure {
     let advice = match status {
-        // Providers quote the key in these; what they say beyond the status is nothing.
+        // Providers quote the key in these messages, so the message is omitted.
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             return Failure::lasting(format!("status {status}; check `embedding.endpoint.api_key`"));
         }
@@ -47,18 +47,18 @@ pub(super) fn refused(status: StatusCode, answer: &[u8], key: &str) -> Failure {
     Failure { reason: format!("status {status}{said}{advice}"), lasts: !is_about_the_texts(status) }
 }
 
-/// Statuses by which providers refuse the texts rather than whoever sends them.
+/// Whether the provider rejected the texts rather than the client.
 fn is_about_the_texts(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Do words hold a key, or enough of it to tell?
+/// Whether a text contains a key, or enough of it to reveal it.
 fn quotes(said: &str, key: &str) -> bool {
     let telling = key.as_bytes().windows(TELLING_BYTES.min(key.len()).max(1));
     telling.into_iter().any(|part| memchr::memmem::find(said.as_bytes(), part).is_some())
 }
 
-/// The beginning of a provider's words, without control characters.
+/// Returns the beginning of a provider's message, without control characters.
 fn printable(said: &str) -> String {
     said.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS).collect()
 }

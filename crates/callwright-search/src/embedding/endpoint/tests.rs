@@ -1,4 +1,4 @@
-//! An endpoint that answers, rightly and wrongly.
+//! Tests with an endpoint that answers correctly and incorrectly.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -35,14 +35,14 @@ fn inputs(request: &Received) -> Vec<String> {
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
-/// Vectors by the length of the texts, in reverse order.
+/// Returns vectors of the texts' lengths, in reverse order.
 fn answer(request: &Received) -> Reply {
     let entry = |(index, text): (usize, &String)| json!({"index": index, "embedding": [text.len(), 1]});
     let data: Vec<Value> = inputs(request).iter().enumerate().map(entry).rev().collect();
     ("200 OK", String::new(), json!({ "data": data }).to_string().into_bytes())
 }
 
-/// What is said of an endpoint that answers so.
+/// Returns the error message for an endpoint with this response.
 async fn reason(status: &'static str, body: &str) -> String {
     let body = body.as_bytes().to_vec();
     let server = TestServer::start(move |_| (status, "location: /other\r\n".to_owned(), body.clone())).await;
@@ -116,7 +116,7 @@ async fn after_a_failure_no_turn_asks_until_the_pause_is_over() {
         assert_eq!(second.reason.contains("pause_seconds"), pause > 0, "{second}");
         assert!(second.reason.contains("status 503"), "{second}");
         assert_eq!(server.received().len(), asked);
-        // Loading documentation is worth an attempt.
+        // Loading documentation justifies an attempt.
         embedder.embed(texts(&["a"])).await.unwrap_err();
         assert_eq!(server.received().len(), asked + 1);
     }
@@ -141,7 +141,7 @@ async fn texts_that_are_refused_stop_nobody_else() {
 
 #[tokio::test]
 async fn a_turn_waits_no_longer_than_its_own_limit() {
-    // It takes connections, and never answers.
+    // Accepts connections and never answers.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = settings(format!("http://{}", listener.local_addr().unwrap()));
     settings.endpoint.query_timeout_seconds = 1;
@@ -171,7 +171,7 @@ async fn vectors_of_a_wrong_number_or_size_are_errors() {
     let long = reason("200 OK", entries).await;
     assert!(long.contains("have 3 components") && long.contains("embedding.endpoint.dimensions"), "{long}");
     let huge = reason("200 OK", r#"{"data":[{"index":0,"embedding":[1e39,2]},{"index":1,"embedding":[1,2]}]}"#).await;
-    assert!(huge.contains("no finite numbers") || huge.contains("no list of vectors"), "{huge}");
+    assert!(huge.contains("non-finite") || huge.contains("not a list of vectors"), "{huge}");
 }
 
 #[tokio::test]

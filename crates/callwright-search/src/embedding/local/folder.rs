@@ -1,4 +1,4 @@
-//! A folder with a model, as fastembed takes it.
+//! A model folder in the layout of fastembed.
 
 use std::path::Path;
 
@@ -10,23 +10,25 @@ use sha2::{Digest, Sha256};
 use super::super::BuildError;
 use callwright_common::digest::{add_part, hex};
 
-/// The model, with its weights.
+/// File of the model with its weights.
 const MODEL: &str = "model.onnx";
 
-/// Hexadecimal digits of the hash that tells two models of one name apart.
+/// Number of hexadecimal digits of the hash that distinguishes models of the same name.
 const HASH_DIGITS: usize = 16;
 
-/// The operator by which a model chooses the scale of its numbers while it runs (ONNX operator `DynamicQuantizeLinear`).
+/// The operator with which a model determines the scale of its numbers at run time (ONNX operator
+/// `DynamicQuantizeLinear`).
 const DYNAMIC_SCALE: &[u8] = b"DynamicQuantizeLinear";
 
-/// What a folder holds.
+/// Contents of a model folder.
 pub(super) struct ModelFiles {
     pub(super) model: UserDefinedEmbeddingModel,
-    /// The folder's name and a hash of everything that decides on the vectors.
+    /// Name of the folder and a hash of all data that determines the vectors.
     pub(super) id: String,
-    /// Tokens that the model knows, by `config.json`; 0 where that does not say it.
+    /// Vocabulary size according to `config.json`; 0 if it is not specified.
     pub(super) vocabulary: u64,
-    /// Does it choose the scale of its numbers by all texts of a batch together? Then texts of one batch change each other's vectors.
+    /// Whether the model scales its numbers over all texts of a batch. If so, the texts of one batch affect each
+    /// other's vectors.
     pub(super) mixes_batches: bool,
 }
 
@@ -42,7 +44,7 @@ impl ModelFiles {
             tokenizer_config_file: read("tokenizer_config.json")?,
         };
         let config: Value = serde_json::from_slice(&tokenizer_files.config_file).map_err(|error| {
-            let reason = format!("is no JSON ({error}); take the file that was published with the model");
+            let reason = format!("is not JSON ({error}); use the file that was published with the model");
             BuildError::File { file: folder.join("config.json"), reason }
         })?;
         let mut hash = Sha256::new();
@@ -73,13 +75,13 @@ impl ModelFiles {
 
 fn read(file: &Path) -> Result<Vec<u8>, BuildError> {
     let reason = |error: std::io::Error| {
-        format!("{error}; the folder of a model holds model.onnx and the four JSON files published with it")
+        format!("{error}; a model's folder contains model.onnx and the four JSON files published with it")
     };
     std::fs::read(file).map_err(|error| BuildError::File { file: file.to_owned(), reason: reason(error) })
 }
 
-/// Names of the files with weights that the model keeps beside itself (ONNX external data): those that it mentions. In the order of their
-/// names, so that the hash does not depend on the file system.
+/// Returns the names of the model's external weight files (ONNX external data): those that the model mentions. They are
+/// sorted, so that the hash does not depend on the file system.
 fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
     let unreadable = |error: std::io::Error| BuildError::File { file: folder.to_owned(), reason: error.to_string() };
     let files = folder.read_dir().map_err(unreadable)?.flatten().filter(|entry| entry.path().is_file());

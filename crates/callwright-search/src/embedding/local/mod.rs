@@ -1,4 +1,4 @@
-//! Models that run in this process, by ONNX Runtime.
+//! Models that run in this process with ONNX Runtime.
 
 mod folder;
 mod hub;

@@ -1,4 +1,4 @@
-//! A model that runs in this process.
+//! Embedder for a model that runs in this process.
 
 use std::fmt;
 use std::path::Path;
@@ -13,16 +13,18 @@ use super::runtime;
 use crate::embedding::batches::{Answers, Batch, Portion};
 use crate::embedding::{BuildError, EmbedError, Embedder, LocalSettings, Pooling, Settings, Vector};
 
-/// Texts that a new model is tried with: of different lengths, so that a batch of them is padded.
+/// Texts for the test of a new model. Their lengths differ, so that a batch of them is padded.
 const PROBES: [&str; 2] = ["list", "get the weather of a city for the next five days"];
 
-/// Tokens that are tried for a text of their own, from the highest number on: pieces that only continue words have none.
+/// Number of tokens, from the highest id down, that are tried for a text that encodes to them. Word continuation pieces
+/// have none.
 const HIGH_TOKENS: usize = 1_000;
 
-/// What mends a tokenizer that gives a model what it does not know.
-const OF_DIFFERENT_MODELS: &str = "they belong to different models; take all files from one";
+/// Fix for a tokenizer with tokens that the model does not have.
+const OF_DIFFERENT_MODELS: &str = "they belong to different models; use the files of one model";
 
-/// A local ONNX model. One inference runs at a time, on a thread for blocking work; whoever waits is served batch by batch, in turn.
+/// A local ONNX model. One inference runs at a time, on a thread for blocking work. Waiting callers are served in turn,
+/// batch by batch.
 pub(in crate::embedding) struct LocalEmbedder {
     id: String,
     dimensions: usize,
@@ -31,10 +33,11 @@ pub(in crate::embedding) struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Loads ONNX Runtime and the model in `folder`, and tries it. Takes seconds: not for an async thread.
+    /// Loads ONNX Runtime and the model in `folder`, and tests the model. Takes seconds; must not run on an async
+    /// thread.
     ///
     /// # Errors
-    /// [`BuildError`], which names the library or the file, and what mends it.
+    /// [`BuildError`], which names the library or the file, and the fix.
     pub(in crate::embedding) fn open(
         folder: &Path,
         onnx_runtime: Option<&Path>,
@@ -50,7 +53,7 @@ impl LocalEmbedder {
         let last = last_token(&model);
         if vocabulary > 0 && last >= vocabulary {
             return Err(unfit(format!(
-                "tokenizer.json has a token with the number {last}, and the model knows {vocabulary} tokens, from 0 on (`vocab_size` of \
+                "tokenizer.json has a token with the number {last}, but the model has {vocabulary} tokens, from 0 on (`vocab_size` of \
                  config.json): {OF_DIFFERENT_MODELS}"
             )));
         }
@@ -68,7 +71,7 @@ impl LocalEmbedder {
         for Batch { texts, positions } in self.portion.batches(texts) {
             let mut model = Arc::clone(&self.model).lock_owned().await;
             let run = tokio::task::spawn_blocking(move || run(&mut model, &texts));
-            let rows = run.await.map_err(|error| format!("inference broke off: {error}"))??;
+            let rows = run.await.map_err(|error| format!("inference was aborted: {error}"))??;
             answers.put(&positions, rows)?;
         }
         Ok(answers.finish())
@@ -112,17 +115,17 @@ fn options(settings: &LocalSettings) -> InitOptionsUserDefined {
     if settings.threads > 0 { options.with_intra_threads(settings.threads) } else { options }
 }
 
-/// One inference.
+/// Runs one inference.
 fn run(model: &mut TextEmbedding, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
     model.embed(texts, Some(texts.len())).map_err(|error| error.to_string())
 }
 
-/// The highest number of a token.
+/// Returns the highest token id.
 fn last_token(model: &TextEmbedding) -> u64 {
     model.tokenizer.get_vocab(true).into_values().max().map_or(0, u64::from)
 }
 
-/// Components of the model's vectors, if it makes any.
+/// Returns the number of components of the model's vectors after a test run.
 fn probe(model: &mut TextEmbedding, portion: Portion) -> Result<usize, String> {
     let mut rows = Vec::new();
     for batch in portion.batches(PROBES.map(str::to_owned).to_vec()) {
@@ -130,7 +133,7 @@ fn probe(model: &mut TextEmbedding, portion: Portion) -> Result<usize, String> {
     }
     let dimensions = rows.first().map_or(0, Vec::len);
     if dimensions == 0 {
-        return Err("the model's vectors have no components; it is no model for texts".to_owned());
+        return Err("the model's vectors have no components; it is not a text model".to_owned());
     }
     let positions: Vec<usize> = (0..PROBES.len()).collect();
     Answers::new(PROBES.len(), dimensions).put(&positions, rows)?;
@@ -141,8 +144,8 @@ fn probe(model: &mut TextEmbedding, portion: Portion) -> Result<usize, String> {
     Ok(dimensions)
 }
 
-/// A text with a token of a high number: where a model does not say how many tokens it knows, it shows whether it takes those that
-/// the tokenizer gives it.
+/// Returns a text with a token of a high id. If a model does not specify its vocabulary size, this text tests whether
+/// it accepts the tokenizer's tokens.
 fn text_of_a_high_token(model: &TextEmbedding) -> Option<String> {
     let mut numbers: Vec<u32> = model.tokenizer.get_vocab(true).into_values().collect();
     numbers.sort_unstable_by(|left, right| right.cmp(left));

@@ -1,12 +1,12 @@
-//! ONNX Runtime, a shared library of the system: found, checked, loaded.
+//! Detection and loading of ONNX Runtime, a shared library of the system.
 //!
-//! The library is looked for while the process runs, so that the proxy starts, and works, where there is none.
+//! The library is searched for at run time, so that the proxy also starts and works without it.
 
 use std::cmp::Reverse;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How the platform calls the library.
+/// File name of the library on the platform.
 #[cfg(target_os = "windows")]
 const FILE: &str = "onnxruntime.dll";
 #[cfg(target_os = "macos")]
@@ -14,7 +14,7 @@ const FILE: &str = "libonnxruntime.dylib";
 #[cfg(not(any(target_os = "windows", target_os = "macos")))]
 const FILE: &str = "libonnxruntime.so";
 
-/// Folders that packages and people put it into.
+/// Usual installation folders.
 const FOLDERS: [&str; 7] = [
     "/usr/local/lib",
     "/opt/onnxruntime/lib",
@@ -25,12 +25,12 @@ const FOLDERS: [&str; 7] = [
     "/opt/homebrew/lib",
 ];
 
-/// There is no ONNX Runtime that can be used.
+/// No usable ONNX Runtime was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct RuntimeAbsent {
-    /// What was tried, and what was wrong with it.
+    /// Paths that were tried, and the failure of each.
     tried: Vec<(PathBuf, String)>,
-    /// Did the operator name it?
+    /// Whether the operator specified the path.
     named: bool,
 }
 
@@ -41,27 +41,28 @@ impl fmt::Display for RuntimeAbsent {
             write!(f, "; {}: {reason}", path.display())?;
         }
         let where_else = if self.named {
-            "name the library file of a matching version"
+            "set the library file of a matching version"
         } else {
-            "these and the folders that packages install to were looked at; install it (the Python package `onnxruntime` holds it, too) \
-             and name its library file"
+            "these and the usual installation folders were searched; install it (the Python package `onnxruntime` contains it, too) \
+             and set its library file"
         };
         write!(f, "; {where_else} in `embedding.fastembed.onnx_runtime` or in the environment variable ORT_DYLIB_PATH")
     }
 }
 
-/// Loads the library: the one that is named, else the newest in the usual places, else what the system's loader finds. The first that
-/// succeeds serves the process to its end.
+/// Loads the library: the named one, otherwise the newest in the usual places, otherwise the one that the system's
+/// loader finds. The first success is kept for the lifetime of the process.
 ///
-/// Its version is compared before anything of it is used: a library that is too old has other functions in the same places.
+/// The version is compared before any function is called, because a library that is too old has a different function
+/// table.
 ///
 /// # Errors
-/// [`RuntimeAbsent`], which says what was tried.
+/// [`RuntimeAbsent`], which lists the paths tried.
 pub(in crate::embedding) fn load(named: Option<&Path>) -> Result<(), RuntimeAbsent> {
     let candidates = named.map_or_else(usual_places, |path| vec![path.to_owned()]);
     let mut tried = Vec::new();
     for path in candidates {
-        // The environment that this prepares is not needed: fastembed makes its own.
+        // The prepared environment is not used: fastembed creates its own.
         match ort::init_from(&path) {
             Ok(_) => return Ok(()),
             Err(error) => tried.push((path, reason(&error))),
@@ -74,20 +75,20 @@ fn reason(error: &ort::LoadDynamicError) -> String {
     use ort::LoadDynamicError::{BadVersion, Dlopen, InvalidVersionString, MissingApi};
     match error {
         Dlopen { error, .. } => format!("cannot be loaded ({error})"),
-        MissingApi { .. } => "is another library".to_owned(),
-        InvalidVersionString => "does not tell its version".to_owned(),
+        MissingApi { .. } => "is a different library".to_owned(),
+        InvalidVersionString => "does not report its version".to_owned(),
         BadVersion { version_str, .. } => format!("is version {version_str}"),
     }
 }
 
-/// What is in the folders, the newest first in each, and last the bare name.
+/// Returns the libraries in the usual folders, newest first in each, and last the bare file name.
 fn usual_places() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| libraries_in(Path::new(folder))).collect();
     found.push(PathBuf::from(FILE));
     found
 }
 
-/// `libonnxruntime.so`, `libonnxruntime.so.1.31.1` and their like.
+/// Returns the files named `libonnxruntime.so`, `libonnxruntime.so.1.31.1` and similar, newest first.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
     let is_library = |path: &PathBuf| {
@@ -99,7 +100,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The numbers behind the name, for comparison.
+/// Returns the numbers after the file name, for comparison.
 fn version(path: &Path) -> Vec<u32> {
     let name = path.to_string_lossy();
     let numbers = name.rsplit_once(FILE).map_or("", |(_, numbers)| numbers);
@@ -130,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("libonnxruntime.so");
         std::fs::write(&file, "no library").unwrap();
-        // Another test of this process may have loaded a good one, which is kept.
+        // Another test of this process may have loaded a valid one, which is kept.
         if let Err(absent) = load(Some(&file)) {
             let message = absent.to_string();
             assert!(message.contains(&file.display().to_string()), "{message}");

@@ -1,4 +1,5 @@
-//! Models in folders, good and bad. Where the machine has no ONNX Runtime, these tests pass by with a message.
+//! Tests with valid and invalid model folders. Without ONNX Runtime on the machine, these tests are skipped with a
+//! message.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::embedding::{BuildError, Embedder, LocalSettings, Settings};
 
 use super::LocalEmbedder;
 
-/// What a clone without the large files has in their places.
+/// Content of a large file in a clone without Git LFS.
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/v1";
 
 fn fixtures() -> PathBuf {
@@ -20,7 +21,7 @@ fn library() -> Option<PathBuf> {
     std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// Is there an ONNX Runtime on this machine?
+/// Whether the machine has ONNX Runtime.
 fn has_runtime() -> bool {
     match runtime::load(library().as_deref()) {
         Ok(()) => true,
@@ -43,7 +44,7 @@ fn settings() -> Settings {
     }
 }
 
-/// The tiny model's folder, for a test to spoil.
+/// Returns a copy of the tiny model's folder for modification.
 fn copy() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fixtures().join("tiny").read_dir().unwrap() {
@@ -119,7 +120,7 @@ async fn weights_in_a_file_of_their_own_are_found() {
     std::fs::copy(fixtures().join("apart.onnx"), folder.path().join("model.onnx")).unwrap();
     std::fs::copy(fixtures().join("weights.bin"), folder.path().join("weights.bin")).unwrap();
     std::fs::write(folder.path().join("README.md"), "no weights").unwrap();
-    // The model mentions this, and it is no file.
+    // The model mentions this name, which is not a file.
     std::fs::create_dir(folder.path().join("Gather")).unwrap();
     let embedder = open(folder.path()).unwrap();
     assert!(similarity(&embedder, "city", "town").await > 0.95);
@@ -190,11 +191,11 @@ async fn vectors_that_are_no_numbers_are_refused() {
     if !has_runtime() {
         return;
     }
-    // The texts that a new model is tried with have the damaged token; so it is refused at once.
+    // The test texts of a new model contain the damaged token, so that it is rejected at once.
     let message = message_of_spoiled(|folder| {
         std::fs::copy(fixtures().join("not_a_number.onnx"), folder.join("model.onnx")).unwrap();
     });
-    assert!(message.contains("no finite numbers"), "{message}");
+    assert!(message.contains("non-finite"), "{message}");
 }
 
 #[test]

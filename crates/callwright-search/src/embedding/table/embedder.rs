@@ -1,4 +1,4 @@
-//! The sum of a text's tokens.
+//! Embedder that sums the vectors of a text's tokens.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -10,13 +10,14 @@ use super::words::Vocabulary;
 use crate::embedding::batches::cut;
 use crate::embedding::{EmbedError, Embedder, Vector};
 
-/// The table that comes with the program.
+/// The built-in table.
 static FILE: &[u8] = include_bytes!("vectors.bin");
 
-/// Read once in a process, when it is first needed: that takes some milliseconds.
+/// Parsed once per process, on first use, which takes some milliseconds.
 static TABLE: LazyLock<Option<Arc<Table>>> = LazyLock::new(|| Table::read(FILE).map(Arc::new));
 
-/// Bytes of texts that are embedded at once. More, some milliseconds' worth, are left to a thread for blocking work.
+/// Maximum number of bytes of texts that are embedded on the calling thread. More texts, which take milliseconds, are
+/// embedded on a thread for blocking work.
 const BYTES_AT_ONCE: usize = 128 * 1024;
 
 struct Table {
@@ -31,7 +32,7 @@ impl Table {
         Some(Self { id: format!("static@{}", rows.hash), rows, vocabulary: Vocabulary::new(words.into_iter()) })
     }
 
-    /// The direction of the sum; of length zero where no word is known.
+    /// Returns the direction of the sum; zero if no word is known.
     fn vector(&self, text: &str) -> Vector {
         let mut sum = vec![0.0; self.rows.dimensions];
         self.vocabulary.tokens(text, |token| self.rows.add(token, &mut sum));
@@ -43,12 +44,12 @@ impl Table {
 #[derive(Clone)]
 pub(in crate::embedding) struct TableEmbedder {
     table: Arc<Table>,
-    /// Characters of a text that are read.
+    /// Maximum number of characters of a text that are read.
     chars: usize,
 }
 
 impl TableEmbedder {
-    /// `None` where the program was built with a file that is no table.
+    /// Creates an embedder; `None` if the program was built with an invalid table.
     pub(in crate::embedding) fn new(max_text_chars: usize) -> Option<Self> {
         Some(Self { table: Arc::clone(TABLE.as_ref()?), chars: max_text_chars })
     }

@@ -1,22 +1,22 @@
-//! The table's file, as `distil/table.py` writes it.
+//! File format of the table, as `distil/table.py` writes it.
 
 use callwright_common::digest::hex;
 
-/// What the file begins with.
+/// First bytes of the file.
 const MAGIC: &[u8] = b"CWTABLE1";
 
-/// Bytes of the hash that names the table.
+/// Length in bytes of the hash that identifies the table.
 const HASH: usize = 8;
 
 /// Vectors of tokens.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// Names this table.
+    /// Hash of this table.
     pub(super) hash: String,
-    /// Components of a vector.
+    /// Number of components of a vector.
     pub(super) dimensions: usize,
     scales: Vec<f32>,
-    /// One row after the other, as signed numbers of eight bits.
+    /// Rows of signed 8-bit numbers.
     numbers: &'static [u8],
 }
 
@@ -32,7 +32,7 @@ impl Rows {
     }
 }
 
-/// Reads a file: its rows, and the words that they belong to, in their order. `None` where it is none.
+/// Parses a file: its rows and their words, in order. `None` if it is invalid.
 pub(super) fn read(file: &'static [u8]) -> Option<(Rows, Vec<&'static str>)> {
     let file = file.strip_prefix(MAGIC)?;
     let (hash, file) = file.split_at_checked(HASH)?;
@@ -46,7 +46,7 @@ pub(super) fn read(file: &'static [u8]) -> Option<(Rows, Vec<&'static str>)> {
     fits.then(|| (Rows { hash: hex(hash), dimensions, scales, numbers }, words))
 }
 
-/// A little-endian number of 32 bits, and what follows.
+/// Returns a little-endian 32-bit number, and the rest.
 fn number(file: &'static [u8]) -> Option<(usize, &'static [u8])> {
     let (bytes, rest) = file.split_first_chunk::<4>()?;
     Some((usize::try_from(u32::from_le_bytes(*bytes)).ok()?, rest))
@@ -56,7 +56,7 @@ fn number(file: &'static [u8]) -> Option<(usize, &'static [u8])> {
 pub(super) mod tests {
     use super::*;
 
-    /// Two rows of two components.
+    /// A table of two rows with two components.
     pub(in crate::embedding::table) const SMALL: &[u8] =
         b"CWTABLE1\x01\x02\x03\x04\x05\x06\x07\x08\x02\0\0\0\x02\0\0\0\0\0\x80\x3f\0\0\0\x3f\x01\xff\x02\x00list\nget\n";
 

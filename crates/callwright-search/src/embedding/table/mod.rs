@@ -1,7 +1,7 @@
-//! The model that comes with the program: a table of tokens' vectors, whose sum is a text's.
+//! The built-in model: a table of token vectors whose sum is the vector of a text.
 //!
-//! The table is distilled from a larger model by `distil/`, which says from what and how. It needs no library and no download, and a text
-//! takes microseconds.
+//! `distil/` distils the table from a larger model and documents the process. It needs no library and no download, and
+//! a text takes microseconds.
 
 mod embedder;
 mod file;

@@ -1,4 +1,4 @@
-//! How close the table comes to what is meant, where larger sample data is at hand.
+//! Accuracy of the table on larger sample data, if available.
 #![allow(clippy::print_stdout, reason = "the test says what it found, or that it passed by")]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::TableEmbedder;
 use crate::embedding::{Embedder, Vector};
 
-/// Every so manyth request is looked at: enough for a figure within a point or two, few enough for a build without optimisation.
+/// Interval of evaluated requests: accurate to a point or two, and fast enough without optimisation.
 const REQUESTS_BETWEEN: usize = 7;
 
 /// A tool with its plain description.
@@ -19,7 +19,7 @@ struct Tool {
     description: String,
 }
 
-/// A request, and the tools that serve it.
+/// A request and the tools that serve it.
 #[derive(Deserialize)]
 struct Asked {
     query: String,
@@ -42,7 +42,7 @@ async fn vectors(texts: impl Iterator<Item = &String>) -> Vec<Vector> {
     TableEmbedder::new(8192).unwrap().embed(texts.cloned().collect()).await.unwrap()
 }
 
-/// Per cent of the requests whose nearest description is a right tool's.
+/// Returns the percentage of requests whose nearest description is that of a right tool.
 async fn accuracy(set: &Path) -> Option<f64> {
     let tools: Vec<Tool> = lines(&set.join("tools.jsonl"))?;
     let asked: Vec<Asked> = lines(&set.join("train.jsonl"))?;

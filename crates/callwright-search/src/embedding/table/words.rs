@@ -1,30 +1,31 @@
-//! Texts → tokens: words and pieces of words, as BERT's uncased models have them.
+//! Tokenisation into words and word pieces, as in BERT's uncased models.
 //!
-//! The rules are those of BERT's `BasicTokenizer` and `WordpieceTokenizer`, but for symbols, which stand alone as punctuation does. A tokenizer for
-//! all models keeps track of where each token came from, and takes longer for that than a text may take here (see BENCHMARKS.md).
+//! The rules are those of BERT's `BasicTokenizer` and `WordpieceTokenizer`, except that symbols are separate tokens,
+//! like punctuation. A general-purpose tokenizer tracks the origin of each token, which takes more time than is
+//! available here (see BENCHMARKS.md).
 
 use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// What a piece that continues a word begins with in the vocabulary.
+/// Prefix of continuation pieces in the vocabulary.
 const CONTINUATION: &str = "##";
 
-/// Characters of the longest word that is taken apart; what is longer is data. As in BERT.
+/// Maximum number of characters of a word that is tokenised; longer ones are data. As in BERT.
 const LONGEST_WORD: usize = 100;
 
-/// The pieces of words, by their number.
+/// Ids of the word pieces.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     starts: HashMap<&'static str, u32>,
     continuations: HashMap<&'static str, u32>,
-    /// Bytes of the longest piece: no longer one is looked for.
+    /// Length in bytes of the longest piece, which limits the look-up.
     longest: usize,
 }
 
 impl Vocabulary {
-    /// Pieces are numbered as they come.
+    /// Creates a vocabulary; pieces are numbered in order.
     pub(super) fn new(pieces: impl Iterator<Item = &'static str>) -> Self {
         let mut vocabulary = Self { starts: HashMap::new(), continuations: HashMap::new(), longest: 0 };
         for (number, piece) in (0_u32..).zip(pieces) {
@@ -37,7 +38,7 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// Calls `found` with each token of a text. Words that cannot be put together from pieces have none.
+    /// Calls `found` with each token of a text. Words that cannot be composed of pieces have no tokens.
     pub(super) fn tokens(&self, text: &str, mut found: impl FnMut(u32)) {
         let mut word = String::new();
         let mut pieces = Vec::new();
@@ -55,7 +56,7 @@ impl Vocabulary {
         self.word(&mut word, &mut pieces, &mut found);
     }
 
-    /// The pieces of a word, the longest first at each place; nothing where a rest remains. The word is used up.
+    /// Emits the pieces of a word by longest match, or none if a part of the word does not match. Clears the word.
     fn word(&self, word: &mut String, pieces: &mut Vec<u32>, found: &mut impl FnMut(u32)) {
         let mut rest = if word.chars().nth(LONGEST_WORD).is_none() { word.as_str() } else { "" };
         let mut table = &self.starts;
@@ -74,13 +75,13 @@ impl Vocabulary {
     }
 }
 
-/// Bytes and number of the longest piece that `text` begins with.
+/// Returns length in bytes and id of the longest piece at the start of `text`.
 fn longest(table: &HashMap<&'static str, u32>, text: &str, most: usize) -> Option<(usize, u32)> {
     let ends = (1..=text.len().min(most)).rev();
     ends.filter_map(|end| text.get(..end)).find_map(|piece| table.get(piece).map(|number| (piece.len(), *number)))
 }
 
-/// Characters that are words by themselves (CJK Unified Ideographs and their extensions, as BERT counts them).
+/// Whether a character is a word by itself (CJK Unified Ideographs and their extensions, as defined by BERT).
 fn is_ideograph(character: char) -> bool {
     matches!(u32::from(character),
         0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2A6DF | 0x2A700..=0x2CEAF | 0x2F800..=0x2FA1F)

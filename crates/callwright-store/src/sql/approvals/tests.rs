@@ -1,4 +1,4 @@
-//! The queue: who gets which entry, and that every change happens once.
+//! Approval queue: ownership of entries, and changes that happen exactly once.
 
 use std::path::Path;
 
@@ -194,7 +194,7 @@ async fn what_turns_of_other_replicas_wait_for_goes_on_as_long_as_they_live() {
     let third = replica().await;
     assert_eq!(status(&third, &of_one.id).await, ApprovalStatus::Expired);
     assert_eq!(status(&third, &of_other.id).await, ApprovalStatus::Pending);
-    // As it is when a replica was killed, and its time is over.
+    // State after a replica was killed and its lease expired.
     third.database().unwrap().execute(Statement::new("UPDATE leases SET expires_at = 0")).await.unwrap();
     assert_eq!(other.expire_due(MANY).await, Ok(0), "it knows that it lives");
     assert_eq!(third.expire_due(MANY).await, Ok(1));
@@ -213,7 +213,7 @@ async fn replicas_that_ask_at_once_keep_to_the_bound_of_the_queue() {
     let asked = futures_util::future::join_all(asked).await;
     let queued = asked.iter().filter(|asked| matches!(asked.as_ref().unwrap(), Asked::Queued(_))).count();
     assert_eq!(queued, 5);
-    // The same call is one entry, whoever asks.
+    // The same call has one entry, whichever turn requests it.
     let same = (0..10).map(|number| {
         let replica = replicas[number % 2].clone();
         tokio::spawn(async move { ask(&replica, &notice("same")).await.id })

@@ -1,4 +1,4 @@
-//! Lessons and procedures share one table's shape and code, so that most is tested with lessons.
+//! Lessons and procedures share the table layout and code, so that most tests use lessons.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn procedure(id: &str) -> Procedure {
     }
 }
 
-/// Whatever stands there.
+/// Revision that allows overwriting any version.
 const ANY: Revision = Revision::MAX;
 
 async fn changed(store: &Database, after: Revision) -> Changes<Lesson> {
@@ -213,14 +213,14 @@ on_every_database! {
         assert_eq!(forgot, Forgot { changed: 0, removed: 2 });
     }
 
-    /// Writers that are at it at the same time: whoever has seen a revision has seen all before it.
+    /// Tests concurrent writers: a reader that has seen a revision has seen all earlier ones.
     async fn revisions_are_seen_in_their_order(store: Database) {
         let writers = (0..4).map(|writer| {
             let store = store.clone();
             tokio::spawn(async move {
                 for number in 0..25 {
                     let lesson = [lesson(&format!("les_{writer}_{number}"))];
-                    // Where the disk is busy with something else, a write may be given up; nothing of it was written then.
+                    // A write may time out on a busy disk; none of it is stored then.
                     while let Err(error) = store.put(&lesson, ANY).await {
                         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
                     }
@@ -240,7 +240,7 @@ on_every_database! {
         };
         let (_, seen) = tokio::time::timeout(std::time::Duration::from_secs(60), async { tokio::join!(writing, reading) })
             .await
-            .expect("a change was passed over");
+            .expect("a change was missed");
         assert_eq!(seen.len(), 100);
     }
 }

@@ -1,4 +1,5 @@
-//! `{tool => "f", args => {--a "1" --b 2}}`, a hash as Ruby and Perl write it, alone or between `[TOOL_CALL]` and `[/TOOL_CALL]`.
+//! Parses `{tool => "f", args => {--a "1" --b 2}}`, a hash in the syntax of Ruby and Perl, alone or between
+//! `[TOOL_CALL]` and `[/TOOL_CALL]`.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
@@ -6,11 +7,11 @@ use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// Between marks.
+/// The hash between markers.
 #[derive(Debug)]
 pub(super) struct MarkedHash;
 
-/// Where a line begins.
+/// The hash without markers, at the start of a line.
 #[derive(Debug)]
 pub(super) struct BareHash;
 
@@ -36,7 +37,7 @@ impl Grammar for BareHash {
     }
 }
 
-/// Hashes that follow one another.
+/// Parses consecutive hashes.
 fn several(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
@@ -75,7 +76,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     }
 }
 
-/// `tool =>`, `:tool =>` or `"tool" =>`.
+/// Parses `tool =>`, `:tool =>` or `"tool" =>`.
 fn key(reader: &mut Reader<'_>) -> Option<String> {
     reader.take(":");
     let key = python::name(reader)?;
@@ -85,7 +86,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     Some(key)
 }
 
-/// The inner hash: options with two hyphens and a value each, or pairs with arrows; or JSON.
+/// Parses the inner hash: options with two hyphens and a value each, pairs with arrows, or JSON.
 fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
     let start = reader.at();
     if let Some(Literal::Object(members)) = reader.data()
@@ -113,7 +114,7 @@ fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String
             key(reader)?
         };
         tool.parameter(&key)?;
-        // The value ends with its quote or its word; what is neither has no certain end.
+        // A value ends with its quote or its word. Any other value has no certain end.
         let value = match reader.peek()? {
             '"' | '\'' => quoted(reader)?,
             _ => reader.data()?,
@@ -124,7 +125,8 @@ fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String
     }
 }
 
-/// A string behind which the next option, pair or the end of the hash comes, so that quotes within it end nothing.
+/// Parses a string that is followed by the next option, the next pair or the end of the hash. Inner quotes therefore do
+/// not end it.
 fn quoted(reader: &mut Reader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;
@@ -144,7 +146,7 @@ fn quoted(reader: &mut Reader<'_>) -> Option<Literal> {
     let length = length?;
     let whole = rest.get(..length + 2)?;
     let text = inner.get(..length)?;
-    // A quote within is text, unless it was escaped like the rest.
+    // An inner quote is text, unless the quotes are escaped.
     let value = if text.contains('\\') { Reader::new(whole, false).data()? } else { Literal::Text(text.to_owned()) };
     reader.advance(whole.len())?;
     Some(value)

@@ -1,4 +1,5 @@
-//! `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` with the arguments in a fence, of DeepSeek V3 and R1; without type and fence in V3.1.
+//! Parses `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name` with the arguments in a code fence (DeepSeek V3 and R1), or
+//! without type and code fence (V3.1).
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -9,7 +10,7 @@ use crate::scanner::Toolbook;
 #[derive(Debug)]
 pub(super) struct DeepSeek;
 
-/// Marks of one call: begin, separator, end; with the letters of the tokenizer and as plain ASCII.
+/// Markers of one call: begin, separator and end, with the characters of the tokenizer and as plain ASCII.
 const WRITINGS: [[&str; 5]; 3] = [
     [
         "<｜tool▁calls▁begin｜>",

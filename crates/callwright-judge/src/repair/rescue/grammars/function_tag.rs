@@ -1,4 +1,5 @@
-//! `<function=name>{...}</function>` of Llama and functionary, and the same with `<parameter=a>` elements, of Qwen's coders.
+//! Parses `<function=name>{...}</function>` of Llama and functionary, and the variant with `<parameter=a>` elements of
+//! Qwen Coder.
 
 use super::invoke::Invoke;
 use crate::repair::rescue::grammar::Grammar;

@@ -1,5 +1,5 @@
-//! `call:name{a:<escape>text<escape>,b:1}` between marks, of FunctionGemma; with `<|"|>` around strings, of Gemma 4; without marks,
-//! where Gemini fails.
+//! Parses `call:name{a:<escape>text<escape>,b:1}` between markers (FunctionGemma), the variant of Gemma 4 with `<|"|>`
+//! around strings, and calls without markers (malformed calls of Gemini).
 
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
@@ -8,11 +8,11 @@ use crate::repair::rescue::python;
 use crate::repair::rescue::written::Written;
 use crate::scanner::Toolbook;
 
-/// Between marks.
+/// The call between markers.
 #[derive(Debug)]
 pub(super) struct MarkedCall;
 
-/// Where a line begins.
+/// The call without markers, at the start of a line.
 #[derive(Debug)]
 pub(super) struct BareCall;
 
@@ -20,10 +20,10 @@ const OPENS: [&str; 2] = ["<start_function_call>", "<|tool_call>"];
 const CLOSES: [&str; 2] = ["<end_function_call>", "<tool_call|>"];
 const CALL: &str = "call:";
 
-/// What stands on either side of a string.
+/// Delimiters of a string.
 const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 
-/// Brackets within brackets that are followed.
+/// Maximum depth of nested brackets.
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for MarkedCall {
@@ -53,17 +53,17 @@ impl Grammar for BareCall {
     }
 }
 
-/// `name{...}`.
+/// Parses `name{...}`.
 fn call(reader: &mut Reader<'_>) -> Option<Written> {
     let name = python::name(reader)?;
     let members = members(reader, MAX_DEPTH)?;
     Some(Written::named(name, members))
 }
 
-/// The members between a pair of braces.
+/// Parses the members between a pair of braces.
 fn members(reader: &mut Reader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
-    // Some answers have round brackets where the template has braces.
+    // Some answers use parentheses instead of the template's braces.
     let close = if reader.take("{") {
         "}"
     } else {
@@ -97,11 +97,12 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
     Some(key)
 }
 
-/// A string in the quotes of the notation; `None` within where there is none, `None` around it where it is not closed.
+/// Parses a string in the quotes of the notation. Returns `Some(None)` if there is no such string, and `None` if it is
+/// not closed.
 fn quoted(reader: &mut Reader<'_>) -> Option<Option<String>> {
     let Some(quote) = QUOTES.into_iter().find(|quote| reader.take(quote)) else { return Some(None) };
     let text = reader.up_to(quote)?;
-    // Where anything else follows, a quote is missing, and this one belongs to another string.
+    // If any other content follows, a quote is missing, and this one belongs to another string.
     let ends = reader.rest().trim_start();
     let is_end = ends.is_empty() || ends.starts_with([',', ':', '}', ')', ']']);
     is_end.then(|| Some(text.to_owned()))
@@ -116,7 +117,7 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
         '{' => members(reader, depth).map(Literal::Object),
         '[' => list(reader, depth),
         '"' | '\'' => in_quotes(reader),
-        // In this notation a string may have no quotes at all; but a quote of the notation has a second one.
+        // In this notation a string may be unquoted, but a quote of the notation always has a closing one.
         _ => reader.value().and_then(|value| match value {
             Literal::Source(text) => (!QUOTES.iter().any(|quote| text.contains(quote))).then_some(Literal::Text(text)),
             value => Some(value),
@@ -124,7 +125,7 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
     }
 }
 
-/// A string in ordinary quotes, behind which a quote of the notation may be left over.
+/// Parses a string in ordinary quotes that a stray quote of the notation may follow.
 fn in_quotes(reader: &mut Reader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;

@@ -1,5 +1,5 @@
-//! `<|channel|>commentary to=functions.name<|message|>{...}<|call|>`, the harmony format of gpt-oss; `to=functions.name` without its
-//! tokens, where they were stripped.
+//! Parses `<|channel|>commentary to=functions.name<|message|>{...}<|call|>`, the harmony format of gpt-oss, and
+//! `to=functions.name` if the tokens were stripped.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
@@ -12,13 +12,13 @@ pub(super) struct Harmony;
 
 const MESSAGE: &str = "<|message|>";
 
-/// Marks behind which the message is over.
+/// Markers that end the message.
 const ENDS: [&str; 4] = ["<|call|>", "<|end|>", "<|return|>", "<|im_end|>"];
 
-/// The tool that only wraps calls of others.
+/// Tool that only wraps calls of other tools.
 const PARALLEL: &str = "multi_tool_use.parallel";
 
-/// Bytes of a header before its message.
+/// Maximum number of bytes of a header before its message.
 const MAX_HEADER: usize = 256;
 
 impl Grammar for Harmony {
@@ -34,7 +34,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let name = python::name(reader)?;
     let rest = reader.rest();
     let message = rest.get(..rest.find('{')?)?;
-    // Without its message mark, only the kind of content may stand between the two.
+    // Without the message marker, only the content type may be between the name and the arguments.
     let between = message.rfind(MESSAGE).map_or(message, |at| message.get(at + MESSAGE.len()..).unwrap_or_default());
     let kind = between.trim().trim_start_matches(':').trim().trim_start_matches("<|constrain|>");
     if !matches!(kind, "" | "json" | "code") {
@@ -46,7 +46,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     calls(name, &arguments, reader, toolbook)
 }
 
-/// One call, or those that the wrapping tool is to make.
+/// Returns one call, or the calls within the wrapping tool's arguments.
 fn calls(name: String, arguments: &Literal, reader: &Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     if name == PARALLEL {
         return shape::calls(arguments, toolbook, &reader.nesting_within());

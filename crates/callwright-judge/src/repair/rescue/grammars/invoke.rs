@@ -1,5 +1,5 @@
-//! `<invoke name="f"><parameter name="a">1</parameter></invoke>`: the elements of Claude, DeepSeek 3.2 and MiniMax, whatever
-//! stands around them; `<use_mcp_tool>` of coding agents.
+//! Parses `<invoke name="f"><parameter name="a">1</parameter></invoke>`, the elements of Claude, DeepSeek 3.2 and
+//! MiniMax with any wrapper, and `<use_mcp_tool>` of coding agents.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;

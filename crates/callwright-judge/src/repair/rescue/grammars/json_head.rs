@@ -1,4 +1,5 @@
-//! `{"name": "f",` and then no JSON: `<parameter=a>` elements, or an object behind a key that was closed like a tag.
+//! Parses `{"name": "f",` followed by content that is not JSON: `<parameter=a>` elements, or an object after a key that
+//! was closed like a tag.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
@@ -17,7 +18,7 @@ impl Grammar for JsonHead {
     }
 }
 
-/// One call, and the bracket that may close its object.
+/// Parses one call, and the bracket that may close its object.
 pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
     reader.take("{").then_some(())?;
     reader.skip_space()?;
@@ -46,7 +47,7 @@ pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, toolbook: &Toolbo
     (!members.is_empty()).then(|| Written::named(name, members))
 }
 
-/// `"arguments>`, `"arguments">` or `"arguments=`: the key of the arguments, without its quote or its colon.
+/// Parses `"arguments>`, `"arguments">` or `"arguments=`: the key of the arguments without its quote or its colon.
 fn broken_key(reader: &mut Reader<'_>) -> Option<()> {
     reader.take("\"").then_some(())?;
     let key = shape::ARGUMENTS.iter().find(|key| {
@@ -56,7 +57,7 @@ fn broken_key(reader: &mut Reader<'_>) -> Option<()> {
     reader.advance(key.len())?;
     let rest = reader.rest();
     let signs = rest.len() - rest.trim_start_matches(['"', '>', ':', '=']).len();
-    // With its quote and its colon it is JSON.
+    // With its quote and its colon, it is valid JSON.
     let is_broken = rest.get(..signs).is_some_and(|signs| !signs.is_empty() && signs != "\":");
     is_broken.then_some(())?;
     reader.advance(signs)

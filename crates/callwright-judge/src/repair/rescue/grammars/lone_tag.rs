@@ -1,4 +1,4 @@
-//! Elements without the one that should enclose them: named after the tool, begun by the tool's name, or arguments alone.
+//! Parses elements without an enclosing one: named after the tool, beginning with the tool's name, or arguments alone.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -7,15 +7,15 @@ use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, extent};
 use crate::scanner::Toolbook;
 
-/// `<get_weather><city>Oslo</city></get_weather>`.
+/// Notation `<get_weather><city>Oslo</city></get_weather>`.
 #[derive(Debug)]
 pub(super) struct ToolTag;
 
-/// `<tool_name>get_weather</tool_name>` and the arguments.
+/// Notation `<tool_name>get_weather</tool_name>` followed by the arguments.
 #[derive(Debug)]
 pub(super) struct NameTag;
 
-/// `<parameter=city>Oslo</parameter>`.
+/// Notation `<parameter=city>Oslo</parameter>`.
 #[derive(Debug)]
 pub(super) struct ParameterTag;
 
@@ -36,7 +36,7 @@ impl Grammar for NameTag {
             let is_name = tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(Kind::Name));
             match element::behind_name(reader, toolbook) {
                 Some(call) => calls.push(call),
-                // All calls are read, or none.
+                // Either all calls are parsed, or none.
                 None if is_name => return None,
                 None => {
                     reader.go(before);

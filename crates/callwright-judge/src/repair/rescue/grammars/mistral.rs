@@ -1,4 +1,5 @@
-//! `[TOOL_CALLS] [{...}]`, and `[TOOL_CALLS]name[ARGS]{...}` of the later tokenizers of Mistral; `[TOOL_REQUEST]` of LM Studio.
+//! Parses `[TOOL_CALLS] [{...}]`, `[TOOL_CALLS]name[ARGS]{...}` of Mistral's later tokenizers, and `[TOOL_REQUEST]` of
+//! LM Studio.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -13,7 +14,7 @@ const MARK: &str = "[TOOL_CALLS]";
 const REQUEST: [&str; 2] = ["[TOOL_REQUEST]", "[END_TOOL_REQUEST]"];
 const END: &str = "</s>";
 
-/// Marks between the name and the arguments: those of an id, and of the arguments themselves.
+/// Markers between the name and the arguments: of an id, and of the arguments.
 const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
 
 impl Grammar for Mistral {

@@ -1,4 +1,4 @@
-//! Readers of notations whose form the table (`notations.toml`) cannot express: one file each.
+//! Readers of notations that the table (`notations.toml`) cannot express, one file each.
 
 mod arrow_hash;
 mod deepseek;
@@ -23,7 +23,7 @@ mod xtml;
 
 use super::grammar::Grammar;
 
-/// Every reader, by the name under which an entry of the built-in table refers to it.
+/// All readers, by the name that an entry of the built-in table refers to.
 static READERS: [(&str, &dyn Grammar); 20] = [
     ("tool_call", &tool_call::ToolCall),
     ("function_tag", &function_tag::FunctionTag),
@@ -47,7 +47,7 @@ static READERS: [(&str, &dyn Grammar); 20] = [
     ("arrow_hash_bare", &arrow_hash::BareHash),
 ];
 
-/// The reader of this name.
+/// Returns the reader of this name.
 pub(super) fn reader(name: &str) -> Option<&'static dyn Grammar> {
     READERS.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
 }

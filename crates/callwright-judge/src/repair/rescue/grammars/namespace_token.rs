@@ -1,5 +1,6 @@
-//! Elements that each begin with a namespace token: `]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>`, of MiniMax M3.
-//! Objects are elements within elements, lists are elements `item`.
+//! Parses elements that each begin with a namespace token:
+//! `]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>` of MiniMax M3. Objects are nested elements, lists
+//! are elements named `item`.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
@@ -14,7 +15,7 @@ const TOKEN: &str = "]<]minimax[>[";
 const OPEN: &str = "]<]minimax[>[<tool_call>";
 const INVOKE: &str = "<invoke";
 
-/// Elements within elements that are followed.
+/// Maximum depth of nested elements.
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for NamespaceToken {
@@ -42,7 +43,7 @@ impl Grammar for NamespaceToken {
     }
 }
 
-/// The elements up to the end tag of `parent`, which is taken.
+/// Parses the elements up to the end tag of `parent`, which is consumed.
 fn children(reader: &mut Reader<'_>, parent: &str, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
     let mut children = Vec::new();
@@ -59,7 +60,7 @@ fn children(reader: &mut Reader<'_>, parent: &str, depth: usize) -> Option<Vec<(
     }
 }
 
-/// What stands in the element `name`: elements, or text.
+/// Parses the content of the element `name`: elements, or text.
 fn value(reader: &mut Reader<'_>, name: &str, depth: usize) -> Option<Literal> {
     let length = reader.find(TOKEN)?;
     let text = reader.rest().get(..length)?;

@@ -1,5 +1,7 @@
-//! Code or data behind a word of its own: `<<function>>f(a=1)` of Gorilla, `functools[{...}]` of Firefunction and Phi,
-//! `Call: f(a=1)<bot_end>` of NexusRaven is read without marks.
+//! Parses code or data after a prefix word: `<<function>>f(a=1)` of Gorilla and `functools[{...}]` of Firefunction and
+//! Phi.
+//!
+//! `Call: f(a=1)<bot_end>` of NexusRaven is parsed without markers.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;

@@ -1,5 +1,5 @@
-//! `Action: name` and `Action Input: {...}` (ReAct), and `Action:` with a list of JSON calls (Command R); `✿FUNCTION✿` and `✿ARGS✿`
-//! of Qwen-Agent.
+//! Parses `Action: name` with `Action Input: {...}` (ReAct), `Action:` with a list of JSON calls (Command R), and
+//! `✿FUNCTION✿` with `✿ARGS✿` (Qwen-Agent).
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -23,10 +23,10 @@ const INPUTS: [&str; 9] = [
     "Input:",
 ];
 
-/// What may stand behind the arguments.
+/// Labels that may follow the arguments.
 const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN✿", "✿"];
 
-/// The action by which an agent says that it is done, in letters alone.
+/// Action that reports the end of an agent's work, in letters only.
 const DONE: &str = "finalanswer";
 
 impl Grammar for React {
@@ -43,7 +43,7 @@ impl Grammar for React {
     }
 }
 
-/// `name` with its input on a line of its own, or as code.
+/// Parses `name` with its input on a separate line, or a call as code.
 fn named(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let start = reader.at();
     let name = python::name(reader)?;
@@ -62,7 +62,7 @@ fn named(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     let rest = reader.rest();
     let line = rest.find('\n').map_or(rest, |end| rest.get(..end).unwrap_or_default());
     let end = ENDS.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
-    // The end of the text may have cut a line short.
+    // The line may be truncated at the end of the text.
     if end == rest.len() && !reader.may_complete() {
         return None;
     }

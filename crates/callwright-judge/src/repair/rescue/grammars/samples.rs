@@ -1,14 +1,15 @@
-//! For each notation with marks: texts that are calls, hostile texts, and look-alikes that must stay text.
+//! Samples of each notation with markers: texts that are calls, adversarial texts, and similar texts that must remain
+//! text.
 
 /// Texts in one notation.
 pub(super) struct Sample {
-    /// Its name.
+    /// Name of the notation.
     pub(super) notation: &'static str,
-    /// Texts, and the calls that they spell.
+    /// Texts with the calls that they contain.
     pub(super) right: &'static [(&'static str, &'static [(&'static str, &'static str)])],
-    /// Texts that mean a call and hold none that can be recovered, or only pretend to.
+    /// Texts with an intended call that cannot be recovered, or that only resemble one.
     pub(super) hostile: &'static [&'static str],
-    /// Texts that use the marks, or nearly, and are no calls.
+    /// Texts that contain the markers, or similar ones, and are not calls.
     pub(super) alike: &'static [&'static str],
 }
 
@@ -29,7 +30,7 @@ pub(super) const SAMPLES: &[Sample] = &[
                 "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>",
                 &[PARIS, PING],
             ),
-            // The closing mark is missing, or a bracket stands before it once too often.
+            // The closing marker is missing, or a surplus bracket precedes it.
             ("<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}", &[PARIS]),
             ("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}}\n</tool_call>", &[PARIS]),
             (
@@ -127,7 +128,7 @@ pub(super) const SAMPLES: &[Sample] = &[
                 "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
                 &[OSLO_TEXT],
             ),
-            // An end tag is forgotten.
+            // An end tag is missing.
             (
                 "<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</parameter>\n</function>",
                 &[OSLO_TEXT],

@@ -1,4 +1,4 @@
-//! The table of notations, held together with its samples and with the document about it.
+//! Tests of the table of notations against its samples and its documentation.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use callwright_types::rules::Evidence;
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/notations.md");
 
-/// Cells of the rows of the document's tables, without the backticks around a whole cell.
+/// Returns the cells of the document's table rows, without the backticks around a whole cell.
 fn rows() -> Vec<Vec<String>> {
     let cells = |line: &str| {
         let line = line.trim().trim_matches('|').replace("\\|", "\u{1}");
@@ -57,7 +57,7 @@ fn the_document_names_every_notation_with_its_marks() {
             assert!(!cell.is_empty(), "cell {index} of the row of {name} is empty");
         }
     }
-    // And it names no notation that is not there.
+    // The document names no unknown notation.
     let known =
         |name: &str| Notations::built_in().entries().iter().any(|grammar| format!("`{}`", grammar.name) == name);
     for row in rows.iter().filter(|row| row.len() == 6) {
@@ -68,7 +68,7 @@ fn the_document_names_every_notation_with_its_marks() {
     }
 }
 
-/// What is wrong with the reading of `text` as a sample of `notation`.
+/// Returns the difference between the parsed `text` and its sample of `notation`.
 fn wrong(notation: &str, text: &str, expected: &[(&str, &str)]) -> Option<String> {
     let rescued = match read(text) {
         Reading::Calls(rescued) => rescued,
@@ -115,7 +115,7 @@ fn prose_around_right_texts_is_kept_and_changes_nothing() {
             let around = format!("Let me look that up.\n\n{text}\n\nOne moment, please.");
             all.extend(wrong(sample.notation, &around, expected));
             if let Reading::Calls(rescued) = read(&around) {
-                // What follows an invented result is invented as well.
+                // Content after an invented result is also invented.
                 let is_cut = text.contains("Observation: ");
                 let is_kept = rescued.text.starts_with("Let me look that up.")
                     && rescued.text.trim_end().ends_with("One moment, please.") != is_cut;
@@ -148,7 +148,7 @@ fn hostile_texts_are_no_calls() {
             let cut = Situation { cut_off: true, ..Situation::with(Evidence::Amid) };
             let reading = rescue(text, tools(), &cut);
             assert!(!matches!(reading, Reading::Calls(_)), "{} in:\n{text}\n{reading:?}", sample.notation);
-            // Where it is not cut off, brackets may be closed; it must end all the same.
+            // Brackets of a text that is not truncated may be closed; parsing must also terminate.
             let _ = read(text);
         }
     }

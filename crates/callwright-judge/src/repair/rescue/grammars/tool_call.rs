@@ -1,5 +1,7 @@
-//! `<tool_call>` and the like: data, code or elements between a pair of tags. The chat templates of Hermes, Qwen, GLM, Granite
-//! (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo write calls so.
+//! Parses `<tool_call>` and similar elements: data, code or elements between a pair of tags.
+//!
+//! The chat templates of Hermes, Qwen, GLM, Granite (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo use
+//! this notation.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -11,13 +13,13 @@ use crate::scanner::Toolbook;
 #[derive(Debug)]
 pub(super) struct ToolCall;
 
-/// Pairs of tags within pairs of tags: `<tool_calls><tool_call>`.
+/// Maximum depth of nested pairs of tags: `<tool_calls><tool_call>`.
 const MAX_DEPTH: usize = 3;
 
-/// The namespace of the template that writes arguments between their tags as they are, with elements like Qwen's.
+/// Namespace of the template that writes arguments verbatim between their tags, in elements like those of Qwen.
 const INLINE: &str = "seed:";
 
-/// Prose between a start tag and the call behind it, in bytes.
+/// Maximum number of bytes of prose between a start tag and the call after it.
 const MAX_PROSE: usize = 2048;
 
 impl Grammar for ToolCall {
@@ -28,7 +30,7 @@ impl Grammar for ToolCall {
     }
 }
 
-/// Whether an element holds calls.
+/// Whether an element contains calls.
 fn is_wrapper(tag: &Tag<'_>) -> bool {
     tag.kind == Some(Kind::Wrapper) || tag.name == "tool_use"
 }
@@ -51,7 +53,7 @@ fn between(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option
         if tag.full.starts_with(INLINE) && reader.rest().trim_start().starts_with('<') {
             return inline(reader, toolbook, &close);
         }
-        // A mark that is never closed may be opened again for the next call.
+        // A tag that is never closed may be opened again for the next call.
         if let Some(calls) = body::read(reader, toolbook, &[&close, "<|im_end|>"]) {
             return Some(calls);
         }
@@ -68,7 +70,7 @@ fn between(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option
     behind_prose(reader, toolbook, &close)
 }
 
-/// Further pairs of tags within this one.
+/// Parses further pairs of tags within this one.
 fn wrapped(
     reader: &mut Reader<'_>,
     toolbook: &Toolbook,
@@ -83,7 +85,7 @@ fn wrapped(
         if !calls.is_empty() && reader.take(close) {
             return Some(calls);
         }
-        // A call that was closed like what holds it.
+        // The call was closed with the end tag of its wrapper.
         if let Some(end) = tag::end(reader.rest()).filter(|end| !calls.is_empty() && end.name == outer.name) {
             reader.advance(end.length)?;
             return Some(calls);
@@ -99,7 +101,7 @@ fn wrapped(
     }
 }
 
-/// Elements up to `close`, with the exact text between their tags as values.
+/// Parses elements up to `close`, with the verbatim text between their tags as values.
 fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
@@ -118,7 +120,7 @@ fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<V
     }
 }
 
-/// A call behind prose within the pair of tags: the first bracket or element there begins it.
+/// Parses a call after prose within the pair of tags, from the first bracket or element.
 fn behind_prose(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
     let rest = reader.rest();
     let window = rest.get(..rest.floor_char_boundary(MAX_PROSE))?;

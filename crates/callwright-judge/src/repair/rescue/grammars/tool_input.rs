@@ -1,4 +1,4 @@
-//! `<tool>name</tool><tool_input>{...}</tool_input>`, of agents that parse XML.
+//! Parses `<tool>name</tool><tool_input>{...}</tool_input>`, a notation of agents that parse XML.
 
 use crate::repair::rescue::extent::{self, Breaks};
 use crate::repair::rescue::grammar::Grammar;

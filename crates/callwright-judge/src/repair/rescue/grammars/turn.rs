@@ -1,4 +1,4 @@
-//! `>>>name` and the arguments on the next line, of functionary 3.
+//! Parses `>>>name` with the arguments on the next line, of functionary 3.
 
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
@@ -17,7 +17,7 @@ impl Grammar for Turn {
         several(reader, |reader| {
             reader.take(SIGN).then_some(())?;
             let name = python::name(reader)?;
-            // The line of the name ends with it; a prompt of an interpreter is followed by code.
+            // The name must end its line, because code follows the prompt of a Python interpreter.
             let ends_line = reader.rest().trim_start_matches([' ', '\r']).starts_with('\n');
             ends_line.then(|| offered(&name, toolbook))??;
             object(reader, name)
@@ -25,7 +25,7 @@ impl Grammar for Turn {
     }
 }
 
-/// Calls that follow one another.
+/// Parses consecutive calls.
 fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option<Written>) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
@@ -41,7 +41,7 @@ fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option
     }
 }
 
-/// The arguments of `name`, which are an object.
+/// Parses the arguments of `name`, which must be an object.
 fn object(reader: &mut Reader<'_>, name: String) -> Option<Written> {
     reader.skip_space()?;
     let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| body::arguments(reader, &[]))?;

@@ -1,5 +1,5 @@
-//! `<|open|>call tool="name" index="1"<|sep|>` with `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>`
-//! for each argument, of Kimi K3.
+//! Parses `<|open|>call tool="name" index="1"<|sep|>` with one
+//! `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>` for each argument, of Kimi K3.
 
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
@@ -20,7 +20,7 @@ const OBJECT: &str = "<|open|>json";
 const OBJECT_END: &str = "<|close|>json<|sep|>";
 const SEPARATOR: &str = "<|sep|>";
 
-/// Marks that end the message as a whole.
+/// Markers that end the whole message.
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
 impl Grammar for Xtml {
@@ -41,7 +41,7 @@ impl Grammar for Xtml {
     }
 }
 
-/// One call behind its opening mark.
+/// Parses one call after its opening marker.
 fn call(reader: &mut Reader<'_>) -> Option<Written> {
     let attributes = reader.up_to(SEPARATOR)?;
     let name = element::attribute(attributes, "tool").map(plain)?;
@@ -67,7 +67,7 @@ fn call(reader: &mut Reader<'_>) -> Option<Written> {
     }
 }
 
-/// An attribute's value without its escapes.
+/// Unescapes the value of an attribute.
 fn plain(value: &str) -> String {
     value.replace("&quot;", "\"").replace("&amp;", "&")
 }

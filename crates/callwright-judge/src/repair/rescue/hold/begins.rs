@@ -1,5 +1,7 @@
-//! Does a call begin here? Asked again with every piece, until the answer is certain: an answer that was given once holds for
-//! whatever follows.
+//! Decides whether a call begins at a position of a streamed text.
+//!
+//! The check is repeated with every piece until the result is certain. A certain result does not depend on the text
+//! that follows.
 
 use super::super::body::STAND_IN;
 use super::super::python::WRAPPERS;
@@ -7,46 +9,46 @@ use super::super::statement::SHELLS;
 use super::marks::{self, Found, Kind, Table};
 use super::names::{Names, may_become_member, member};
 
-/// What a text may turn out to be, by its beginning.
+/// Result of examining the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// More of it must be seen.
+    /// Undecided: more text is required.
     More,
     /// No call.
     Text,
-    /// A call may stand between this bracket and the one that closes it.
+    /// A call may be between this bracket and the one that closes it.
     Bracket {
-        /// Where the bracket stands.
+        /// Position of the bracket.
         at: usize,
-        /// Is it data, which has to be of a certain shape, and not code?
+        /// Whether the bracket contains data, which must have a certain shape, and not code.
         is_data: bool,
     },
-    /// A mark that is reserved for calls stands in the fence.
+    /// A marker that is reserved for calls is in the code fence.
     Mark,
-    /// A call without brackets begins, of which so many bytes were seen.
+    /// A call without brackets begins.
     Call {
-        /// Where it is certain.
+        /// Number of bytes after which the call is certain.
         at: usize,
     },
 }
 
-/// Words before a call that do not change what is called.
+/// Keywords before a call that do not change the called tool.
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
-/// Brackets and wrappers around a call that are looked into.
+/// Maximum depth of brackets and wrapper functions around a call.
 const MAX_DEPTH: usize = 4;
 
-/// Looks at the beginnings of texts.
+/// Classifies the beginnings of texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beginnings<'a> {
     pub(super) names: &'a Names,
     pub(super) table: Table<'a>,
-    /// Does the request ask for JSON? Then data is its answer.
+    /// Whether the request requires a JSON answer. If set, data is that answer.
     pub(super) json_wanted: bool,
 }
 
 impl Beginnings<'_> {
-    /// A line, from its first letter on: list marks, emphasis and tokens of chat templates may stand before a call.
+    /// Examines a line from its first character. List markers, emphasis and chat template tokens may precede a call.
     pub(super) fn line(self, text: &str) -> Look {
         let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let digits = text.len() - rest.len();
@@ -67,12 +69,12 @@ impl Beginnings<'_> {
         }
     }
 
-    /// A place within a line, behind a label or an assignment.
+    /// Examines a position within a line, after a label or an assignment.
     pub(super) fn place(self, text: &str) -> Look {
         self.statement(text, 0, MAX_DEPTH)
     }
 
-    /// A fence, from its mark on, with the first statement in it.
+    /// Examines a code fence from its marker, with its first statement.
     pub(super) fn fence(self, text: &str, marker: usize) -> Look {
         let info = text.get(marker..).unwrap_or_default();
         let word = info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter)));
@@ -81,7 +83,7 @@ impl Beginnings<'_> {
         if after.starts_with('(') {
             return self.statement(text, marker, MAX_DEPTH);
         }
-        // The name of the tool whose arguments the fence holds.
+        // The info string may be the name of the tool whose arguments the code fence contains.
         if self.names.contain(info.get(..word).unwrap_or_default()) {
             match named_object(text, skip_space(text, marker + word)) {
                 Look::Text => {}
@@ -102,7 +104,7 @@ impl Beginnings<'_> {
         }
     }
 
-    /// What stands behind a mark that is only a word where no call follows it.
+    /// Examines the text after a marker that is a common word unless a call follows it.
     pub(super) fn behind_word(self, mark: &str, text: &str) -> Look {
         let fence = text.trim_start();
         if fence.starts_with("```") {
@@ -142,7 +144,7 @@ impl Beginnings<'_> {
         }
     }
 
-    /// `name(`, `name {`, or the object on the next line; `print(name(`.
+    /// Examines `name(`, `name {`, the object on the next line, and `print(name(`.
     fn name(self, text: &str, at: usize, depth: usize) -> Look {
         let rest = text.get(at..).unwrap_or_default();
         let Some(length) = rest.find(|letter: char| !is_name_part(letter)) else {
@@ -151,7 +153,7 @@ impl Beginnings<'_> {
         };
         let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
         let end = at + length;
-        // `name/parameter>value`.
+        // The form `name/parameter>value`.
         if let Some((tool, parameter)) = name.rsplit_once('/')
             && !parameter.is_empty()
             && self.names.contain(tool)
@@ -184,7 +186,7 @@ impl Beginnings<'_> {
             || WRAPPERS.iter().any(|word| is_start(word))
     }
 
-    /// `{"name":`, `{tool:`, `{tool(`.
+    /// Examines `{"name":`, `{tool:` and `{tool(`.
     fn object(self, text: &str, open: usize) -> Look {
         let at = skip_space(text, open + 1);
         let rest = text.get(at..).unwrap_or_default();
@@ -220,7 +222,7 @@ impl Beginnings<'_> {
         }
     }
 
-    /// A list of calls, as data or as code; `["name", {...}]`.
+    /// Examines a list of calls, as data or as code, and `["name", {...}]`.
     fn list(self, text: &str, open: usize, depth: usize) -> Look {
         let at = skip_space(text, open + 1);
         let rest = text.get(at..).unwrap_or_default();
@@ -246,7 +248,7 @@ impl Beginnings<'_> {
         }
     }
 
-    /// What is found within brackets ends with these.
+    /// Replaces an inner bracket by the enclosing one at `open`, because the call ends with the latter.
     fn within(self, look: Look, open: usize) -> Look {
         match look {
             Look::Bracket { is_data, .. } => Look::Bracket { at: open, is_data },
@@ -255,7 +257,7 @@ impl Beginnings<'_> {
     }
 }
 
-/// ` parameter=` behind a name.
+/// Examines ` parameter=` after a name.
 fn assignment(text: &str, end: usize) -> Look {
     let at = skip(text, end, &[' ']);
     let word = text.get(skip(text, at, &['-'])..).unwrap_or_default();
@@ -268,7 +270,7 @@ fn assignment(text: &str, end: usize) -> Look {
     }
 }
 
-/// The object behind a name, in a fence of its own or not.
+/// Examines the object after a name, optionally in a code fence.
 fn named_object(text: &str, at: usize) -> Look {
     let rest = text.get(at..).unwrap_or_default();
     if rest.is_empty() || (rest.len() < 3 && "```".starts_with(rest)) {
@@ -290,7 +292,7 @@ fn named_object(text: &str, at: usize) -> Look {
     }
 }
 
-/// `tool_call(` instead of the object.
+/// Examines `tool_call(` in place of the object.
 fn stand_in(text: &str, at: usize) -> Look {
     let rest = text.get(at..).unwrap_or_default();
     if rest.starts_with(STAND_IN) {
@@ -302,7 +304,7 @@ fn stand_in(text: &str, at: usize) -> Look {
     }
 }
 
-/// Passes over tokens of chat templates that leaked into the text; `None` where one is not complete.
+/// Skips chat template tokens that leaked into the text; `None` if one is not complete.
 fn special_tokens(text: &str, mut at: usize) -> Option<usize> {
     loop {
         let rest = text.get(at..).unwrap_or_default();
@@ -327,7 +329,7 @@ fn special_tokens(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// Bytes of the tag of a shell that stands here; `None` within while it is still coming.
+/// Returns the number of bytes of a wrapper tag at this position; `Some(None)` if it is not complete.
 fn shell(rest: &str) -> Option<Option<usize>> {
     let tag = rest.strip_prefix('<')?;
     SHELLS.iter().find_map(|name| match tag.strip_prefix(name) {

@@ -1,41 +1,41 @@
-//! A bracket of which a call may be made, followed letter by letter up to the end of its line.
+//! Follows a bracket that may contain a call, character by character up to the end of its line.
 
 use super::names::{Member, Names, member};
 
-/// What has become of it.
+/// Decision after one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing is certain yet.
+    /// Undecided.
     Undecided,
-    /// It is no call.
+    /// The bracket is not a call.
     Text,
-    /// It is a call, as far as can be told.
+    /// The bracket is a call, by the text so far.
     Call,
 }
 
-/// Bytes of a key or a name that are looked at.
+/// Maximum number of bytes of a key or a name that are compared.
 const MAX_WORD: usize = 128;
 
-/// A bracket, as far as it has been seen.
+/// A bracket, by the text so far.
 #[derive(Debug)]
 pub(super) struct Bracket {
     depth: usize,
     quote: Option<char>,
     escaped: bool,
-    /// Data is of a certain shape; code is not looked into.
+    /// Whether the bracket contains data, which must have a certain shape. Code is not examined.
     is_data: bool,
-    /// Brackets around the first object of the data.
+    /// Depth of the first object in the data.
     object_depth: Option<usize>,
     /// The last string or bare word.
     word: String,
-    /// The word was followed by something else; the next letter begins another.
+    /// Whether other content followed the word, and the next character begins another word.
     word_ended: bool,
-    /// The value of the last key will be the tool's name.
+    /// Whether the value of the last key is the tool's name.
     name_follows: bool,
     has_name: bool,
     has_arguments: bool,
     names_tool: bool,
-    /// Behind the closing bracket: was there a sign that another call follows?
+    /// State after the closing bracket: whether a sign announced another call.
     tail: Option<bool>,
 }
 
@@ -124,7 +124,7 @@ impl Bracket {
         if self.depth > 0 {
             return Step::Undecided;
         }
-        // A name that is not offered may be a slip, where arguments say that a call was meant.
+        // An unknown tool name may be a mistake if arguments show that a call was meant.
         if self.is_data && !(self.names_tool || (self.has_name && self.has_arguments)) {
             return Step::Text;
         }
@@ -140,7 +140,7 @@ impl Bracket {
             Some(Member::Name) => self.name_follows = true,
             Some(Member::Arguments) => self.has_arguments = true,
             Some(Member::Other) => {}
-            // The arguments may stand beside the name.
+            // The arguments may be members beside the name.
             None if !self.names_tool && self.object_depth == Some(self.depth) => return Step::Text,
             None => {}
         }
@@ -152,12 +152,12 @@ impl Bracket {
             self.has_name = true;
             self.names_tool |= names.contain(&self.word);
         }
-        // The call as code, in a string.
+        // A call as code, in a string.
         self.names_tool |= self.word.split_once('(').is_some_and(|(name, _)| names.contain(name));
         self.word.clear();
     }
 
-    /// Prose behind a call on its line shows that the call is only mentioned.
+    /// Examines the rest of the line. Prose after a call shows that the call is only mentioned.
     fn push_tail(&mut self, letter: char, continues: bool) -> Step {
         match letter {
             ',' | ';' => {
@@ -165,7 +165,7 @@ impl Bracket {
                 Step::Undecided
             }
             ' ' | '\t' | '\r' | '*' | '.' | '"' | '\'' | ']' | ')' | '}' | '”' | '’' => Step::Undecided,
-            // The end of the line, a fence, a remark, a subscript, an operator before another call.
+            // End of the line, code fence, comment, subscript, or an operator before another call.
             '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' | '(' | '+' | '|' | '&' | '\\' => Step::Call,
             '{' if self.is_data => Step::Call,
             _ if continues => Step::Call,

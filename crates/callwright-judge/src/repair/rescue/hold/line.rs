@@ -1,33 +1,33 @@
-//! The line under way, as far as it flowed.
+//! State of the current line, as far as it was forwarded.
 
-/// Bytes of a line that are remembered: labels and assignments before a call are shorter.
+/// Maximum number of bytes of a line that are kept. Labels and assignments before a call are shorter.
 const MAX_HEAD: usize = 120;
 
-/// Words of the target of an assignment: `const name: Type = `.
+/// Maximum number of words in the target of an assignment: `const name: Type = `.
 const MAX_TARGET_WORDS: usize = 3;
 
-/// A line, or what came of it.
+/// The current line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     head: String,
-    /// Something but white space was in it.
+    /// Whether the line contains a character that is not white space.
     pub(super) has_text: bool,
-    /// It began as a quotation.
+    /// Whether the line began as a quotation.
     pub(super) is_quoted: bool,
-    /// It opens or closes a fence.
+    /// Whether the line opens or closes a code fence.
     pub(super) is_fence: bool,
-    /// Within a span of code.
+    /// Whether the position is within a code span.
     in_code: bool,
-    /// The last letter that is more than emphasis.
+    /// The last character that is not emphasis or white space.
     last: Option<char>,
-    /// The letter before, where a statement may begin behind it.
+    /// The previous character, if a statement may begin after it.
     pub(super) sign: Option<char>,
-    /// A statement may begin here.
+    /// Whether a statement may begin here.
     pub(super) is_place: bool,
 }
 
 impl Line {
-    /// Takes in a part; gives its length.
+    /// Adds a part of the line, and returns its length.
     pub(super) fn take(&mut self, part: &str) -> usize {
         self.has_text |= !part.trim_start().is_empty();
         self.in_code ^= memchr::memchr_iter(b'`', part.as_bytes()).count() % 2 == 1;
@@ -39,34 +39,34 @@ impl Line {
         part.len()
     }
 
-    /// Takes in one letter; gives its length.
+    /// Adds one character, and returns its length.
     pub(super) fn take_letter(&mut self, letter: char) -> usize {
         self.take(letter.encode_utf8(&mut [0; 4]))
     }
 
-    /// Begins the next one.
+    /// Begins the next line.
     pub(super) fn end(&mut self) {
         let mut head = std::mem::take(&mut self.head);
         head.clear();
         *self = Self { head, ..Self::default() };
     }
 
-    /// Is a mark that comes next only quoted?
+    /// Whether a marker at this position is only quoted.
     pub(super) fn quotes(&self, mark: &str) -> bool {
         (self.is_quoted && !mark.starts_with('>')) || (self.in_code && !mark.starts_with('`'))
     }
 
-    /// Does it say something, rather than announce a call?
+    /// Whether the line is prose that does not announce a call.
     pub(super) fn is_prose(&self) -> bool {
         self.has_text && !self.is_fence && !self.last.is_some_and(|last| matches!(last, ':' | '：'))
     }
 
-    /// May a colon that comes next end a label?
+    /// Whether a colon at this position may end a label.
     pub(super) fn may_be_label(&self) -> bool {
         self.head.len() < MAX_HEAD && !self.head.contains(['(', '[', '{'])
     }
 
-    /// May an equals sign that comes next follow the target of an assignment?
+    /// Whether an equals sign at this position may follow the target of an assignment.
     pub(super) fn may_be_target(&self) -> bool {
         self.head.len() < MAX_HEAD
             && self.head.chars().all(|letter| letter.is_alphanumeric() || "_ :,[]".contains(letter))

@@ -1,31 +1,31 @@
-//! Marks that are reserved for calls or for reasoning, while they are still coming.
+//! Recognises markers reserved for calls or for reasoning in a text that is still being received.
 
 use super::super::layout::REASONING;
 use super::super::notations::{Entry, Notations};
 use super::super::tag::{self, Coming};
 use super::names::Names;
 
-/// What a mark says.
+/// Meaning of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A call follows.
     Call,
-    /// A call follows where a tool's name or a bracket does; else the mark is only a word.
+    /// A call follows if a tool's name or a bracket does; else the marker is a common word.
     Maybe,
-    /// The model begins to think, up to the mark that is given.
+    /// Reasoning begins, and ends with the given marker.
     Reasoning(&'static str),
-    /// What came before was thought.
+    /// The preceding text was reasoning.
     ReasoningEnd,
 }
 
-/// What stands at a place.
+/// Result of a search for a marker at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// No mark, whatever follows.
+    /// No marker, whatever follows.
     Nothing,
-    /// The beginning of a mark, maybe.
+    /// Possibly the beginning of a marker.
     Start,
-    /// A mark of so many bytes.
+    /// A marker of this many bytes.
     Mark(Kind, usize),
 }
 
@@ -36,27 +36,27 @@ pub(super) type Bytes = [bool; 256];
 struct Mark {
     text: String,
     kind: Kind,
-    /// Does it count at the start of a line alone?
+    /// Whether the marker counts only at the start of a line.
     begins_line: bool,
 }
 
-/// The marks of a table of notations.
+/// The markers of a table of notations.
 #[derive(Debug)]
 pub(in crate::repair::rescue) struct Marks {
     all: Vec<Mark>,
-    /// First bytes of marks that count anywhere.
+    /// First bytes of the markers that count at any position.
     anywhere: Bytes,
 }
 
 impl Marks {
-    /// The marks of these notations, and those of reasoning.
+    /// Collects the markers of these notations, and those of reasoning.
     pub(in crate::repair::rescue) fn new(entries: &[Entry]) -> Self {
         let mut all = Vec::new();
         for entry in entries {
             let kind = match (entry.is_reserved, entry.is_tentative) {
                 (true, _) => Kind::Call,
                 (false, false) => Kind::Maybe,
-                // JSON is held as such.
+                // JSON is held by its shape instead.
                 (false, true) if entry.openers().any(|open| open.starts_with('{') && open.ends_with(':')) => continue,
                 (false, true) => Kind::Call,
             };
@@ -76,20 +76,20 @@ impl Marks {
         Self { all, anywhere }
     }
 
-    /// The bytes with which marks begin that count anywhere.
+    /// Returns the first bytes of the markers that count at any position.
     pub(super) fn first_bytes(&self) -> &Bytes {
         &self.anywhere
     }
 }
 
-/// The tables that say whether a mark begins.
+/// Tables that determine whether a marker begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'a> {
     pub(super) notations: &'a Notations,
     pub(super) names: &'a Names,
 }
 
-/// Looks at the beginning of `text`, which stands at the start of a line or not. Of marks for calls those that `is_quoted` are none.
+/// Searches for a marker at the beginning of `text`. Markers for calls are ignored if `is_quoted` holds for them.
 pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted: impl Fn(&str) -> bool) -> Found {
     let mut may_come = false;
     let mut found: Option<(&Mark, usize)> = None;
@@ -104,7 +104,7 @@ pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted:
         }
     }
     match found {
-        // A longer mark would be of the same kind.
+        // A longer marker would be of the same kind.
         Some((mark, length)) => Found::Mark(mark.kind, length),
         None if may_come && !text.is_empty() => Found::Start,
         None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, table, at_line_start),
@@ -112,7 +112,7 @@ pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted:
     }
 }
 
-/// Looks at a start tag, whose name alone shows that a call may begin.
+/// Examines a start tag, whose name alone may show that a call begins.
 fn look_at_tag(text: &str, table: Table<'_>, at_line_start: bool) -> Found {
     let entry = |name: &str, kind| {
         let entry = table.notations.role(name, kind, |name| table.names.contain(name));
@@ -125,10 +125,11 @@ fn look_at_tag(text: &str, table: Table<'_>, at_line_start: bool) -> Found {
     }
 }
 
-/// Counts in `matched` how much of the mark that ends reasoning has come; true with its last byte.
+/// Counts in `matched` the received bytes of the marker `close`, which ends reasoning. Returns whether the marker is
+/// complete.
 pub(super) fn follow(byte: u8, close: &str, matched: &mut usize) -> bool {
     let close = close.as_bytes();
-    // The first byte of these marks stands in them once.
+    // The first byte of these markers occurs only once in them.
     *matched = match (close.get(*matched) == Some(&byte), close.first() == Some(&byte)) {
         (true, _) => *matched + 1,
         (false, true) => 1,
@@ -137,16 +138,16 @@ pub(super) fn follow(byte: u8, close: &str, matched: &mut usize) -> bool {
     *matched == close.len()
 }
 
-/// Follows a text for the marks that end reasoning.
+/// Searches a text for the markers that end reasoning.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningEnds {
     matched: [usize; REASONING.len()],
 }
 
 impl ReasoningEnds {
-    /// Takes the next letter; has a mark ended with it?
+    /// Adds the next character, and returns whether it completes a marker.
     pub(super) fn push(&mut self, letter: char) -> bool {
-        // No letter of these marks is beyond ASCII.
+        // These markers contain only ASCII characters.
         let byte = u8::try_from(letter).unwrap_or(u8::MAX);
         let marks = self.matched.iter_mut().zip(REASONING);
         marks.fold(false, |ended, (matched, [_, close])| follow(byte, close, matched) | ended)

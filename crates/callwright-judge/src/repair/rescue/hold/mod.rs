@@ -1,9 +1,11 @@
-//! How much of a streamed text may flow before it is known whether it is a call.
+//! Determines how much of a streamed text may be forwarded before it is known whether it is a call.
 //!
-//! Text is held from a mark that is reserved for calls on, and where a call may begin (the start of a line or a fence, behind a label
-//! or an assignment) as long as what follows may become one. It is released as soon as it turns out to be text, and when it grows
-//! beyond a bound. What may flow is a function of the text so far: it does not depend on the pieces in which the text came. The
-//! work is linear in the text.
+//! Text is held from a marker that is reserved for calls. It is also held where a call may begin (the start of a line
+//! or a code fence, after a label or an assignment), as long as the following text may become one. It is released as
+//! soon as it proves to be text, and when it exceeds a limit.
+//!
+//! The released length is a function of the text so far: it does not depend on the pieces in which the text is
+//! received. The work is linear in the text.
 
 mod begins;
 mod bracket;
@@ -22,35 +24,35 @@ use super::notations::Notations;
 use crate::scanner::Toolbook;
 use callwright_types::rules::Evidence;
 
-/// With what the calls of the offered tools may begin. Made once for a list of tools.
+/// Beginnings of the calls of the offered tools. Created once for a list of tools.
 #[derive(Debug, Default)]
 pub struct Starts(Names);
 
 impl Starts {
-    /// The beginnings of calls of these tools.
+    /// Collects the beginnings of calls of these tools.
     pub fn of(toolbook: &Toolbook) -> Self {
         Self(Names::of(toolbook))
     }
 }
 
-/// What bears on how long text is held.
+/// Rules that determine how long text is held.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldRules {
-    /// The weakest evidence that makes a call of a text; with [`Evidence::Off`] nothing is held.
+    /// The weakest evidence that makes a text a call; with [`Evidence::Off`] no text is held.
     pub evidence: Evidence,
-    /// Does the request ask for a JSON answer? Then bare JSON is that answer, and flows.
+    /// Whether the request requires a JSON answer. If set, bare JSON is that answer and is not held.
     pub json_wanted: bool,
-    /// Bytes that may be held at a time; more are taken for text.
+    /// Maximum number of bytes that are held at a time. A longer text is treated as text.
     pub max_bytes: usize,
 }
 
-/// Bytes from a place where a call may begin up to the bracket that must follow; more are taken for text.
+/// Maximum number of bytes from a possible start of a call to the required bracket. A longer text is treated as text.
 const MAX_UNDECIDED: usize = 512;
 
-/// Letters of the mark of a fence, at least (CommonMark 0.31, section 4.5).
+/// Minimum number of characters in the marker of a code fence (CommonMark 0.31, section 4.5).
 const MIN_FENCE: usize = 3;
 
-/// One text on its way.
+/// The hold of one streamed text.
 #[derive(Debug)]
 pub struct Hold<'a> {
     starts: &'a Starts,
@@ -59,7 +61,7 @@ pub struct Hold<'a> {
     state: State,
     line: Line,
     in_fence: bool,
-    /// Was there prose that does not announce a call?
+    /// Whether there was prose that does not announce a call.
     has_prose: bool,
     len: usize,
     released: usize,
@@ -70,25 +72,25 @@ pub struct Hold<'a> {
 
 #[derive(Debug)]
 enum State {
-    /// Text that flows.
+    /// Text that is forwarded.
     Flow,
-    /// The beginning of what may be a mark or a call.
+    /// The beginning of a possible marker or call.
     Undecided,
-    /// A bracket of which a call may be made.
+    /// A bracket that may contain a call.
     Bracket(Bracket, ReasoningEnds),
-    /// A call, as far as can be told.
+    /// A call, by the text so far.
     Call(ReasoningEnds),
-    /// A thought, up to this mark, of which so many bytes have come.
+    /// Reasoning up to this marker, with the number of its bytes that were received.
     Reasoning(&'static str, usize),
 }
 
 impl<'a> Hold<'a> {
-    /// For one text, of which nothing has come yet, with the built-in notations.
+    /// Creates the hold of one text, with the built-in notations.
     pub fn new(starts: &'a Starts, rules: HoldRules) -> Self {
         Self::with_notations(starts, Notations::built_in(), rules)
     }
 
-    /// For one text, of which nothing has come yet.
+    /// Creates the hold of one text.
     pub fn with_notations(starts: &'a Starts, notations: &'a Notations, rules: HoldRules) -> Self {
         Self {
             starts,
@@ -105,7 +107,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// Takes the next piece; gives the number of bytes of all text so far that may flow.
+    /// Adds the next piece, and returns the number of bytes of the whole text that may be forwarded.
     pub fn push(&mut self, piece: &str) -> usize {
         self.len += piece.len();
         if self.rules.evidence == Evidence::Off {
@@ -121,22 +123,22 @@ impl<'a> Hold<'a> {
         self.released
     }
 
-    /// Bytes of all text so far that have come.
+    /// Returns the number of bytes received.
     pub fn seen(&self) -> usize {
         self.len
     }
 
-    /// Bytes of all text so far that may flow.
+    /// Returns the number of received bytes that may be forwarded.
     pub fn released(&self) -> usize {
         self.released
     }
 
-    /// How often more was to be held than the rules allow, and was taken for text.
+    /// Returns how often a held text exceeded the limit and was treated as text.
     pub fn overflows(&self) -> u32 {
         self.overflows
     }
 
-    /// Takes for text what is held.
+    /// Treats the held text as text, and returns the number of bytes that may be forwarded.
     pub fn give_up(&mut self) -> usize {
         if self.is_holding() {
             let undecided = std::mem::take(&mut self.undecided);
@@ -147,7 +149,8 @@ impl<'a> Hold<'a> {
         self.released
     }
 
-    /// Holds nothing from here on: the calls of this answer come another way.
+    /// Stops holding text, because the calls of this answer are delivered natively. Returns the number of bytes that
+    /// may be forwarded.
     pub fn switch_off(&mut self) -> usize {
         self.rules.evidence = Evidence::Off;
         self.give_up()
@@ -157,7 +160,7 @@ impl<'a> Hold<'a> {
         matches!(self.state, State::Undecided | State::Bracket(..) | State::Call(_))
     }
 
-    /// Goes through `text`, the last part of what came.
+    /// Processes `text`, the last part of the received text.
     fn run(&mut self, text: &str) {
         let base = self.len - text.len();
         let mut at = 0;
@@ -181,7 +184,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// Takes some of the text that comes next: at least a letter, or what is to be seen in full.
+    /// Consumes at least one character of the following text.
     fn flow(&mut self, rest: &str) -> usize {
         if !self.line.has_text {
             return self.line_start(rest);
@@ -189,7 +192,7 @@ impl<'a> Hold<'a> {
         match (self.line.sign.take(), rest.chars().next()) {
             (Some(':'), Some(' ')) => self.line.is_place = true,
             (Some('='), Some(next)) if next != '=' => self.line.is_place = true,
-            // Some models write a call right behind a sentence.
+            // Some models write a call directly after a sentence.
             (Some('.' | '?' | '!'), Some(next)) if next.is_alphabetic() => self.line.is_place = true,
             _ => {}
         }
@@ -233,12 +236,12 @@ impl<'a> Hold<'a> {
         }
         let look = if self.has_places() { self.beginnings().fence(clip(rest), marker) } else { Look::Text };
         let taken = self.follow(look, rest);
-        // What turns out to be no call is code, and a fence with code in it holds no calls.
+        // Content that is not a call is code, and a code fence with code contains no calls.
         self.in_fence = !matches!(self.state, State::Undecided);
         taken.unwrap_or_else(|| self.line.take(rest.get(..marker).unwrap_or_default()))
     }
 
-    /// A place within a line.
+    /// Processes a position within a line where a statement may begin.
     fn place(&mut self, rest: &str) -> usize {
         if let Some(taken) = self.mark(rest) {
             return taken;
@@ -256,7 +259,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// The inside of a line, up to what may be of interest.
+    /// Processes the inside of a line, up to the next character that may be significant.
     fn body(&mut self, rest: &str) -> usize {
         let first_bytes = self.notations.hold().first_bytes();
         let is_sign =
@@ -286,7 +289,7 @@ impl<'a> Hold<'a> {
         taken
     }
 
-    /// A mark that begins here; `None` where none does.
+    /// Processes a marker at this position; `None` if there is none.
     fn mark(&mut self, rest: &str) -> Option<usize> {
         let at_line_start = !self.line.has_text;
         if !at_line_start
@@ -323,7 +326,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// Does what a look asks for; `None` where it saw a text.
+    /// Applies the result of an examination; `None` if it is text.
     fn follow(&mut self, look: Look, rest: &str) -> Option<usize> {
         match look {
             Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
@@ -349,7 +352,7 @@ impl<'a> Hold<'a> {
         rest.len()
     }
 
-    /// Holds what comes, as long as it may be a call.
+    /// Holds the following text as long as it may be a call.
     fn hold(&mut self, rest: &str, position: usize) -> usize {
         for (at, letter) in rest.char_indices() {
             let end = at + letter.len_utf8();
@@ -385,7 +388,8 @@ impl<'a> Hold<'a> {
         self.line.has_text = true;
     }
 
-    /// The answer begins, or goes on, behind a thought; where its opening mark was in the prompt, all before was thought.
+    /// Continues with the answer after reasoning. If the opening marker was in the prompt, all preceding text was
+    /// reasoning.
     fn reasoning_ended(&mut self, all_was_thought: bool) {
         self.state = State::Flow;
         self.line.end();
@@ -401,7 +405,7 @@ impl<'a> Hold<'a> {
         1
     }
 
-    /// May calls without marks begin on this line?
+    /// Whether calls without markers may begin on this line.
     fn has_places(&self) -> bool {
         let may_be = match self.rules.evidence {
             Evidence::Off | Evidence::Marked => false,
@@ -420,12 +424,12 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// As much of a beginning as is looked at, so that the answer does not depend on how much has come at once.
+/// Limits the examined beginning, which makes the result independent of the size of the pieces.
 fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_UNDECIDED)).unwrap_or(text)
 }
 
-/// Bytes up to the end of a thought; counts how much of its mark has come.
+/// Returns the number of bytes up to the end of reasoning, and counts the received bytes of its marker.
 fn reasoning_end(rest: &str, close: &str, matched: &mut usize) -> Option<usize> {
     rest.bytes().position(|byte| marks::follow(byte, close, matched)).map(|at| at + 1)
 }

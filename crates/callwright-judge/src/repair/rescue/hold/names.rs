@@ -1,20 +1,20 @@
-//! Words that a call may begin with, asked for while they are still coming.
+//! Words with which a call may begin, matched by prefix while they are being received.
 
 use super::super::shape;
 use crate::scanner::Toolbook;
 use crate::scanner::names::{fold, partly_qualified, without_namespace};
 
-/// Namespaces that models put before a tool's name although it has none.
+/// Namespaces that models put before the name of a tool that has none.
 const NAMESPACES: [&str; 8] =
     ["functions", "function", "tools", "tool", "default_api", "api", "multi_tool_use", "client"];
 
-/// Signs between a namespace and a name.
+/// Separators between a namespace and a name.
 const SEPARATORS: [char; 4] = ['.', ':', '/', '_'];
 
-/// The names of the tools on offer, without their writing.
+/// Folded names of the offered tools.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Folded, in full and without their own namespace, sorted.
+    /// Folded names, in full and without their own namespace, sorted.
     folded: Vec<String>,
 }
 
@@ -32,13 +32,14 @@ impl Names {
         Self { folded }
     }
 
-    /// Is it the name of a tool, in whatever writing?
+    /// Whether `name` is the name of a tool, ignoring case, separators and namespace.
     pub(super) fn contain(&self, name: &str) -> bool {
         let has = |name: &str| self.folded.binary_search(&fold(name)).is_ok();
         has(name) || in_namespace(name).is_some_and(has)
     }
 
-    /// May it become the name of a tool? True for every beginning of a name that [`Names::contain`] accepts.
+    /// Whether `start` may become the name of a tool. Returns true for every prefix of a name that [`Names::contain`]
+    /// accepts.
     pub(super) fn may_become(&self, start: &str) -> bool {
         let begins = |start: &str| {
             let start = fold(start);
@@ -49,7 +50,7 @@ impl Names {
     }
 }
 
-/// What stands behind one of the usual namespaces.
+/// Returns the part after one of the usual namespaces.
 fn in_namespace(name: &str) -> Option<&str> {
     NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)?.strip_prefix(SEPARATORS))
 }
@@ -58,18 +59,18 @@ fn is_namespace_start(start: &str) -> bool {
     NAMESPACES.iter().any(|namespace| namespace.starts_with(start))
 }
 
-/// Members of an object that is, or holds, a call.
+/// Members of an object that is, or contains, a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Member {
     /// The tool's name.
     Name,
     /// The arguments.
     Arguments,
-    /// Something around or beside a call.
+    /// A member around or beside a call.
     Other,
 }
 
-/// What a member of an object says about a call; `None` where a call has no such member.
+/// Classifies a member of an object; `None` if a call has no such member.
 pub(super) fn member(key: &str) -> Option<Member> {
     if shape::NAMES.contains(&key) {
         Some(Member::Name)
@@ -82,7 +83,7 @@ pub(super) fn member(key: &str) -> Option<Member> {
     }
 }
 
-/// May it become the key of such a member?
+/// Whether `start` may become the key of such a member.
 pub(super) fn may_become_member(start: &str) -> bool {
     let keys = shape::NAMES.iter().chain(&shape::ARGUMENTS).chain(&shape::WRAPPERS).chain(&shape::NEUTRAL);
     keys.into_iter().any(|key| key.starts_with(start))

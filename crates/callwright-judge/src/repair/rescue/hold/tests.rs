@@ -12,7 +12,8 @@ fn rules(evidence: Evidence) -> HoldRules {
     HoldRules { evidence, json_wanted: false, max_bytes: 4096 }
 }
 
-/// What of the text flows before its end, where it comes letter by letter; the same must flow where it comes at once.
+/// Returns the part of the text that is released before its end if it arrives character by character. The same part
+/// must be released if it arrives at once.
 fn flows_under(text: &str, rules: HoldRules) -> &str {
     let mut hold = Hold::new(&STARTS, rules);
     let mut released = 0;
@@ -136,7 +137,7 @@ fn what_is_given_up_flows_and_later_calls_are_held_again() {
     assert_eq!(hold.push("<tool_call>"), 45);
 }
 
-/// Pieces of which calls, and what looks like calls, are made.
+/// Generates fragments of calls and of text that resembles calls.
 fn fragment() -> impl Strategy<Value = String> {
     let known = [
         "<tool_call>",
@@ -193,7 +194,7 @@ fn fragment() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(5), failure_persistence: None, cases: 3000, ..ProptestConfig::default() })]
 
-    /// What may flow is a function of the text so far, and only grows.
+    /// The released length is a function of the text so far, and never decreases.
     #[test]
     fn the_pieces_of_a_text_do_not_matter(
         fragments in prop::collection::vec(fragment(), 0..24),

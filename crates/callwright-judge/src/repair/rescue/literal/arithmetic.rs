@@ -1,17 +1,17 @@
-//! Arithmetic on numbers, as Python computes it: `0.05/12` says one number and no other.
+//! Evaluates arithmetic on numbers with the semantics of Python: `0.05/12` represents exactly one number.
 
 use super::number;
 
-/// Signs, operators and parentheses that an expression may have.
+/// Maximum number of signs, operators and parentheses in an expression.
 const MAX_STEPS: usize = 64;
 
 /// Largest exponent of a power.
 const MAX_EXPONENT: i128 = 64;
 
-/// Largest whole number that is computed; JSON readers keep whole numbers up to 2^53 exactly.
+/// Largest integer that is computed. JSON parsers represent integers up to 2^53 exactly.
 const MAX_WHOLE: i128 = 1 << 53;
 
-/// The number that `source` computes, as JSON writes it; `None` where it is not arithmetic on numbers alone.
+/// Evaluates `source` and returns the number as JSON; `None` if it is not arithmetic on numbers alone.
 pub(super) fn compute(source: &str) -> Option<String> {
     if !source.starts_with(|letter: char| letter.is_ascii_digit() || "+-(.".contains(letter)) {
         return None;

@@ -1,10 +1,11 @@
-//! Expressions that are no literals: their extent, and their value where it is plain arithmetic.
+//! Parses expressions that are not literals: finds their extent, and evaluates plain arithmetic.
 
 use std::borrow::Cow;
 
 use super::{Literal, Reader, arithmetic};
 
-/// The expression up to a comma, a closing bracket or the end of its line: the number it computes, or else its source text.
+/// Parses the expression up to a comma, a closing bracket or the end of its line. Returns the number it evaluates to,
+/// or else its source text.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let Some(length) = extent(rest) else {
@@ -13,7 +14,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
     };
     let source = rest.get(..length)?.trim();
     reader.advance(length)?;
-    // What begins as a string is one, unless something is done with it.
+    // Text that begins as a string is a string, unless an operator follows it.
     let is_string = source.starts_with(['"', '\'', '`']);
     if source.is_empty() || is_ellipsis(source) || is_string && !is_operation(source) {
         return None;
@@ -24,12 +25,12 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
     })
 }
 
-/// An expression without the escapes that Markdown asks for, and no language does.
+/// Removes escapes that Markdown adds to an expression and that no language uses.
 pub(super) fn without_escapes(source: &str) -> Cow<'_, str> {
     if source.contains('\\') { source.replace("\\_", "_").replace("\\*", "*").into() } else { source.into() }
 }
 
-/// `...` stands for something that was left out: it is no value.
+/// Whether the source is an ellipsis (`...`), which marks omitted text and is not a value.
 fn is_ellipsis(source: &str) -> bool {
     source.starts_with("...") || source.starts_with('…')
 }
@@ -38,7 +39,7 @@ fn is_ellipsis(source: &str) -> bool {
 const OPERATORS: [&str; 16] =
     ["+", "-", "*", "/", "%", "|", "&", "==", "!=", "<", ">", "or ", "and ", "if ", "else ", "in "];
 
-/// Whether a source that begins with a string is an operation on it, and complete: `"a" + b`, `"a".join(b)`, `"x" * 3`.
+/// Whether a source that begins with a string is a complete operation on it: `"a" + b`, `"a".join(b)`, `"x" * 3`.
 fn is_operation(source: &str) -> bool {
     let mut rest = source;
     loop {
@@ -52,7 +53,7 @@ fn is_operation(source: &str) -> bool {
     }
 }
 
-/// What follows a string, number, name or bracket, with its attributes, calls and subscripts.
+/// Skips a string, number, name or bracket, with its attributes, calls and subscripts. Returns the text after it.
 fn operand(text: &str) -> Option<&str> {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let word = text.len() - text.trim_start_matches(|letter: char| is_word(letter) || letter == '.').len();
@@ -73,12 +74,12 @@ fn operand(text: &str) -> Option<&str> {
     }
 }
 
-/// What follows the bracket that `text` begins with.
+/// Skips the bracket at the start of `text`, and returns the text after it.
 fn bracket(text: &str) -> Option<&str> {
     let open = text.bytes().next().filter(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
     let end = extent(text.get(1..)?)?;
     let inner = text.get(1..)?;
-    // An item is read at a time: the extent ends at a comma as well.
+    // The extent also ends at a comma, so the items are skipped one by one.
     let mut at = end;
     while inner.as_bytes().get(at) == Some(&b',') {
         at += 1 + extent(inner.get(at + 1..)?)?;
@@ -91,7 +92,7 @@ fn bracket(text: &str) -> Option<&str> {
     (inner.as_bytes().get(at) == Some(&close)).then(|| inner.get(at + 1..)).flatten()
 }
 
-/// Bytes up to where the expression ends.
+/// Returns the number of bytes up to the end of the expression.
 fn extent(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut open: Vec<u8> = Vec::new();
@@ -109,7 +110,7 @@ fn extent(text: &str) -> Option<usize> {
             },
             b'"' | b'\'' => match closing_quote(bytes, at) {
                 Some(end) => at = end,
-                // What begins as a string must end as one.
+                // A string at the start must be closed.
                 None if at == 0 => return None,
                 None => {}
             },
@@ -123,7 +124,7 @@ fn extent(text: &str) -> Option<usize> {
     open.is_empty().then_some(at)
 }
 
-/// Where the quote at `at` is closed on its line.
+/// Returns the position where the quote at `at` is closed on its line.
 fn closing_quote(bytes: &[u8], at: usize) -> Option<usize> {
     let quote = bytes.get(at)?;
     let mut end = at + 1;

@@ -1,7 +1,7 @@
-//! Values as models write them: JSON, literals of programming languages, and everything between the two.
+//! Parses values as models write them: JSON, literals of programming languages, and mixtures of both.
 //!
-//! Reads strict JSON as JSON means it, and beyond that single quotes, `True` and `None`, trailing commas, tuples, comments, bare
-//! keys, wrongly closed brackets. What is no literal is kept as its source text.
+//! Parses strict JSON by its specification. Also accepts single quotes, `True` and `None`, trailing commas, tuples,
+//! comments, bare keys and mismatched brackets. A value that is not a literal is kept as its source text.
 
 mod arithmetic;
 mod expression;
@@ -19,19 +19,19 @@ use serde_json::Value;
 /// A value as a model wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::repair) enum Literal {
-    /// `null`, `None`, `nil`, `undefined`.
+    /// The value `null`, `None`, `nil` or `undefined`.
     Null,
-    /// `true`, `True`.
+    /// The value `true` or `True`, or their negation.
     Bool(bool),
-    /// A number, as JSON writes it; digits are never lost.
+    /// A number in JSON syntax. Digits are never lost.
     Number(String),
     /// A string.
     Text(String),
     /// A list, tuple or set.
     List(Vec<Literal>),
-    /// An object or dict, members in order.
+    /// An object or dict, with its members in order.
     Object(Vec<(String, Literal)>),
-    /// An expression that is no literal, as it was written.
+    /// The source text of an expression that is not a literal.
     Source(String),
 }
 
@@ -57,7 +57,7 @@ impl Literal {
         }
     }
 
-    /// The members, where it is an object.
+    /// Returns the members of an object.
     pub(in crate::repair) fn members(&self) -> Option<&[(String, Literal)]> {
         match self {
             Self::Object(members) => Some(members),
@@ -65,15 +65,15 @@ impl Literal {
         }
     }
 
-    /// The member of this name, where it is an object that has one.
+    /// Returns the member of this name, if the value is an object that has one.
     pub(in crate::repair) fn member(&self, name: &str) -> Option<&Literal> {
         self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The first name or expression in it, which is no value.
+    /// Returns the first name or expression in the value.
     pub(in crate::repair) fn expression(&self) -> Option<&str> {
         match self {
-            // A number with leading zeros, `07`, is one in no language; what it means the schema decides.
+            // A number with leading zeros, such as `07`, is valid in no language. The schema determines its meaning.
             Self::Source(source) => {
                 Some(source.as_str()).filter(|source| !source.bytes().all(|byte| byte.is_ascii_digit()))
             }
@@ -83,7 +83,7 @@ impl Literal {
         }
     }
 
-    /// The string, where it is one.
+    /// Returns the text of a string.
     pub(in crate::repair) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -92,7 +92,7 @@ impl Literal {
     }
 }
 
-/// The JSON text of the literal that `text` is as a whole; `None` for an expression, or where anything can be read in two ways.
+/// Returns the JSON text of the literal that `text` consists of; `None` for an expression, or if the text is ambiguous.
 pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
     let mut reader = Reader::new(text, false);
     let value = reader.data()?;
@@ -102,7 +102,7 @@ pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
     (reader.is_at_end() && !reader.has_doubt() && value.expression().is_none()).then_some(out)
 }
 
-/// The value of a word that is a constant.
+/// Returns the value of a word that is a constant.
 fn constant(word: &str) -> Option<Literal> {
     match word {
         "true" | "True" | "TRUE" => Some(Literal::Bool(true)),
@@ -112,7 +112,7 @@ fn constant(word: &str) -> Option<Literal> {
     }
 }
 
-/// Writes the members as the text of a JSON object.
+/// Formats the members as a JSON object.
 pub(in crate::repair) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
     let mut out = String::new();
     write_object(members, &mut out);

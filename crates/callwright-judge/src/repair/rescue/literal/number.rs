@@ -1,15 +1,15 @@
-//! Numbers, kept digit by digit.
+//! Parses numbers and keeps their digits exactly.
 
 use super::{Literal, Reader};
 
-/// A number of JSON or Python, as JSON writes it.
+/// Parses a number of JSON or Python.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
     let (length, digits) = scan(reader.rest())?;
     reader.advance(length)?;
     Some(Literal::Number(digits))
 }
 
-/// The length of the number at the start of `text`, and the number as JSON writes it.
+/// Returns the length of the number at the start of `text`, and the number in JSON syntax.
 pub(super) fn scan(text: &str) -> Option<(usize, String)> {
     let bytes = text.as_bytes();
     let mut at = usize::from(text.starts_with(['+', '-']));
@@ -38,7 +38,7 @@ pub(super) fn scan(text: &str) -> Option<(usize, String)> {
         out.push_str(exponent);
         at += exponent.len();
     }
-    // `5km` and `1.2.3` are no numbers.
+    // Texts such as `5km` and `1.2.3` are not numbers.
     let goes_on = text.get(at..)?.starts_with(|letter: char| letter.is_alphanumeric() || "._".contains(letter));
     let is_json = serde_json::from_str::<serde_json::Number>(&out).is_ok();
     (!goes_on && is_json).then_some((at, out))

@@ -1,8 +1,8 @@
-//! Strings in single, double, triple, back and typographic quotes.
+//! Parses strings in single, double, triple, back and typographic quotes.
 
 use super::Reader;
 
-/// A string in ASCII quotes.
+/// Parses a string in ASCII quotes.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
     let rest = reader.rest();
     for quote in ["\"\"\"", "'''"] {
@@ -22,7 +22,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
     };
     let inner = rest.get(1..length)?;
     let text = unescape(inner);
-    // Who does not escape an apostrophe may not escape anything.
+    // A model that does not escape apostrophes may not escape any character.
     if quote == '\'' && inner.contains('\\') && has_apostrophes(inner) && text.as_deref() != Some(inner) {
         return None;
     }
@@ -30,19 +30,19 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
     text
 }
 
-/// Whether it contains apostrophes that are not escaped.
+/// Whether the string contains unescaped apostrophes.
 pub(super) fn has_apostrophes(inner: &str) -> bool {
     inner.match_indices('\'').any(|(at, _)| !is_escaped(inner, 0, at))
 }
 
-/// The text between the quotes of a string.
+/// Returns the source text between the quotes of a string.
 pub(super) fn raw(source: &str) -> Option<&str> {
     let is_triple = source.len() >= 6 && (source.starts_with("\"\"\"") || source.starts_with("'''"));
     let quote = if is_triple { 3 } else { 1 };
     source.get(quote..source.len().checked_sub(quote)?)
 }
 
-/// A string in “typographic” quotes.
+/// Parses a string in “typographic” quotes.
 pub(super) fn read_typographic(reader: &mut Reader<'_>) -> Option<String> {
     let rest = reader.rest();
     let (open, close) = [('“', '”'), ('‘', '’'), ('«', '»'), ('”', '”'), ('’', '’')]
@@ -57,8 +57,8 @@ pub(super) fn read_typographic(reader: &mut Reader<'_>) -> Option<String> {
     unescape(inner.get(..end)?)
 }
 
-/// Where the quote at the start of `rest` is closed: at the first such quote that is neither escaped nor an apostrophe. Whether it is
-/// the right one, what follows it has to show.
+/// Returns the position where the quote at the start of `rest` is closed: the first such quote that is neither escaped
+/// nor an apostrophe. The caller must check the text after it.
 fn close(rest: &str, quote: char) -> Option<usize> {
     let bytes = rest.as_bytes();
     let mut at = 1;
@@ -88,13 +88,8 @@ pub(super) fn is_escaped(text: &str, start: usize, at: usize) -> bool {
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// Quotes within a string that are neither escaped nor apostrophes.
-pub(super) fn count_quotes(inner: &str, quote: &str) -> usize {
-    let is_quote = |(at, _): &(usize, &str)| !is_escaped(inner, 0, *at) && !is_apostrophe(inner, *at, quote);
-    inner.match_indices(quote).filter(is_quote).count()
-}
-
-/// Undoes escapes, those of JSON and Python, and `\_`, which Markdown adds; others stay, as `\[` of a regular expression; `None` for half of a surrogate pair.
+/// Resolves the escapes of JSON and Python, and `\_`, which Markdown adds. Other escapes are kept, such as `\[` of a
+/// regular expression. Returns `None` for half of a surrogate pair.
 pub(super) fn unescape(text: &str) -> Option<String> {
     if !text.contains('\\') {
         return Some(text.to_owned());
@@ -133,7 +128,8 @@ pub(super) fn unescape(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The character of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair (RFC 8259 section 7); gives what follows it.
+/// Appends the character of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair (RFC 8259, section 7). Returns the text
+/// after it.
 fn unicode<'a>(rest: &'a str, out: &mut String) -> Option<&'a str> {
     let code = |text: &str| text.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
     let first = code(rest)?;

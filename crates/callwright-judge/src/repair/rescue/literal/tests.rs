@@ -1,13 +1,13 @@
-//! Values as models write them.
+//! Tests of values as models write them.
 
 use super::{Literal, Reader, object_json};
 
-/// The value of a whole text, as JSON; `None` where it is none, or where something follows it.
+/// Parses a whole text as a value, and returns it as JSON; `None` if it is not exactly one value.
 fn value(text: &str) -> Option<String> {
     value_of(&mut Reader::new(text, false))
 }
 
-/// The same, where brackets may be closed that the text leaves open.
+/// Parses like [`value`], and closes brackets that the text leaves open.
 fn completed(text: &str) -> Option<String> {
     value_of(&mut Reader::new(text, true))
 }
@@ -21,7 +21,7 @@ fn value_of(reader: &mut Reader<'_>) -> Option<String> {
     })
 }
 
-/// The one argument of `f(...)`, as JSON.
+/// Returns the only argument of `f(...)` as JSON.
 fn argument(text: &str) -> Option<String> {
     let mut reader = Reader::new(text, false);
     let literal = reader.value()?;
@@ -175,7 +175,7 @@ fn brackets_are_closed_only_where_that_may_be() {
         assert_eq!(completed(text).as_deref(), Some(json), "{text}");
         assert_eq!(value(text), None, "{text}");
     }
-    // What a string or a number would have become, nobody knows.
+    // The intended rest of an incomplete string or number is unknown.
     for text in ["{\"a\": \"b", "{\"a\": ", "{\"a", "{\"a\":"] {
         assert_eq!(completed(text), None, "{text}");
     }
@@ -192,7 +192,7 @@ fn nesting_is_followed_to_a_bound() {
     }
 }
 
-/// Work for a text, as a multiple of its bytes.
+/// Returns the work for a text, as a multiple of its bytes.
 fn work_per_byte(text: &str) -> usize {
     let mut reader = Reader::new(text, true);
     let _ = reader.value();

@@ -7,26 +7,26 @@ use super::super::written::Written;
 use super::tokens::Tokens;
 use crate::scanner::Toolbook;
 
-/// The part that a start tag plays, whatever namespace, bars and blanks are around its name.
+/// Role of a start tag, regardless of the namespace, bars and blanks around its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::repair::rescue) enum TagRole {
-    /// Its last word is `tool_call`, `tool_calls`, `function_call` or `function_calls`.
+    /// The last word of the name is `tool_call`, `tool_calls`, `function_call` or `function_calls`.
     Wrapper,
-    /// `invoke`, with the tool as an attribute.
+    /// The element `invoke`, with the tool as an attribute.
     Invoke,
-    /// `function`, with the tool behind an equals sign or as an attribute.
+    /// The element `function`, with the tool after an equals sign or as an attribute.
     Function,
-    /// `parameter`, with its name behind an equals sign or as an attribute.
+    /// The element `parameter`, with its name after an equals sign or as an attribute.
     Parameter,
-    /// An element that holds the tool's name.
+    /// An element that contains the tool's name.
     Name,
-    /// Its name is that of an offered tool.
+    /// An element with the name of an offered tool.
     Tool,
 }
 
 impl TagRole {
-    /// The part of a tag of this name.
+    /// Returns the role of a tag of this name.
     pub(super) fn of(name: &str, kind: Option<Kind>, is_tool: impl Fn(&str) -> bool) -> Option<Self> {
         match kind {
             Some(Kind::Wrapper) => Some(Self::Wrapper),
@@ -42,33 +42,34 @@ impl TagRole {
 /// A notation.
 #[derive(Debug)]
 pub(in crate::repair::rescue) struct Entry {
-    /// Its name in traces, metrics and the documentation.
+    /// Name in traces, metrics and the documentation.
     pub(in crate::repair::rescue) name: &'static str,
-    /// The start tag with which it begins, beside its openers.
+    /// Role of the start tag that begins the notation, in addition to its openers.
     pub(super) tag: Option<TagRole>,
-    /// Whether its marks are reserved for calls, so that one without a readable call is a fault (E1), and no text.
+    /// Whether its markers are reserved for calls. A reserved marker without a readable call is a fault (E1) and not
+    /// text.
     pub(in crate::repair::rescue) is_reserved: bool,
-    /// Whether a mark counts at the start of a line alone.
+    /// Whether a marker counts only at the start of a line.
     pub(in crate::repair::rescue) begins_line: bool,
-    /// Whether the text is read as if the mark were not there, where no call follows it.
+    /// Whether the marker is ignored if no call follows it.
     pub(in crate::repair::rescue) is_tentative: bool,
-    /// The way it is read.
+    /// Parser of the notation.
     pub(super) form: Form,
 }
 
-/// The way a notation is read.
+/// Parser of a notation.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// By a reader of its own, with the openers that it is aware of.
+    /// A dedicated reader, with its openers.
     Reader(&'static dyn Grammar, Vec<String>),
-    /// By its tokens.
+    /// The generic parser for these tokens.
     Tokens(Box<Tokens>),
 }
 
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            // An entry of the same name has the same reader.
+            // Entries of the same name have the same reader.
             (Self::Reader(_, open), Self::Reader(_, others)) => open == others,
             (Self::Tokens(tokens), Self::Tokens(other)) => tokens == other,
             _ => false,
@@ -85,7 +86,7 @@ impl PartialEq for Entry {
 }
 
 impl Entry {
-    /// The texts with which it begins.
+    /// Returns the texts that begin the notation.
     pub(in crate::repair::rescue) fn openers(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match &self.form {
             Form::Reader(_, open) => (&[], open),
@@ -94,7 +95,7 @@ impl Entry {
         first.iter().chain(second).map(String::as_str)
     }
 
-    /// Reads the calls that begin where the reader is. On success the reader is behind the last closing mark.
+    /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
     pub(in crate::repair::rescue) fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         match &self.form {
             Form::Reader(grammar, _) => grammar.read(reader, toolbook),

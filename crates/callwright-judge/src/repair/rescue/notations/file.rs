@@ -1,4 +1,4 @@
-//! The table as TOML: the built-in text, and an operator's file, which is validated entry by entry.
+//! Parses the table from TOML: the built-in text, and an operator's file, which is validated entry by entry.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,34 +13,34 @@ use super::tokens::{Body, ParameterTokens, Part, Tokens, Values};
 use crate::repair::rescue::grammars;
 use callwright_common::watch::{FileError, read_file};
 
-/// The built-in table.
+/// TOML text of the built-in table.
 const BUILT_IN: &str = include_str!("../notations.toml");
 
-/// Bytes of an operator's file.
+/// Maximum size of an operator's file in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Entries of an operator's file.
+/// Maximum number of entries in an operator's file.
 const MAX_ENTRIES: usize = 256;
 
-/// Tokens in a list, and bytes of one.
+/// Maximum number of tokens in a list, and maximum number of bytes of one token.
 const MAX_TOKENS: usize = 64;
 const MAX_TOKEN: usize = 128;
 
-/// Bytes of an opener, at least: shorter ones begin much else.
+/// Minimum number of bytes of an opener. Shorter openers occur in ordinary text.
 const MIN_OPENER: usize = 3;
 
-/// Letters of a name.
+/// Maximum number of characters of a name.
 const MAX_NAME: usize = 64;
 
-/// Settings of rescue that hold for the whole proxy.
+/// Settings of rescue for the whole proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// TOML file with notations that are read beside the built-in ones; empty: the built-in ones alone.
+    /// TOML file with notations in addition to the built-in ones; empty for the built-in ones alone.
     pub notations: String,
-    /// Whether the file is read again when it changes.
+    /// Whether the file is reloaded when it changes.
     pub reload: bool,
-    /// Milliseconds without a further change after which the file is read again.
+    /// Milliseconds without a further change after which the file is reloaded.
     pub reload_quiet_milliseconds: u64,
 }
 
@@ -51,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The operator's file, where there is one.
+    /// Returns the path of the operator's file, if one is configured.
     pub fn file(&self, base_dir: &Path) -> Option<PathBuf> {
         (!self.notations.is_empty()).then(|| base_dir.join(&self.notations))
     }
@@ -79,14 +79,14 @@ impl Problem {
     }
 }
 
-/// The file, as it is written.
+/// The file as it is parsed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct FileForm {
     notation: Vec<Spanned<EntryForm>>,
 }
 
-/// An entry, as it is written.
+/// An entry as it is parsed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryForm {
@@ -132,18 +132,19 @@ const fn yes() -> bool {
     true
 }
 
-/// The text of an operator's file.
+/// Reads the text of an operator's file.
 pub(super) fn read(path: &Path) -> Result<String, FileError> {
     read_file(path, MAX_BYTES, "remove entries")
 }
 
-/// The built-in entries. A test keeps their text valid; were it not, the proxy would rescue nothing.
+/// Returns the built-in entries. A test keeps their text valid; with an invalid text the proxy would rescue no calls.
 pub(super) fn built_in() -> Vec<Entry> {
     let entries = forms(BUILT_IN).ok().into_iter().flatten();
     entries.filter_map(|form| entry(BUILT_IN, form.into_inner(), true).ok()).collect()
 }
 
-/// The built-in entries, with those of an operator's file: one of the same name replaces, or disables, a built-in entry.
+/// Merges the built-in entries with those of an operator's file. An entry of the same name replaces or disables a
+/// built-in one.
 pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
     let mut entries = built_in();
     let forms = forms(text)?;
@@ -178,7 +179,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
         let other = entries.iter().find(|entry| entry.name != name && entry.openers().any(|other| other == open));
         if let Some(other) = other {
             let message = format!(
-                "`open`: `{open}` belongs to the notation `{}` as well; disable that one, or use another opener",
+                "`open`: `{open}` is also an opener of the notation `{}`; disable that notation, or use another opener",
                 other.name
             );
             return Err(Problem::at(text, Some(span), message));
@@ -193,7 +194,7 @@ fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, Problem> {
     Ok(file.notation)
 }
 
-/// The entry that a form describes.
+/// Validates a form, and creates its entry.
 fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<Entry, Problem> {
     let place = form.name.span();
     let wrong = |span: Range<usize>, message: &str| Problem::at(text, Some(span), message.to_owned());
@@ -220,18 +221,18 @@ fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<Entry, Proble
     let form = match &form.reader {
         Some(reader) => {
             let grammar = grammars::reader(reader.get_ref())
-                .ok_or_else(|| wrong(reader.span(), "`reader`: there is none of this name"))?;
+                .ok_or_else(|| wrong(reader.span(), "`reader`: unknown reader; use the name of a built-in reader"))?;
             Form::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
         }
         None => Form::Tokens(Box::new(tokens(text, form)?)),
     };
-    let message = "`name`: too many names of notations since the start; restart the proxy";
+    let message = "`name`: too many notation names since the process started; restart the proxy";
     let name = interned(&name).ok_or_else(|| wrong(place.clone(), message))?;
     let (is_reserved, begins_line, is_tentative) = flags;
     Ok(Entry { name, tag, is_reserved, begins_line, is_tentative, form })
 }
 
-/// The tokens of an entry.
+/// Validates the tokens of an entry.
 fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
     let place = form.name.span();
     let wrong = |message: String| Problem::at(text, Some(place.clone()), message);
@@ -276,10 +277,12 @@ fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
         return Err(wrong("`parameter`: `body = \"parameters\"` requires its `open`, `middle` and `close`".to_owned()));
     }
     if form.body != Body::Parameters && parameter != ParameterTokens::default() {
-        return Err(wrong("`parameter`: it is for `body = \"parameters\"` alone; set that, or remove it".to_owned()));
+        return Err(wrong(
+            "`parameter`: requires `body = \"parameters\"`; set `body`, or remove `parameter`".to_owned(),
+        ));
     }
     if form.paired && (form.close.len() != open.len() || form.body != Body::Calls) {
-        return Err(wrong("`paired`: it requires `body = \"calls\"` and as many closers as openers".to_owned()));
+        return Err(wrong("`paired`: requires `body = \"calls\"` and as many closers as openers".to_owned()));
     }
     Ok(Tokens {
         section,

@@ -1,6 +1,7 @@
-//! The table of notations with marks: the built-in one, and an operator's file that adds to it.
+//! The table of notations with markers: the built-in entries, and those of an operator's file.
 //!
-//! A table is immutable; a change of the file makes another one. The automaton over all marks is built once for a table.
+//! A table is immutable; a change of the file creates a new one. The automaton over all markers is built once for each
+//! table.
 
 mod entry;
 mod file;
@@ -25,28 +26,28 @@ use super::written::offered;
 use crate::scanner::Toolbook;
 use callwright_common::watch::FileError;
 
-/// The notations that rescue reads: one entry for each.
+/// The notations that rescue parses, one entry for each.
 #[derive(Debug)]
 pub struct Notations {
     entries: Vec<Entry>,
     automaton: Option<AhoCorasick>,
-    /// The meaning of each pattern of the automaton.
+    /// Meaning of each pattern of the automaton.
     marks: Vec<Mark>,
     hold: Marks,
 }
 
-/// The meaning of a mark in a text.
+/// Meaning of a marker in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Mark {
-    /// The notation at this place of the table begins.
+    /// The notation at this index of the table begins.
     Notation(usize),
-    /// A tag begins, which may be one of a notation.
+    /// A tag begins, which may belong to a notation.
     Tag,
-    /// Reasoning begins, up to this mark.
+    /// Reasoning begins, and ends at this marker.
     Reasoning(&'static str),
     /// Reasoning ends.
     ReasoningEnd,
-    /// The model writes the result of a call itself, up to this mark.
+    /// The model invents the result of a call, up to this marker.
     Invented(&'static str),
 }
 
@@ -61,15 +62,16 @@ impl PartialEq for Notations {
 impl Eq for Notations {}
 
 impl Notations {
-    /// The built-in table.
+    /// Returns the built-in table.
     pub fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
     }
 
-    /// The built-in table with the entries of the operator's file that the settings name; the built-in one where they name none.
+    /// Loads the built-in table with the entries of the operator's file from the settings, or the built-in table alone
+    /// if there is no file.
     ///
     /// # Errors
-    /// [`FileError`], which names the file, the line, the key and the fix.
+    /// Returns [`FileError`] with the file, the line, the key and the fix.
     pub fn load(settings: &Settings, base_dir: &Path) -> Result<Arc<Self>, FileError> {
         match settings.file(base_dir) {
             Some(path) => Self::from_file(&path),
@@ -77,16 +79,16 @@ impl Notations {
         }
     }
 
-    /// The built-in table with the entries of an operator's file.
+    /// Loads the built-in table with the entries of an operator's file.
     ///
     /// # Errors
-    /// As [`Notations::load`].
+    /// Returns the errors of [`Notations::load`].
     pub fn from_file(path: &Path) -> Result<Arc<Self>, FileError> {
         let text = file::read(path)?;
         Self::parse(&text).map_err(|problem| problem.in_file(path))
     }
 
-    /// The built-in table with the entries of an operator's file, of which this is the text.
+    /// Parses the text of an operator's file, and merges its entries with the built-in table.
     pub(super) fn parse(text: &str) -> Result<Arc<Self>, file::Problem> {
         Ok(Arc::new(Self::new(file::merged(text)?)))
     }
@@ -116,25 +118,25 @@ impl Notations {
             texts.push("<");
             marks.push(Mark::Tag);
         }
-        // As many patterns as these would make it choose the slower kind.
+        // Forces a DFA, because the builder selects a slower automaton for this many patterns.
         let automaton =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
         let hold = Marks::new(&entries);
         Self { automaton: automaton.ok(), marks, hold, entries }
     }
 
-    /// Every entry, in the order of the table.
+    /// Returns all entries in the order of the table.
     #[cfg(test)]
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry at a place of the table.
+    /// Returns the entry at an index of the table.
     pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
         self.entries.get(index)
     }
 
-    /// The marks of a text in order, of which none overlaps another.
+    /// Returns the markers of a text in order, without overlaps.
     pub(super) fn marks<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (std::ops::Range<usize>, Mark)> + 't {
         self.automaton
             .iter()
@@ -142,10 +144,11 @@ impl Notations {
             .filter_map(|found| Some((found.start()..found.end(), *self.marks.get(found.pattern().as_usize())?)))
     }
 
-    /// The entry that the start tag at the beginning of `text` belongs to.
+    /// Returns the entry that the start tag at the beginning of `text` belongs to.
     pub(super) fn entry_of_tag(&self, text: &str, toolbook: &Toolbook) -> Option<&Entry> {
         let tag = tag::start(text)?;
-        // Other writings of a name are looked up where it has signs that HTML's elements have not: those are frequent.
+        // Only names with a character that HTML element names lack are matched by spelling variants, because HTML
+        // elements are frequent.
         let is_tool = |name: &str| {
             let is_plain = !name.contains(['_', '-', '.']);
             if is_plain { toolbook.get(name).is_some() } else { offered(name, toolbook).is_some() }
@@ -155,26 +158,26 @@ impl Notations {
         self.entries.iter().find(|entry| entry.tag == Some(role)).filter(|_| has_value)
     }
 
-    /// The roles of start tags that begin a notation, for a stream.
+    /// Returns the entry that begins with a start tag of this role, for a streamed text.
     pub(super) fn role(&self, name: &str, kind: Option<Kind>, is_tool: impl Fn(&str) -> bool) -> Option<&Entry> {
         let role = TagRole::of(name, kind, is_tool)?;
         self.entries.iter().find(|entry| entry.tag == Some(role))
     }
 
-    /// The marks while they are still coming.
+    /// Returns the markers for streamed texts.
     pub(super) fn hold(&self) -> &Marks {
         &self.hold
     }
 }
 
-/// Names of notations that entries of files have had in this process. Traces, metrics and diagnoses keep names for as long as the
-/// process lives, so each is stored once.
+/// Notation names from files in this process. Traces, metrics and diagnoses keep them for the lifetime of the process,
+/// so each name is stored once.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// Names that files may bring in over the life of a process.
+/// Maximum number of names that files may add over the lifetime of a process.
 const MAX_NAMES: usize = 1024;
 
-/// The name for the rest of the process; `None` where there are too many of them.
+/// Interns the name for the lifetime of the process; `None` if there are too many names.
 fn interned(name: &str) -> Option<&'static str> {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {

@@ -1,4 +1,4 @@
-//! The table: the built-in one is whole, and an operator's file adds to it or is refused.
+//! Tests of the table: the built-in one is complete, and an operator's file extends it or is rejected.
 
 use super::Notations;
 use super::file::built_in;
@@ -7,7 +7,7 @@ use crate::repair::rescue::testing::tools;
 use crate::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright_types::rules::Evidence;
 
-/// The example of the documentation.
+/// Returns the example of the documentation.
 fn example() -> String {
     let page = include_str!("../../../../../../docs/notations.md");
     let behind = page.split_once("```toml\n").unwrap().1;
@@ -40,7 +40,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(rescued.calls[0].arguments, r#"{"city":"Oslo","days":"3"}"#);
     assert_eq!(rescued.text, "");
     assert!(matches!(read(text, Notations::built_in()), Reading::Text));
-    // It disables the fences of Gemma.
+    // The entry disables the code fences of Gemma.
     let fence = "<execute_tool>get_weather(city=\"Oslo\")</execute_tool>";
     assert_eq!(calls(fence, Notations::built_in()).notation, "tool_code");
     assert!(!matches!(read(fence, &table), Reading::Calls(rescued) if rescued.notation == "tool_code"));
@@ -58,7 +58,7 @@ fn a_stream_holds_the_calls_of_an_operators_notation() {
     }
     assert_eq!(&text[..hold.released()], "One moment.\n");
     let mut hold = Hold::new(&starts, rules);
-    // Two signs at the end may become a mark of another notation.
+    // Two characters at the end may become a marker of another notation.
     assert_eq!(hold.push(text), text.len() - 2);
 }
 
@@ -74,7 +74,7 @@ fn objects_whole_calls_and_sections_are_read() {
     assert_eq!((rescued.notation, rescued.calls.len(), rescued.text.as_str()), ("a", 2, ""));
     let rescued = calls("@@run get_weather(city=\"Oslo\"); ping() @@stop", &table);
     assert_eq!((rescued.notation, rescued.calls.len()), ("b", 2));
-    // A closer that may not be missing.
+    // A closer that is not optional.
     assert!(matches!(read("@call:ping @with:{}", &table), Reading::NoCall(_)));
     assert!(matches!(read("@call:nothing @with:{}@end", &table), Reading::NoCall(_)));
 }

@@ -1,4 +1,4 @@
-//! The reader of notations that the table describes by their tokens: opener, name, arguments, closer.
+//! Parses notations that the table describes by their tokens: opener, name, arguments and closer.
 
 use serde::Deserialize;
 
@@ -9,27 +9,27 @@ use super::super::written::{Written, offered};
 use super::super::{body, python};
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// The content of a call.
+/// Content of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Body {
     /// The tool's name, and an object with the arguments.
     #[default]
     Object,
-    /// The tool's name, and each argument between tokens of its own.
+    /// The tool's name, and each argument between separate tokens.
     Parameters,
     /// Whole calls, as JSON, code or elements.
     Calls,
 }
 
-/// The line breaks next to the tokens of an argument.
+/// Handling of line breaks next to the tokens of an argument.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Values {
-    /// They belong to the value.
+    /// Line breaks belong to the value.
     #[default]
     Exact,
-    /// One on either side belongs to the layout.
+    /// One line break on either side belongs to the layout.
     Lines,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Values {
 pub(super) enum Part {
     /// The tokens before the name.
     BeforeName,
-    /// The tokens behind the name.
+    /// The tokens after the name.
     AfterName,
     /// The tokens before the arguments.
     BeforeArguments,
@@ -53,15 +53,15 @@ pub(super) enum Part {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ParameterTokens {
-    /// Before its name.
+    /// Tokens before the name.
     pub(super) open: Vec<String>,
-    /// Between its name and its value.
+    /// Tokens between the name and the value.
     pub(super) middle: Vec<String>,
-    /// Behind its value.
+    /// Tokens after the value.
     pub(super) close: Vec<String>,
 }
 
-/// The tokens of a notation. Of each list one is used at a time.
+/// The tokens of a notation. The tokens of a list are alternatives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tokens {
     pub(super) section: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct Tokens {
     pub(super) close: Vec<String>,
     pub(super) section_close: Vec<String>,
     pub(super) optional: Vec<Part>,
-    /// Whether the closer at the opener's place in its list belongs to it.
+    /// Whether a closer belongs to the opener at the same index.
     pub(super) is_paired: bool,
     /// Whether a colon and a number follow the tool's name.
     pub(super) is_numbered: bool,
@@ -82,7 +82,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// The calls at the place of the reader. Where the marks are not `reserved`, the tool must be offered.
+    /// Parses the calls at the reader's position. If the markers are not `reserved`, the tool must be offered.
     pub(super) fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Vec<Written>> {
         let mut calls = Vec::new();
         loop {
@@ -114,12 +114,12 @@ impl Tokens {
         self.optional.contains(&part)
     }
 
-    /// Takes one of the tokens; false where a token is required and none comes.
+    /// Consumes one of the tokens; false if a token is required and missing.
     fn takes(&self, reader: &mut Reader<'_>, tokens: &[String], part: Part) -> bool {
         tokens.is_empty() || take_any(reader, tokens) || self.may_miss(part)
     }
 
-    /// Whole calls behind the opener at `open`, with their closer.
+    /// Parses whole calls after the opener at index `open`, with their closer.
     fn calls(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, open: usize) -> Option<Vec<Written>> {
         take_any(reader, &self.before_name);
         let own = if self.is_paired { self.close.get(open..=open)? } else { self.close.as_slice() };
@@ -138,7 +138,7 @@ impl Tokens {
         Some(calls.into_iter().map(|call| without_method(call, toolbook)).collect())
     }
 
-    /// One call behind its opener, with its closer.
+    /// Parses one call after its opener, with its closer.
     fn call(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Written> {
         reader.skip_space()?;
         self.takes(reader, &self.before_name, Part::BeforeName).then_some(())?;
@@ -175,7 +175,7 @@ impl Tokens {
         }
     }
 
-    /// The arguments up to the closer, which is taken.
+    /// Parses the arguments up to the closer, which is consumed.
     fn parameters(&self, reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
         let mut members: Vec<(String, Literal)> = Vec::new();
         loop {
@@ -201,7 +201,7 @@ impl Tokens {
         }
     }
 
-    /// A value: it ends with the first closer behind which the call goes on or ends, or with the only one there is.
+    /// Parses a value. It ends at the first closer after which the call continues or ends, or at the only closer.
     fn value<'a>(&self, reader: &mut Reader<'a>) -> Option<&'a str> {
         let rest = reader.rest();
         let mut found: Option<(usize, usize)> = None;
@@ -218,7 +218,7 @@ impl Tokens {
                     .flatten()
                     .any(|token| behind.starts_with(token.as_str()));
             found = if continues || found.is_none() { Some((end, close)) } else { found };
-            // Two closers in a row: one too many, or one that is text.
+            // Two consecutive closers: one is surplus, or one is text.
             if !continues && self.parameter.close.iter().any(|token| behind.starts_with(token.as_str())) {
                 return None;
             }
@@ -230,7 +230,7 @@ impl Tokens {
             }
         }
         reader.burn(if count == 1 { at } else { rest.len() });
-        // What was cut off may have had another end.
+        // Truncated text may have had another end.
         let (end, close) = found.filter(|_| count == 1 && (reader.may_complete() || continued))?;
         let text = rest.get(..end)?;
         reader.advance(end + close)?;
@@ -241,12 +241,12 @@ impl Tokens {
     }
 }
 
-/// The next of the tokens in `text`: its place and its length.
+/// Returns the position and the length of the first token in `text`.
 fn next_of(text: &str, tokens: &[String]) -> Option<(usize, usize)> {
     tokens.iter().filter_map(|token| Some((text.find(token.as_str())?, token.len()))).min()
 }
 
-/// Takes one of the tokens, the longest first, and gives its place in the list.
+/// Consumes the longest matching token, and returns its index in the list.
 fn take_one(reader: &mut Reader<'_>, tokens: &[String]) -> Option<usize> {
     let rest = reader.rest();
     let (index, token) = tokens
@@ -262,7 +262,7 @@ fn take_any(reader: &mut Reader<'_>, tokens: &[String]) -> bool {
     take_one(reader, tokens).is_some()
 }
 
-/// The text up to the next of the tokens, which is taken, and its place in the list.
+/// Returns the text up to the first of the tokens, which is consumed, and the length of that token.
 fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str, usize)> {
     let rest = reader.rest();
     let Some((length, token)) = next_of(rest, tokens) else {
@@ -274,7 +274,7 @@ fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str,
     Some((text, token))
 }
 
-/// `name.call(a=1)`: Llama writes the calls of its built-in tools as those of a method.
+/// Removes the suffix of `name.call(a=1)`: Llama writes calls of its built-in tools as method calls.
 fn without_method(mut call: Written, toolbook: &Toolbook) -> Written {
     let name = call.name.strip_suffix(".call").filter(|name| offered(name, toolbook).is_some()).map(str::to_owned);
     if offered(&call.name, toolbook).is_none()

@@ -1,4 +1,4 @@
-//! No program and no quotation becomes a call: property tests of the decision as a whole.
+//! Property tests of the whole decision: no program and no quotation becomes a call.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn judged(text: &str, transcript: &Transcript) -> JudgedMessage {
     judge_message(&spoken, tools(), &ScanRules::default(), &RepairRules::default(), &context)
 }
 
-/// Calls of offered tools as code.
+/// Generates calls of offered tools as code.
 fn code() -> impl Strategy<Value = String> {
     prop_oneof![
         "[A-Z][a-z]{2,8}".prop_map(|city| format!("get_weather(city=\"{city}\")")),
@@ -38,7 +38,7 @@ fn code() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The first statement of a program, with the indentation of what follows it and what ends it.
+/// Returns first statements of programs, with the indentation of the following lines and the end.
 fn heads() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> {
     select(vec![
         ("def main():", "    ", ""),
@@ -67,7 +67,7 @@ fn prose() -> impl Strategy<Value = &'static str> {
     select(vec!["", "", "Voilà :\n\n", "Hier ist der Code.\n\n", "这是代码：\n\n", "Done.\n\n", "Пример\n\n"])
 }
 
-/// A call, as a notation writes it.
+/// Generates a call in one of the notations.
 fn written() -> impl Strategy<Value = String> {
     let data = "[A-Z][a-z]{2,8}"
         .prop_map(|city| format!("{{\"name\": \"get_weather\", \"arguments\": {{\"city\": \"{city}\"}}}}"));
@@ -82,7 +82,7 @@ fn written() -> impl Strategy<Value = String> {
     prop_oneof![(around, data).prop_map(|((open, close), data)| format!("{open}{data}{close}")), code()]
 }
 
-/// What a message does to a text that it contains.
+/// Encodes a text as a message may contain it.
 fn encoded(text: &str, encoding: u8) -> String {
     match encoding {
         0 => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Notations as models distort them: tags lost, doubled or renamed, calls on a plain line, results that the model made up.
+//! Tests of distorted notations: missing, doubled or renamed tags, calls on a plain line, and invented results.
 
 use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
 use crate::repair::rescue::testing::{check_text, read, tools, wrong};
@@ -33,7 +33,7 @@ const CALLS: Cases = &[
     ("<function=\"get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
     ("<function=get_weather\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
     ("{\"function=\"get_weather\">\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
-    // End tags that are missing or others.
+    // End tags that are missing or different.
     ("<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</function>", &[OSLO]),
     ("<function name=\"get_weather\"><param name=\"city\">Paris</param>", &[PARIS]),
     ("<function=get_weather>\n<parameter=city>Paris</city>\n</function>", &[PARIS]),
@@ -45,7 +45,7 @@ const CALLS: Cases = &[
         "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo\n<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
         &[OSLO],
     ),
-    // The name where it does not belong.
+    // The name in an unexpected position.
     ("<function=name>\nget_weather\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
     ("<function=name>\nget_weather\n</parameter>\n<parameter=city>\nParis\n</parameter>\n</function>", &[PARIS]),
     ("<invoke name=\"name\">get_weather</name><parameter name=\"city\">Paris</parameter></invoke>", &[PARIS]),
@@ -62,25 +62,25 @@ const CALLS: Cases = &[
         "<tool_call>I look it up now.\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}</tool_call>",
         &[PARIS],
     ),
-    // Values in the notation of a program.
+    // Values in the syntax of a program.
     (
         "<function=get_weather><parameter=city>Rome</parameter><parameter=spot>{'lat': 1.5, 'lon': None}</parameter><parameter=tags>['a', 'b']</parameter></function>",
         &[("get_weather", r#"{"city":"Rome","spot":{"lat":1.5,"lon":null},"tags":["a","b"]}"#)],
     ),
-    // Round brackets, and a quote of another kind.
+    // Parentheses, and a quote of another kind.
     ("<|tool_call>call:get_weather(city:<|\"|>Paris<|\"|>)<tool_call|>", &[PARIS]),
     ("<|tool_call>call:get_weather{city:'Paris'<|\"|>}<tool_call|>", &[PARIS]),
-    // Without brackets.
+    // Calls without brackets.
     ("get_weather city=\"Paris\"", &[PARIS]),
     ("get_weather --city=\"Oslo\" --days=3", &[OSLO]),
     ("get_weather/city>Paris", &[PARIS]),
     ("get_weather/city>Paris\nmcp__files__read/path>a.txt", &[PARIS, ("mcp__files__read", r#"{"path":"a.txt"}"#)]),
-    // A fence named after the tool.
+    // A code fence named after the tool.
     ("```get_weather\n{\"city\": \"Paris\"}\n```", &[PARIS]),
     ("```ping {}\n```", &[PING]),
 ];
 
-/// Calls that have two readings, or hold a part that cannot be read.
+/// Calls that are ambiguous, or contain a part that cannot be parsed.
 const FAULTS: &[&str] = &[
     "<function name=\"get_weather\"><param name=\"city\">Oslo</param><param name=\"city\">Rome</param></function>",
     "<tool_call>send-mail\n<arg_key>to</arg_key>\n<arg_value>a</arg_value></arg_value>\n</tool_call>",

@@ -1,5 +1,5 @@
-//! Values between tags and tokens are byte-exact, also where they hold the notation's own marks, whole and streamed: such a value is
-//! read as it was written, or the answer is a fault (E1), but never another call.
+//! Tests that values between tags and tokens are byte-exact, whole and streamed, also if they contain the notation's
+//! own markers. Such a value is parsed verbatim, or the answer is a fault (E1), but it is never another call.
 
 use std::cell::Cell;
 
@@ -14,10 +14,10 @@ use crate::repair::rescue::testing::tools;
 use crate::repair::rescue::{Reading, Situation, rescue};
 use callwright_types::rules::Evidence;
 
-/// A name, and the text of a call of `send-mail` with these values of `to` and `body`.
+/// A name, and a function that writes a call of `send-mail` with these values of `to` and `body`.
 type Template = (&'static str, fn(&str, &str) -> String);
 
-/// The published chat templates: where they put line breaks around a value, and where they put none.
+/// The published chat templates, which differ in the line breaks around a value.
 const TEMPLATES: [Template; 10] = [
     ("qwen coder", |to, body| {
         format!(
@@ -65,7 +65,7 @@ const TEMPLATES: [Template; 10] = [
     ("tool named", |to, body| format!("<send-mail><to>\n{to}\n</to><body>\n{body}\n</body></send-mail>")),
 ];
 
-/// What values are made of: line breaks and blanks, code, and marks of the notations themselves.
+/// Generates fragments of values: line breaks and blanks, code, and markers of the notations.
 fn fragment() -> impl Strategy<Value = String> {
     let marks = vec![
         "\n",
@@ -118,7 +118,7 @@ fn value() -> impl Strategy<Value = String> {
 /// Names and arguments.
 type Calls = Vec<(String, Map<String, Value>)>;
 
-/// What was read of a call, where it is one.
+/// Returns the calls that were parsed, if there are any.
 fn read(text: &str, sent: usize) -> Option<Calls> {
     let situation = Situation { sent, ..Situation::with(Evidence::Amid) };
     match rescue(text, tools(), &situation) {
@@ -133,7 +133,7 @@ fn read(text: &str, sent: usize) -> Option<Calls> {
     }
 }
 
-/// How much of a text flows before its end, in pieces of these sizes.
+/// Returns the number of bytes that are released before the end of a text in pieces of these sizes.
 fn flowed(text: &str, sizes: &[usize]) -> usize {
     let starts = Starts::of(tools());
     let rules = HoldRules { evidence: Evidence::Amid, json_wanted: false, max_bytes: 1 << 20 };
@@ -149,7 +149,8 @@ fn flowed(text: &str, sizes: &[usize]) -> usize {
     hold.released()
 }
 
-/// Values that cannot be distinguished from the template's own text: a whole argument of the same call, or the section of CDATA as a whole.
+/// Whether values cannot be distinguished from the template's own text: a whole argument of the same call, or a whole
+/// CDATA section.
 fn is_ambiguous(name: &str, to: &str, body: &str) -> bool {
     let is_cdata = |text: &str| text.trim_start().starts_with("<![CDATA[") && text.trim_end().ends_with("]]>");
     let lines = |text: &str| name == "tool named" && (text.is_empty() || text.trim().is_empty());
@@ -185,14 +186,14 @@ fn values_are_exact_or_the_answer_is_a_fault() {
             prop_assert_eq!(calls, &vec![("send-mail".to_owned(), expected)], "{}:\n{}", name, text);
             exact.set(exact.get() + 1);
         }
-        // A stream gives the same calls: nothing of them flows before the end.
+        // A stream yields the same calls, because no part of them is released before the end.
         let sent = flowed(&text, &sizes);
         if let Some(calls) = &whole {
             let streamed = read(&text, sent);
             prop_assert_eq!(streamed.as_ref(), Some(calls), "{} with {} bytes sent:\n{}", name, sent, text);
         }
     });
-    // Most values hold no marks that could be taken for the template's.
+    // Most values contain no markers that could be mistaken for the template's.
     assert!(exact.get() * 10 > total.get() * 6, "{} of {} are exact", exact.get(), total.get());
 }
 

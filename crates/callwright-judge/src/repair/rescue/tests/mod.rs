@@ -1,4 +1,4 @@
-//! Calls without marks, and what holds for any text.
+//! Tests of calls without markers, and property tests for any text.
 
 mod decisions;
 mod drift;

@@ -1,4 +1,4 @@
-//! What holds for any call in any notation, and for any text.
+//! Property tests for any call in any notation, and for any text.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { rng_seed: RngSeed::Fixed(7), cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Strings with everything that a reader could stumble over.
+/// Generates strings with content that is difficult to parse.
 fn string() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z ]{0,8}",
@@ -64,7 +64,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Calls of offered tools; each parameter at most once.
+/// Generates calls of offered tools, with each parameter at most once.
 fn calls(values: Values) -> BoxedStrategy<Vec<Said>> {
     let parameters: [(&str, &[&str]); 5] = [
         ("get_weather", &["city", "days", "hourly", "spot", "tags"]),
@@ -88,7 +88,7 @@ fn calls(values: Values) -> BoxedStrategy<Vec<Said>> {
         .boxed()
 }
 
-/// The index of a notation, calls that it can express, and their text.
+/// Generates the index of a notation, calls that it can express, and their text.
 fn written() -> impl Strategy<Value = (usize, Vec<Said>, String)> {
     (0..NOTATIONS.len()).prop_flat_map(|index| {
         let (_, values, write) = NOTATIONS[index];
@@ -99,7 +99,7 @@ fn written() -> impl Strategy<Value = (usize, Vec<Said>, String)> {
     })
 }
 
-/// Does the notation take the string for what it is? Strings that hold a notation's own marks are beyond it.
+/// Whether the notation can represent the string. Strings with a notation's own markers cannot be represented.
 fn is_expressible(index: usize, calls: &[Said]) -> bool {
     let (name, values, _) = NOTATIONS[index];
     let has_mark = |text: &str| text.contains(['<', '|', ']']) || text.contains("✿");
@@ -127,7 +127,7 @@ fn said(rescued: &Rescued) -> Vec<Said> {
         .collect()
 }
 
-/// What holds whatever the text is.
+/// Checks invariants of any text.
 fn check_any(text: &str, situation: &Situation<'_>) -> Result<(), TestCaseError> {
     let toolbook = tools();
     let Reading::Calls(rescued) = rescue(text, toolbook, situation) else { return Ok(()) };
@@ -151,7 +151,7 @@ fn check_any(text: &str, situation: &Situation<'_>) -> Result<(), TestCaseError>
 const ANY: Situation<'static> = Situation::with(Evidence::Amid);
 const CUT: Situation<'static> = Situation { cut_off: true, ..ANY };
 
-/// Pieces that readers look for.
+/// Returns texts that parsers search for.
 fn pieces() -> Vec<&'static str> {
     let marks = Notations::built_in().entries().iter().flat_map(|entry| entry.openers());
     let others = [
@@ -205,7 +205,7 @@ fn pieces() -> Vec<&'static str> {
     marks.chain(others).collect()
 }
 
-/// A change to a text at a place.
+/// A change to a text at a position.
 #[derive(Debug, Clone)]
 enum Change {
     Cut,

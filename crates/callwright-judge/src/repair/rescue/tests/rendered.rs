@@ -1,4 +1,4 @@
-//! Calls written in each notation, for the property tests.
+//! Writes calls in each notation, for the property tests.
 
 use std::fmt::Write;
 
@@ -11,19 +11,19 @@ pub(super) struct Said {
     pub(super) arguments: Map<String, Value>,
 }
 
-/// What arguments a notation can express.
+/// Kinds of arguments that a notation can express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Whatever JSON can.
+    /// Any JSON value.
     Json,
-    /// Strings alone: what they mean is for the schema to say.
+    /// Only strings, whose type the schema determines.
     Strings,
 }
 
-/// A notation: how it is called here, what it can express, how calls are written in it.
+/// A notation: its name in these tests, the values that it can express, and the function that writes calls in it.
 pub(super) type Notation = (&'static str, Values, fn(&[Said]) -> String);
 
-/// Every notation, as the public chat templates write it.
+/// All notations, as the public chat templates write them.
 pub(super) const NOTATIONS: &[Notation] = &[
     ("json", Values::Json, |calls| list(calls)),
     ("json objects", Values::Json, |calls| joined(calls, "\n", |call| object(call, "arguments"))),
@@ -222,7 +222,7 @@ fn python(call: &Said) -> String {
     format!("{}({arguments})", call.name)
 }
 
-/// A value as Python's `repr` writes it.
+/// Formats a value like Python's `repr`.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -260,7 +260,7 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// Members as Gemma writes them.
+/// Formats members in the notation of Gemma.
 fn gemma(members: &Map<String, Value>) -> String {
     let member = |(key, value): (&String, &Value)| format!("{key}:{}", gemma_value(value));
     format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))

@@ -1,4 +1,5 @@
-//! Lines of code, written without escapes into every notation that has strings: read exactly or not at all, never as another value.
+//! Tests with lines of code that are written without escapes into every notation with strings. They are parsed exactly
+//! or not at all, never as another value.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ use crate::scanner::{Context, Toolbook};
 use callwright_types::Verdict;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
-/// Tools that take code: alone, beside a required string, beside optional ones of several types.
+/// Tools with a code parameter: alone, beside a required string, or beside optional parameters of several types.
 const TOOLS: &str = r#"[
   {"name": "bash", "parameters": {"type": "object", "required": ["command"],
     "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}}},
@@ -99,7 +100,7 @@ const LINES: &[&str] = &[
     "héllo \"wörld\" 東京",
 ];
 
-/// A notation: the text of a call of `tool` with these arguments, strings written as they are between `quote`s.
+/// A function that writes a call of `tool` with these arguments, with strings verbatim between quotes.
 type Write = fn(tool: &str, arguments: &[(&str, &str)]) -> String;
 
 fn object(arguments: &[(&str, &str)]) -> String {
@@ -116,7 +117,7 @@ fn code(tool: &str, arguments: &[(&str, &str)], quote: &str) -> String {
     format!("{tool}({})", arguments.join(", "))
 }
 
-/// Each with the quote that it puts around strings.
+/// Notations with the quote that each puts around strings.
 const NOTATIONS: &[(&str, &str, Write)] = &[
     ("json", "\"", |tool, arguments| envelope(tool, arguments)),
     ("json, then prose", "\"", |tool, arguments| format!("{}\n\nThat's it.", envelope(tool, arguments))),
@@ -147,7 +148,7 @@ const NOTATIONS: &[(&str, &str, Write)] = &[
     }),
 ];
 
-/// Cases of each property; fewer where the environment requests it.
+/// Returns the number of cases of each property, which the environment can reduce.
 fn cases() -> u32 {
     std::env::var("CALLWRIGHT_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000)
 }
@@ -162,13 +163,13 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Lines, alone and put together.
+/// Generates lines, alone and joined.
 fn code_text() -> impl Strategy<Value = String> {
     let separator = select(vec!["\n", " && ", "; ", " | ", ", ", "", " "]);
     (vec(select(LINES), 1..4), separator).prop_map(|(lines, separator)| lines.join(separator))
 }
 
-/// A tool with its arguments in order; the strings beside the code are plain.
+/// Generates a tool with its arguments in order. Strings beside the code are plain.
 fn arguments() -> impl Strategy<Value = (&'static str, Vec<(&'static str, String)>)> {
     let plain = || select(vec!["a.txt", "src/main.rs", "x y", ""]).prop_map(str::to_owned);
     prop_oneof![
@@ -180,7 +181,7 @@ fn arguments() -> impl Strategy<Value = (&'static str, Vec<(&'static str, String
     ]
 }
 
-/// Whether a string is written rightly in these quotes, so that its escapes count.
+/// Whether a string is written correctly in these quotes, which makes its escapes significant.
 fn is_right(value: &str, quote: &str) -> bool {
     let mut letters = value.chars();
     let mut bare = String::new();
@@ -196,14 +197,15 @@ fn is_right(value: &str, quote: &str) -> bool {
     !bare.contains(quote)
 }
 
-/// Whether the arguments of a call are those that were written. A string without quotes of its own has the value of its escapes.
+/// Whether the arguments of a call are those that were written. A string without inner quotes has the value of its
+/// escapes.
 fn is_exact(read: &str, arguments: &[(&str, String)], quote: &str) -> bool {
     let read: serde_json::Map<String, Value> =
         serde_json::from_str(read).unwrap_or_else(|error| panic!("{error}: {read}"));
     let is_same = |(key, value): &(&str, String)| {
         value.contains('\\') && is_right(value, quote) || read.get(*key).and_then(Value::as_str) == Some(value)
     };
-    // All strings right: then this is simply what the text says, whatever was meant.
+    // If all strings are well-formed, any result is correct, because the text is unambiguous.
     arguments.iter().all(|(_, value)| is_right(value, quote))
         || read.len() == arguments.len() && arguments.iter().all(is_same)
 }
@@ -213,7 +215,7 @@ fn tools() -> &'static Toolbook {
     &BOOK
 }
 
-/// The message as the default policy judges it: a call that is faulty does not leave.
+/// Judges the message by the default policy. A faulty call is not forwarded.
 fn judged(spoken: &Spoken<'_>) -> JudgedMessage {
     judge_message(spoken, tools(), &ScanRules::default(), &RepairRules::default(), &Context::default())
 }
@@ -222,7 +224,7 @@ fn borrowed<'a>(arguments: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a st
     arguments.iter().map(|(key, value)| (*key, value.as_str())).collect()
 }
 
-/// The problems of as many generated cases as are to be tried.
+/// Returns the problems of the requested number of generated cases.
 fn problems<T: std::fmt::Debug>(
     cases_of: impl Strategy<Value = T>,
     check: impl Fn(&T) -> Option<String>,
@@ -237,7 +239,7 @@ fn code_in_text_is_read_exactly_or_not_at_all() {
     let cases = (select(NOTATIONS), arguments());
     let problems = problems(cases, |((name, quote, write), (tool, arguments))| {
         let text = write(tool, &borrowed(arguments));
-        // What is right JSON is what it says.
+        // Valid JSON is parsed as JSON.
         if *quote == "\"" && serde_json::from_str::<Value>(&object(&borrowed(arguments))).is_ok() {
             return None;
         }
@@ -266,7 +268,8 @@ fn code_in_native_arguments_is_read_exactly_or_not_at_all() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// How many of the lines, each alone, are read in each notation; a reader that reads none is right as well, and of no use.
+/// Counts how many of the lines, each alone, are parsed in each notation. A parser that rejects all lines would satisfy
+/// the other tests.
 #[test]
 fn most_lines_with_quotes_are_read_where_one_argument_is_given() {
     for (name, quote, write) in NOTATIONS.iter().filter(|(_, quote, _)| quote.len() == 1) {

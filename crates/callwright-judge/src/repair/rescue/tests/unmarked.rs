@@ -1,4 +1,4 @@
-//! Calls without marks: data, code, and names before their arguments.
+//! Tests of calls without markers: data, code, and names before their arguments.
 
 use crate::repair::rescue::hold::{Hold, HoldRules, Starts};
 use crate::repair::rescue::testing::{read, tools, wrong};
@@ -52,7 +52,7 @@ const DATA: Cases = &[
     (r#"{"get_weather": {"arguments": {"city": "Paris"}}}"#, &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"arguments": {"city": "Paris"}}}"#, &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"city": "Paris"}, "confidence": 0.9}"#, &[PARIS]),
-    // Not quite JSON.
+    // Almost JSON.
     ("{'name': 'get_weather', 'arguments': {'city': 'Paris'}}", &[PARIS]),
     (r#"{"name": "get_weather", "arguments": {"city": "Paris",},}"#, &[PARIS]),
     (
@@ -148,7 +148,7 @@ const CODE: Cases = &[
     ("get_weather(\n    city=\"Oslo\",\n    days=3,\n)", &[OSLO]),
     ("orders.cancel(order_id=2**10 + 1)", &[("orders.cancel", r#"{"order_id":1025}"#)]),
     ("ping()", &[PING]),
-    // No language has numbers with leading zeros: the schema says what the digits are.
+    // No language has numbers with leading zeros, so the schema determines the type.
     ("get_weather(city=\"Oslo\", days=03)", &[OSLO]),
     ("get_weather(city=007)", &[("get_weather", r#"{"city":"007"}"#)]),
 ];
@@ -190,7 +190,7 @@ const TEXTS: &[&str] = &[
     r#"{"get_weather": "is the right tool"}"#,
     r#"{"tools": [{"name": "get_weather"}, {"name": "orders.cancel"}]}"#,
     r#"{"get_weather": {"hits": 3, "took": 12}}"#,
-    // Patterns of calls.
+    // Templates of calls.
     "get_weather(city, days)",
     "get_weather(city=city, days=days)",
     "- `get_weather(city=\"...\")`",
@@ -201,7 +201,7 @@ const TEXTS: &[&str] = &[
     "```python\nfor city in cities:\n    get_weather(city=city)\n    print(city)\n```",
     "```python\nimport tools\n\nget_weather(city=\"Paris\")\nprint(\"done\")\n```",
     "```js\nconst x = await fetch(url);\nget_weather(\"Paris\");\n```",
-    // Quotations and lists of what there is.
+    // Quotations, and lists of the available tools.
     "> get_weather(city=\"Paris\")\n\nThat is what you wrote.",
     "- get_weather(city, days): the forecast\n- ping(): a sign of life",
     "| call | result |\n|---|---|\n| get_weather(city=\"Paris\") | sunny |",
@@ -255,7 +255,7 @@ fn nothing_of_a_call_without_marks_flows_before_it_is_read() {
     let starts = Starts::of(tools());
     let rules = HoldRules { evidence: Evidence::Amid, json_wanted: false, max_bytes: 1 << 16 };
     let mut all = Vec::new();
-    // Keys in typographic quotes are read, but not held.
+    // Keys in typographic quotes are parsed, but not held.
     for (text, _) in DATA.iter().chain(CODE).chain(NAMED).filter(|(text, _)| !text.contains('“')) {
         let Reading::Calls(whole) = read(text) else { continue };
         let mut hold = Hold::new(&starts, rules);
@@ -327,7 +327,7 @@ fn words_that_may_be_marks_flow_where_no_call_follows() {
     }
 }
 
-/// Each quote could open a string within the last one: found by fuzzing, where reading it took forever.
+/// Each quote could open a string within the previous one. Fuzzing found this input, which did not terminate.
 #[test]
 fn quotes_within_quotes_are_followed_to_a_bound() {
     let many = |piece: &str| piece.repeat(4000);

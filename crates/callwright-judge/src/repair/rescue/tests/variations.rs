@@ -1,8 +1,8 @@
-//! Every way to write an object, in every notation that holds one.
+//! Tests of all spellings of an object in all notations that contain one.
 
 use crate::repair::rescue::testing::wrong;
 
-/// What stands before and after calls as data.
+/// Texts before and after calls as data.
 const AROUND_CALLS: &[(&str, &str)] = &[
     ("", ""),
     ("[", "]"),
@@ -38,7 +38,7 @@ const AROUND_CALLS: &[(&str, &str)] = &[
     ("The model's answer follows.\n\n<tool_call>\n", "\n</tool_call>\n\nThat is all."),
 ];
 
-/// One call, in many writings.
+/// One call in many spellings.
 const CALLS: &[&str] = &[
     r#"{"name": "get_weather", "arguments": {"city": "Paris", "days": 3, "hourly": true}}"#,
     r#"{"name":"get_weather","arguments":{"city":"Paris","days":3,"hourly":true}}"#,
@@ -64,7 +64,7 @@ const CALLS: &[&str] = &[
 
 const EXPECTED: &[(&str, &str)] = &[("get_weather", r#"{"city":"Paris","days":3,"hourly":true}"#)];
 
-/// What stands before and after the arguments of a call.
+/// Texts before and after the arguments of a call.
 const AROUND_ARGUMENTS: &[(&str, &str)] = &[
     ("get_weather\n", ""),
     ("get_weather ", ""),
@@ -101,7 +101,7 @@ const AROUND_ARGUMENTS: &[(&str, &str)] = &[
     ("```tool_code\nget_weather(**", ")\n```"),
 ];
 
-/// The arguments of one call, in many writings.
+/// The arguments of one call in many spellings.
 const ARGUMENTS: &[&str] = &[
     r#"{"city": "Paris", "days": 3, "hourly": true}"#,
     r#"{"city":"Paris","days":3,"hourly":true}"#,

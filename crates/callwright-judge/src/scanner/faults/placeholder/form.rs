@@ -1,8 +1,8 @@
-//! The forms of placeholders.
+//! Lexical forms of placeholders.
 
 use crate::scanner::names;
 
-/// The form of a value that may be a placeholder.
+/// Lexical form of a value that may be a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `<city>`, `{{city}}`, `${city}`, `[insert city]`.
@@ -11,16 +11,16 @@ pub(super) enum Form {
     Instruction,
     /// `string`, `TODO`, `xxx`.
     Word,
-    /// An address under a domain that RFC 2606 sets aside for examples.
+    /// An address in a domain that RFC 2606 reserves for examples.
     ExampleAddress,
     /// `1234567890`, `123-456-7890`, `0000000000`.
     Counting,
 }
 
-/// The longest value that is looked at: blanks are short.
+/// Maximum length of a checked value in bytes; placeholders are short.
 const MAX_CHARS: usize = 80;
 
-/// The form of a whole value; `None` for nearly all values.
+/// Returns the placeholder form of a whole value; `None` for nearly all values.
 pub(super) fn form(value: &str) -> Option<Form> {
     let value = value.trim();
     if value.len() > MAX_CHARS || value.contains('\n') || !may_have_one(value) {
@@ -42,7 +42,8 @@ pub(super) fn form(value: &str) -> Option<Form> {
     }
 }
 
-/// Can the value have one of the forms? Looks at a few bytes only: nearly every value of nearly every call comes here.
+/// Whether the value may have one of the forms. Inspects only a few bytes, because almost every argument value passes
+/// through this check.
 fn may_have_one(value: &str) -> bool {
     let begins = |word: &str| value.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
     match value.as_bytes() {
@@ -57,10 +58,10 @@ fn may_have_one(value: &str) -> bool {
     }
 }
 
-/// Words with which instructions to fill something in begin.
+/// First words of fill-in instructions.
 const INSTRUCTIONS: [&str; 8] = ["your", "insert", "enter", "replace", "fill", "specify", "provide", "put"];
 
-/// Brackets around what is to be filled in.
+/// Brackets around a name to fill in.
 const BRACKETS: [(&str, &str); 4] = [("<", ">"), ("{{", "}}"), ("${", "}"), ("[", "]")];
 
 fn inside<'a>(value: &'a str, (open, close): (&str, &str)) -> Option<&'a str> {
@@ -73,7 +74,7 @@ fn is_blank(value: &str, lower: &str) -> bool {
             && inner.chars().all(|letter| letter.is_alphanumeric() || " _-.'".contains(letter))
     };
     BRACKETS.into_iter().any(|brackets| match inside(value, brackets) {
-        // Brackets alone are a list of one.
+        // Square brackets alone are a list with one item.
         Some(inner) if brackets.0 == "[" => {
             is_name(inner) && inside(lower, brackets).is_some_and(begins_as_instruction)
         }
@@ -87,8 +88,8 @@ fn begins_as_instruction(lower: &str) -> bool {
     INSTRUCTIONS.contains(&first)
 }
 
-/// A name that says what is to be put there: words joined by `_` or `-`, or all in capitals, that begin with `your`, or with
-/// another such word and end in `here`. (`INSERT_ROWS` and `replace-all` are values.)
+/// Whether the value is a fill-in instruction: words joined by `_` or `-`, or in capitals, that begin with an
+/// instruction word. It also begins with `your` or ends with `here`: `INSERT_ROWS` and `replace-all` are values.
 fn is_instruction(value: &str, lower: &str) -> bool {
     let joined = value.contains(['_', '-']) && !value.contains(char::is_whitespace);
     let shouted = value.contains(char::is_whitespace) && !value.contains(char::is_lowercase);
@@ -98,7 +99,7 @@ fn is_instruction(value: &str, lower: &str) -> bool {
     plain && says_so && (joined || shouted) && begins_as_instruction(lower)
 }
 
-/// Words that stand for a value and are none.
+/// Words that are used in place of a value.
 const WORDS: [&str; 10] = [
     "string",
     "placeholder",
@@ -117,10 +118,10 @@ fn is_word(lower: &str) -> bool {
     is_xs || WORDS.contains(&lower)
 }
 
-/// Digits from which on a row is no accident: shorter ones are counts, years, room numbers.
+/// Minimum number of digits of a made-up number. Shorter digit sequences are counts, years or room numbers.
 const MIN_DIGITS: usize = 9;
 
-/// Digits that count up (`1234567890`) or are all zero, however they are grouped.
+/// Whether the digits count up (`1234567890`) or are all zero, in any grouping.
 fn is_counting(value: &str) -> bool {
     let grouped = value.bytes().all(|byte| byte.is_ascii_digit() || b" -().+/".contains(&byte));
     let digits: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).collect();
@@ -131,10 +132,10 @@ fn is_counting(value: &str) -> bool {
     grouped && digits.len() >= MIN_DIGITS && (counts_up || digits.iter().all(|digit| *digit == b'0'))
 }
 
-/// Domains for examples (RFC 2606, sections 2 and 3).
+/// Domains reserved for examples (RFC 2606, sections 2 and 3).
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
-/// An e-mail address, URL or bare host under an example domain.
+/// Whether the value is an e-mail address, URL or bare host in an example domain.
 fn is_example_address(lower: &str) -> bool {
     if lower.contains(char::is_whitespace) {
         return false;
@@ -149,14 +150,14 @@ fn is_example_address(lower: &str) -> bool {
         .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
-/// Names of parameters, word by word, that take what looks like a placeholder.
+/// Words in names and descriptions of parameters that accept values in placeholder notation.
 const MARKUP: [&str; 10] =
     ["html", "xml", "tag", "tags", "template", "markup", "element", "selector", "pattern", "format"];
-/// The same for names of types.
+/// Words in names and descriptions of parameters that accept names of types.
 const TYPES: [&str; 9] = ["type", "types", "datatype", "dtype", "schema", "kind", "class", "format", "keyword"];
 
 impl Form {
-    /// What it is, for a reader.
+    /// Returns the description of the form for feedback and messages.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Blank => "a blank to fill in",
@@ -167,7 +168,7 @@ impl Form {
         }
     }
 
-    /// What the conversation has where the value is meant, in lower case.
+    /// Returns the lower-case text to search for in the conversation.
     pub(super) fn key(self, value: &str) -> String {
         let lower = value.trim().to_lowercase();
         match self {
@@ -180,8 +181,8 @@ impl Form {
         }
     }
 
-    /// Is it a placeholder whatever was said? A blank is where it says the parameter's own name, or what to do. (Users do
-    /// say `your_dataset_name`.)
+    /// Whether the value is a placeholder regardless of the conversation. This holds for a blank that contains a word
+    /// of the parameter's name or an instruction. Other forms are ambiguous: users do write `your_dataset_name`.
     pub(super) fn speaks_for_itself(self, value: &str, name: &str) -> bool {
         let named = names::words(name);
         match self {
@@ -192,7 +193,7 @@ impl Form {
         }
     }
 
-    /// Is it what the parameter of this name and description takes?
+    /// Whether a parameter with this name and description accepts values of this form.
     pub(super) fn is_asked_for(self, name: &str, description: &str) -> bool {
         let asks = |words: &[&str]| {
             let description = names::words(description);

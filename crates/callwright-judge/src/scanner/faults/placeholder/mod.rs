@@ -1,10 +1,10 @@
 //! E4.3 `placeholder`: a value such as `<city>`, `YOUR_API_KEY`, `string` or `example.com` that the conversation never
-//! mentions: the model did not know the value and filled the form all the same.
+//! mentions. The model did not have the value and filled in the parameter anyway.
 //!
-//! The whole value must be of such a form ([`Form`]); a text in which one occurs is a text. It is no placeholder where the
-//! conversation has it (users do own `example.com`), where the tool's schema lists it or gives it as an example, or where the
-//! parameter asks for such things (a tag filter takes `<div>`, a schema editor the type `string`). Where the conversation is
-//! not known, only forms that speak for themselves count.
+//! The whole value must have such a form ([`Form`]); text that merely contains one is a value. The value is not a
+//! placeholder if the conversation contains it (users do own `example.com`) or the tool's schema lists it or uses it as
+//! an example or default. The same holds if the parameter accepts such values (a tag filter takes `<div>`, a schema
+//! editor the type `string`). Without a conversation, only unambiguous forms count.
 
 mod form;
 
@@ -19,22 +19,22 @@ use crate::scanner::transcript::Transcript;
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The value, as JSON, cut short.
+    /// JSON text of the value, shortened.
     value: String,
-    /// What kind of placeholder it is: `a blank to fill in`.
+    /// Kind of placeholder, such as `a blank to fill in`.
     form: &'static str,
-    /// Must the call have the parameter?
+    /// Whether the parameter is required.
     required: bool,
-    /// The values allowed, as JSON, where there is such a list.
+    /// JSON texts of the allowed values, if the schema lists them.
     options: Vec<String>,
-    /// What the parameter's author says about it.
+    /// Description of the parameter in its schema.
     description: String,
 }
 
-/// Values of one call that are looked at.
+/// Maximum number of strings to check in one call.
 const MAX_LEAVES: usize = 2_000;
 
 pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
@@ -89,7 +89,7 @@ impl Search<'_, '_> {
         self.found.push(self.case.diagnosis(FaultCode::Placeholder, path, message, &facts));
     }
 
-    /// Does the conversation not have it; or, where that is not known, does its form speak for itself?
+    /// Whether the conversation does not contain the value. Without a conversation: whether its form is unambiguous.
     fn is_evident(&self, text: &str, form: &Form, place: &Place<'_>) -> bool {
         match self.case.context.conversation {
             Some(conversation) => !is_mentioned(conversation.transcript(), form.key(text)),
@@ -98,17 +98,17 @@ impl Search<'_, '_> {
     }
 }
 
-/// Is the form's core anywhere in the texts that the model was given?
+/// Whether the key of the form occurs in the texts of the conversation.
 fn is_mentioned(transcript: &Transcript, key: String) -> bool {
     let is_number = key.bytes().all(|byte| byte.is_ascii_digit());
     transcript.texts().iter().any(|text| match is_number {
-        // Digits are grouped in many ways.
+        // Compares digits only, because they are grouped in many ways.
         true => text.chars().filter(char::is_ascii_digit).collect::<String>().contains(&key),
         false => text.to_lowercase().contains(&key),
     })
 }
 
-/// Does the schema itself list the value, or give it as an example or default?
+/// Whether the schema lists the value or uses it as an example or default.
 fn is_named(schema: Option<&Value>, text: &str) -> bool {
     let is_it = |value: &Value| value.as_str() == Some(text);
     let named = |keyword: &str| match schema.and_then(|schema| schema.get(keyword)) {

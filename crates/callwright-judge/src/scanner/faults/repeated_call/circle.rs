@@ -1,15 +1,15 @@
-//! E5.1 `circle`: the same call for the third time, with the same result each time before, and nothing else learned in between. AutoFeedback
-//! leaves this case open (section 5): every call succeeds, and nothing comes of it.
+//! E5.1 `circle`: the same call is made for the third time, with the same result each time before and no new
+//! information in between. AutoFeedback leaves this case open (section 5): every call succeeds without progress.
 //!
-//! A circle is one call again and again, or two rounds of calls in turn (`scan.circle.period`): lap by lap the same calls, with the same
-//! arguments and the same results to the letter. It is none where
+//! A circle is one call or a sequence of rounds, up to `scan.circle.period`, that repeats with the same calls, the same
+//! arguments and identical results. A repetition is not a circle if
 //!
-//! - a result changed, or anything else was called in between: something may have been learned;
-//! - the tool is there to be called again and again, or its results say that something is under way: that is polling;
-//! - the results only acknowledge (`ok`, `{"success": true}`), or the tool's name says that it acts (`move`, `send`): doing it again does it
-//!   again. A failure that comes back word for word is a circle all the same;
-//! - the earlier results are no longer there for the model to read;
-//! - the user has said something since.
+//! - a result changed, or another call was made in between that may have returned new information;
+//! - the tool is made for repeated calls, or its results report work in progress (polling);
+//! - the results only acknowledge (`ok`, `{"success": true}`), or the tool's name denotes an action (`move`, `send`),
+//!   because a repeated call repeats the action; an identical failure is a circle even then;
+//! - the earlier results are no longer in the context of the model;
+//! - the user has sent a message since.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -26,31 +26,31 @@ use callwright_common::text::excerpt;
 use callwright_types::rules::Action;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The tool.
+    /// Name of the tool.
     name: String,
-    /// How often it was called before, with this result.
+    /// Number of earlier calls with this result.
     times: usize,
-    /// The other tools that were called in turn with it.
+    /// Other tools that were called in the same cycle.
     between: Vec<String>,
-    /// What it returned each time, cut short.
+    /// Result that every earlier call returned, shortened.
     result: String,
-    /// Does that look like a failure?
+    /// Whether the result looks like a failure.
     failed: bool,
 }
 
-/// A circle that a call would go on with.
+/// A circle that the call would continue.
 #[derive(Debug)]
 pub(super) struct Circle<'a> {
-    /// How often the call was made before.
+    /// Number of earlier calls.
     times: usize,
     result: &'a str,
     between: Vec<String>,
 }
 
-/// Do the rules want circles to be found?
+/// Whether the rules enable the detection of circles.
 pub(super) fn is_judged(case: &Case<'_>) -> bool {
     case.rules.faults.of(FaultCode::Circle) != Action::Off
 }
@@ -59,7 +59,7 @@ pub(in crate::scanner::faults) fn check(case: &Case<'_>, _: &CompiledTool, argum
     find(case, arguments).map(|circle| diagnose(case, &circle)).into_iter().collect()
 }
 
-/// The circle that the call goes on with, if it does.
+/// Returns the circle that the call would continue, if any.
 pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls())?;
     let name = &case.call.name;
@@ -68,7 +68,7 @@ pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>>
     }
     let rounds = conversation.transcript().rounds();
     let laps = case.rules.circle.calls.saturating_sub(1).max(1) as usize;
-    // One lap shows nothing that comes back but a call right after itself.
+    // A single earlier lap proves repetition only for a period of 1.
     let longest = if laps == 1 { 1 } else { case.rules.circle.period as usize };
     (1..=longest).find_map(|period| {
         let from = rounds.len().checked_sub(laps * period)?;
@@ -84,12 +84,12 @@ pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>>
     })
 }
 
-/// Has a call to be made again until it gives something else?
+/// Whether a call is polling: its tool is made for repeated calls, or its result is absent or reports work in progress.
 fn waits(call: &PastCall) -> bool {
     is_made_to_be_repeated(&call.name) || call.result.as_deref().is_none_or(says_to_come_back)
 }
 
-/// The other tools of a lap, each once.
+/// Returns the other tools of a lap, without duplicates.
 fn between(lap: &[Round], name: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for call in lap.iter().flatten().filter(|call| call.name != name) {
@@ -104,7 +104,7 @@ fn is_same_lap(one: &[Round], other: &[Round]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same_round(one, other))
 }
 
-/// The same calls, in any order, with the same results.
+/// Whether both rounds have the same calls with the same results, in any order.
 fn is_same_round(one: &Round, other: &Round) -> bool {
     let mut left: Vec<&PastCall> = other.iter().collect();
     one.len() == other.len()

@@ -1,15 +1,14 @@
-//! E5 `repeated_call`: the same call with the same arguments again, with nothing new learned since.
+//! E5 `repeated_call`: the same call is made again with the same arguments, and no new information has arrived since.
 //!
-//! All of this must hold: the same tool was called with the same arguments (whatever the order of their members and the
-//! writing of numbers) within the window that policy gives; the user has said nothing since; no other call has given anything
-//! since; and its result is still there for the model to read. Repeating is right, and no fault, where the earlier result was
-//! a failure that passes (a timeout, a busy server), where it says that something is under way, and where the tool is there to
-//! be called again and again (`wait`, `poll`, `next_page`, `press_key`). Two equal calls in one answer are two calls: nobody
-//! knows that they are not meant.
+//! All of these conditions hold: the same tool was called with equal arguments (regardless of member order and number
+//! notation) within the window of the policy. The user has sent no message since, no other call has returned new
+//! information since, and the result is still in the context of the model. Repetition is not a fault if the earlier
+//! result was a transient failure (a timeout, a busy server) or reports work in progress. The same holds if the tool is
+//! made for repeated calls (`wait`, `poll`, `next_page`, `press_key`). Two equal calls in one answer are not a
+//! repetition: they may be intended.
 //!
-//! What remains is still only likely to be a mistake: tools with a state of their own give something new each time. So it is
-//! noted and holds nothing up, unless a policy says otherwise. What goes on in a [`circle`] is no longer likely, but plain: that is a
-//! fault of its own.
+//! Even then a repetition is only likely to be a mistake, because stateful tools return something new each time. By
+//! default it is recorded and does not reject the call. A [`circle`] is stronger evidence and a separate fault.
 
 pub(super) mod circle;
 mod results;
@@ -28,20 +27,20 @@ use callwright_types::{Diagnosis, FaultCode};
 use results::{has_failed, is_gone, says_to_come_back};
 use tools::is_made_to_be_repeated;
 
-/// What the template of this fault can say.
+/// Facts for the feedback template.
 #[derive(Debug, Serialize)]
 struct Facts {
-    /// The tool.
+    /// Name of the tool.
     name: String,
-    /// Rounds of calls since then; 1 is the one before.
+    /// Number of rounds since the earlier call; 1 is the previous round.
     rounds_ago: usize,
-    /// What it returned then, cut short.
+    /// Earlier result, shortened.
     result: String,
-    /// Does that look like a failure?
+    /// Whether the result looks like a failure.
     failed: bool,
 }
 
-/// Characters of the earlier result that are repeated.
+/// Maximum number of characters of the earlier result to quote.
 const MAX_RESULT: usize = 400;
 
 pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
@@ -54,7 +53,7 @@ pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec
     for (index, round) in window.enumerate() {
         if let Some((earlier, result)) = find(round, &case.call.name, arguments) {
             let was_final = !says_to_come_back(result) && !is_gone(result);
-            // What is told as a circle needs no telling as a repetition.
+            // A call that is reported as a circle is not reported as a repetition, too.
             let is_told = || circle::is_judged(case) && circle::find(case, arguments).is_some();
             return if was_final && !is_told() { vec![diagnose(case, earlier, result, index + 1)] } else { Vec::new() };
         }
@@ -65,7 +64,7 @@ pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec
     Vec::new()
 }
 
-/// The same call in a round, and its result.
+/// Returns the last equal call of a round and its result.
 fn find<'a>(round: &'a Round, name: &str, arguments: &Value) -> Option<(&'a PastCall, &'a str)> {
     let same = |call: &&PastCall| {
         let is_same_text = || serde_json::from_str(&call.arguments).is_ok_and(|past: Value| is_same(&past, arguments));
@@ -82,7 +81,7 @@ fn diagnose(case: &Case<'_>, earlier: &PastCall, result: &str, rounds_ago: usize
     case.diagnosis(FaultCode::RepeatedCall, Pointer::root(), message, &facts)
 }
 
-/// Did another call tell the model something that it did not know? A failure tells it what does not work.
+/// Whether a call returned new information to the model. Failures and empty results do not count.
 fn gave_something(call: &PastCall) -> bool {
     call.result.as_deref().is_some_and(|result| !result.trim().is_empty() && !has_failed(result))
 }

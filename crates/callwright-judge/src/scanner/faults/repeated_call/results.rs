@@ -1,17 +1,17 @@
-//! What results say about themselves.
+//! Classification of tool results by their text.
 
-/// Bytes of a result that are read for what it says about itself.
+/// Maximum number of bytes of a result to inspect.
 const MAX_READ: usize = 4_000;
 
-/// The beginning of a result, in lower case.
+/// Returns the beginning of a result in lower case.
 fn beginning(result: &str) -> String {
     result.get(..result.floor_char_boundary(MAX_READ)).unwrap_or_default().to_lowercase()
 }
 
-/// Words with which results that are failures begin.
+/// Words at the beginning of results that report a failure.
 const FAILURE: [&str; 6] = ["error", "exception", "failed", "failure", "invalid", "traceback"];
 
-/// Does a result say at its very beginning that it is a failure? `{"error": null}` says that it is none.
+/// Whether a result begins with a report of a failure. `{"error": null}` does not.
 pub(super) fn has_failed(result: &str) -> bool {
     let beginning = beginning(result);
     let head = beginning.trim_start_matches(|letter: char| !letter.is_alphanumeric());
@@ -21,10 +21,10 @@ pub(super) fn has_failed(result: &str) -> bool {
         .is_some_and(|value| !["null", "none", "false", "[]", "{}", "0", "\"\""].iter().any(|no| value.starts_with(no)))
 }
 
-/// HTTP statuses of failures that pass.
+/// HTTP status codes of transient failures.
 const STATUSES: [&str; 7] = ["408", "425", "429", "500", "502", "503", "504"];
 
-/// Words of failures that pass and of work that is under way.
+/// Words that indicate transient failures or work in progress.
 const COME_BACK: [&str; 33] = [
     "timeout",
     "timed out",
@@ -67,13 +67,13 @@ pub(super) fn says_to_come_back(result: &str) -> bool {
     COME_BACK.iter().any(|word| beginning.contains(word)) || words.any(|word| STATUSES.contains(&word))
 }
 
-/// Bytes up to which a result can be a note that it was taken away.
+/// Maximum length in bytes of a note that replaces a removed result.
 const MAX_NOTE: usize = 200;
 
-/// Words of notes that agents leave where they took old results away to save space.
+/// Words of notes that agents write in place of old results to save context.
 const TAKEN_AWAY: [&str; 7] = ["cleared", "truncated", "omitted", "removed", "elided", "compacted", "pruned"];
 
-/// Is the result no longer there to be read?
+/// Whether the result is empty or was replaced with a note.
 pub(super) fn is_gone(result: &str) -> bool {
     let short = beginning(result);
     result.trim().is_empty() || (result.len() <= MAX_NOTE && TAKEN_AWAY.iter().any(|word| short.contains(word)))
@@ -117,12 +117,12 @@ const ACKNOWLEDGING: [&str; 34] = [
     "updated",
 ];
 
-/// Does a result tell no more than that something was done? Doing it again does it again.
+/// Whether a result only acknowledges an action. Repeating the call repeats the action.
 pub(super) fn only_acknowledges(result: &str) -> bool {
     let beginning = beginning(result);
     let mut words =
         beginning.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
-    // An empty list is an answer; nothing at all is none.
+    // An empty list is information; an empty text is not.
     let says_nothing = words.peek().is_none() && !beginning.trim_start().starts_with('[');
     says_nothing || words.peek().is_some() && words.all(|word| ACKNOWLEDGING.contains(&word))
 }

@@ -1,8 +1,8 @@
-//! What tools are for, by their names.
+//! Classification of tools by their names.
 
 use crate::scanner::names;
 
-/// Words in the names of tools that are called again and again: they wait, watch, step on, or act anew each time.
+/// Words in the names of tools that are made for repeated calls: they wait, watch, step on, or act again each time.
 const REPEATABLE: [&str; 48] = [
     "wait",
     "sleep",
@@ -58,7 +58,7 @@ pub(super) fn is_made_to_be_repeated(name: &str) -> bool {
     names::words(name).iter().any(|word| REPEATABLE.contains(&word.as_str()))
 }
 
-/// Words in the names of tools that do something each time they are called, whatever they answer.
+/// Words in the names of tools that perform an action with each call, regardless of their result.
 const ACTING: [&str; 34] = [
     "accelerate",
     "add",
@@ -96,7 +96,7 @@ const ACTING: [&str; 34] = [
     "withdraw",
 ];
 
-/// Does a call act anew each time?
+/// Whether every call of the tool performs an action.
 pub(super) fn acts(name: &str) -> bool {
     names::words(name).iter().any(|word| ACTING.contains(&word.as_str()))
 }

@@ -54,7 +54,8 @@ fn what_holds_anything_or_may_be_empty_is_none() {
     let null = PromisedValue { nullable: true, ..object(&["id"], None) };
     let wrapped_null = PromisedValue { nullable: true, ..object(&["id"], None) };
     for (promise, bodies) in [
-        // One member in whatever writing, an envelope that the document does not know, and another kind of value than the promised.
+        // One member in any spelling, an envelope that the document does not describe, and a value of another type than
+        // promised.
         (&room, &[r#"{"id":1}"#, r#"{"Name":null}"#, r#"{"data":{"id":1}}"#, r#"{"rooms":[{"id":1}]}"#][..]),
         (&room, &[r#"[{"id":1}]"#, "17", "\"done\"", "true"]),
         (&promise(list(0)), &["[]", "null", "{}", r#"{"items":[]}"#]),
@@ -90,7 +91,7 @@ fn what_says_that_it_is_json_and_is_not_is_broken() {
         assert_eq!(rule(&room, broken), Some("broken_json"), "{broken}");
         let mut text = answer(200, broken);
         text.headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
-        assert_eq!(shortfall(&text, std::slice::from_ref(&room)), None, "it says what it is: {broken}");
+        assert_eq!(shortfall(&text, std::slice::from_ref(&room)), None, "the media type is not JSON: {broken}");
         assert_eq!(rule(&promise(None), broken), None, "{broken}");
     }
     for sloppy in [r#"{"id": NaN}"#, "{\"id\":1}\n{\"id\":2}", ")]}'\n{\"id\":1}", "{id: 1}"] {

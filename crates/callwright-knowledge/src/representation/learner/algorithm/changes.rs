@@ -1,4 +1,4 @@
-//! Changes, and how they are confirmed or taken back.
+//! Changes to patterns, and how they are confirmed or reverted.
 
 use super::{Learner, Tool};
 use crate::representation::learner::LearnError;
@@ -7,14 +7,15 @@ use crate::representation::learner::closeness::{Closeness, Grown};
 use crate::representation::learner::rivals::Rivals;
 use callwright_search::retrieval::Fusion;
 
-/// What is put back where a change does not help.
+/// State to restore if a change does not improve the score.
 pub(super) struct Before {
     closeness: Closeness,
     tools: Vec<Tool>,
 }
 
 impl Learner<'_> {
-    /// The paper's addition: proposals of all tools together, and where those do not help, one tool's after the other's.
+    /// Implements the paper's addition: applies the proposals for all tools together and, if that does not help, for
+    /// one tool at a time.
     pub(super) async fn add(&mut self, iteration: usize, best: f64) -> Result<f64, LearnError> {
         let proposals = self.additions(iteration).await?;
         if proposals.is_empty() {
@@ -34,9 +35,11 @@ impl Learner<'_> {
         self.add_single(&proposals, best).await
     }
 
-    /// The first additions where samples are few: a fifth of them confirms too little, and what helps most tools would be refused for one sample of
-    /// another. So all samples confirm, each what was made without it; what is confirmed that way is then made of all of them, and learning ends, since
-    /// nothing is left that could confirm more. `None` where it does not hold, or would cost requests to a model.
+    /// Cross-validates the first additions if there are few samples. A fifth of few samples confirms too little: a
+    /// change that helps most tools would be rejected because of one sample of another. Therefore all samples confirm,
+    /// each for the patterns that were made without it. Confirmed patterns are then made of all samples, and learning
+    /// ends because no unused samples remain. `None` if the condition does not hold, the change is not confirmed, or it
+    /// would cost requests to a model.
     pub(super) async fn add_from_all(&mut self) -> Result<Option<f64>, LearnError> {
         let is_free = !self.means.proposer.asks_a_model() && self.means.selector.candidates() <= 1;
         if !is_free || self.samples.queries.len() >= self.settings.cross_below {
@@ -63,7 +66,7 @@ impl Learner<'_> {
         let proposals = self.additions(1).await?;
         self.put_all(&proposals);
         if self.settings.edit {
-            // What weighs words against meaning has to be judged by samples that no pattern was made of.
+            // The weight of words relative to meaning has to be fitted on samples from which no pattern was made.
             self.closeness.fusion = middle(fusions);
             self.fit_weights();
         }
@@ -80,7 +83,7 @@ impl Learner<'_> {
         Ok(Some(after))
     }
 
-    /// Adds what is proposed to all tools.
+    /// Adds the proposed patterns to all tools.
     fn put_all(&mut self, proposals: &[(usize, Vec<Grown>)]) {
         for (tool, grown) in proposals {
             self.put(*tool, grown, 0.0);
@@ -88,7 +91,7 @@ impl Learner<'_> {
         self.closeness.look_up_words(&self.asked);
     }
 
-    /// Notes what each tool's part of a kept addition brought.
+    /// Records the gain of each tool's part of an accepted addition.
     pub(super) fn note_gains(&mut self, proposals: &[(usize, Vec<Grown>)], board: &Board) {
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         for (tool, grown) in proposals {
@@ -102,7 +105,7 @@ impl Learner<'_> {
         }
     }
 
-    /// Notes what the last `count` patterns of a tool brought together.
+    /// Records the common gain of the last `count` patterns of a tool.
     fn note_gain(&mut self, tool: usize, count: usize, gain: f64) {
         if let Some(tool) = self.tools.get_mut(tool) {
             tool.gains.iter_mut().rev().take(count).for_each(|place| *place = gain);
@@ -136,7 +139,8 @@ impl Learner<'_> {
         self.kept_or_put_back(before, start).await
     }
 
-    /// Changes were tried with the words of all tools as they were: with the words as they are now, they must hold still.
+    /// Keeps the changes if the score holds with updated word statistics, else reverts them. They were tried with the
+    /// old ones.
     async fn kept_or_put_back(&mut self, before: Before, start: f64) -> Result<f64, LearnError> {
         self.closeness.look_up_words(&self.asked);
         let now = self.validation().await.macro_f1();
@@ -147,7 +151,7 @@ impl Learner<'_> {
         Ok(now)
     }
 
-    /// The paper's edition, one tool after the other; then the weights of all patterns.
+    /// Implements the paper's edition, one tool at a time; then fits the weights of all patterns.
     pub(super) async fn edit(&mut self, is_first: bool, mut best: f64) -> Result<f64, LearnError> {
         let (before, start) = (self.before_change(), best);
         let training = self.training().await;
@@ -186,7 +190,7 @@ impl Learner<'_> {
         Ok(best)
     }
 
-    /// Macro-F1 with one tool changed; the board holds the change where it is the best so far.
+    /// Returns macro-F1 with one tool changed. If it is an improvement, the board keeps the change.
     pub(super) async fn trial(&mut self, tool: usize, with: &Closeness, board: &mut Board) -> f64 {
         let scores = with.scores(0, board.samples());
         if self.means.selector.candidates() <= 1 {
@@ -196,7 +200,7 @@ impl Learner<'_> {
             }
             return f1;
         }
-        // Whoever chooses is shown the tool with its change.
+        // The selector sees the tool with its change.
         let before = self.closeness.clone_of(tool);
         self.closeness.put_from(tool, with.clone());
         let mut changed = board.clone();
@@ -231,7 +235,7 @@ impl Learner<'_> {
     }
 }
 
-/// The median of each.
+/// Returns the median of each parameter.
 fn middle(fusions: Vec<Fusion>) -> Fusion {
     let middle = |of: fn(&Fusion) -> f32| {
         let mut values: Vec<f32> = fusions.iter().map(of).collect();

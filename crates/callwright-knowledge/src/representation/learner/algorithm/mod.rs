@@ -1,4 +1,4 @@
-//! Algorithm 1 of the paper.
+//! Implements Algorithm 1 of the paper.
 
 mod changes;
 mod proposals;
@@ -16,30 +16,30 @@ use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::{Fusion, ToolText};
 
-/// Who takes part in learning.
+/// Components that the learner uses.
 #[derive(Debug, Clone)]
 pub struct Means {
-    /// What vectors come from; without it, words alone are learned for.
+    /// Embedder; `None`: only words are compared.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who proposes patterns.
+    /// Proposer of patterns.
     pub proposer: Arc<dyn Proposer>,
-    /// Who chooses among what is found.
+    /// Selector among the retrieved tools.
     pub selector: Arc<dyn Selector>,
 }
 
-/// Is told how learning goes.
+/// Observer of a run.
 pub trait LearnWatcher: Sync {
-    /// Proposals are about to be asked for: for so many tools in this iteration.
+    /// Called before proposals are requested for `tools` tools in this iteration.
     fn begins(&self, iteration: usize, tools: usize);
 
-    /// One more tool has its proposal.
+    /// Called when the proposal for one more tool is complete.
     fn advances(&self);
 
-    /// A proposer or selector could not do its part.
+    /// Called when a proposer or selector failed.
     fn problem(&self, problem: &ProposeError);
 }
 
-/// For what nobody waits for.
+/// Observer that ignores all events.
 #[derive(Debug)]
 struct Unwatched;
 
@@ -51,7 +51,7 @@ impl LearnWatcher for Unwatched {
     fn problem(&self, _: &ProposeError) {}
 }
 
-/// A run of the learner, between iterations.
+/// Run of the learner, between iterations.
 #[derive(Debug)]
 pub struct Learner<'a> {
     settings: LearnSettings,
@@ -61,22 +61,22 @@ pub struct Learner<'a> {
     asked: Asked,
     tools: Vec<Tool>,
     closeness: Closeness,
-    /// Selections that a model made, by what it was shown.
+    /// Selections of the model, by a hash of its input.
     selections: HashMap<u64, usize>,
     /// F1 of each tool at the start.
     before: Vec<Option<f64>>,
     curve: Vec<Point>,
     stale: usize,
-    /// What all samples say, where they all confirm: see `add_from_all`.
+    /// Boards of the cross-validation, if there was one; see `add_from_all`.
     crossed: Vec<Board>,
 }
 
-/// What is learned for a tool, beside its patterns.
+/// Learning state of a tool, apart from its patterns.
 #[derive(Debug, Clone, Default)]
 struct Tool {
-    /// Patterns of people, which come first and stay as they are.
+    /// Number of patterns that belong to people; they come first and do not change.
     kept: usize,
-    /// What each pattern brought, in points of macro-F1.
+    /// Gain of each pattern, in points of macro-F1.
     gains: Vec<f64>,
 }
 
@@ -87,10 +87,11 @@ impl std::fmt::Debug for dyn LearnWatcher + '_ {
 }
 
 impl<'a> Learner<'a> {
-    /// Reads tools and samples and asks for all their vectors. The patterns that tools have already belong to people.
+    /// Creates a learner and requests the embeddings of tools and samples. Existing patterns of the tools are treated
+    /// as those of people.
     ///
     /// # Errors
-    /// [`LearnError`]: samples are too few or too many, or there are no vectors.
+    /// [`LearnError`]: there are too few or too many samples, or embedding fails.
     pub async fn new(
         tools: &[ToolText],
         samples: &[Sample],
@@ -116,7 +117,7 @@ impl<'a> Learner<'a> {
         Ok(learner)
     }
 
-    /// Nothing learned yet.
+    /// Creates the state before anything is learned.
     async fn at_the_start(
         tools: &[ToolText],
         samples: Samples,
@@ -158,7 +159,7 @@ impl<'a> Learner<'a> {
         Ok(learner)
     }
 
-    /// The same run with its samples parted otherwise, before anything is learned. Nobody is told how it goes.
+    /// Returns an unobserved run in its initial state with another split of the samples.
     fn parted_otherwise(&self, samples: Samples) -> Learner<'static> {
         Learner {
             settings: self.settings.clone(),
@@ -176,10 +177,11 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// One round over all tools: patterns are added, then edited, and what does not help is taken back. `false` where learning has ended.
+    /// Runs one iteration: adds patterns, edits them, and reverts changes without improvement. Returns `false` when
+    /// learning has ended.
     ///
     /// # Errors
-    /// [`LearnError::Embed`]: there are no vectors any more.
+    /// [`LearnError::Embed`]: embedding fails.
     pub async fn step(&mut self) -> Result<bool, LearnError> {
         let iteration = self.curve.len();
         if iteration > self.settings.iterations || self.stale >= self.settings.patience {
@@ -206,7 +208,7 @@ impl<'a> Learner<'a> {
         Ok(true)
     }
 
-    /// What is learned so far.
+    /// Returns the result so far.
     pub async fn learned(&mut self) -> Learned {
         let (boards, validation_share) = match std::mem::take(&mut self.crossed) {
             crossed if crossed.is_empty() => (vec![self.validation().await], self.settings.validation_share),
@@ -232,7 +234,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// The points of the curve so far: macro-F1 on the validation samples before the first round, and after each.
+    /// Returns the learning curve so far: macro-F1 on the validation samples before the first iteration and after each.
     pub fn curve(&self) -> &[Point] {
         &self.curve
     }

@@ -1,4 +1,4 @@
-//! What is asked of the proposer, and what is made of its answers.
+//! Requests proposals and embeds them.
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -11,13 +11,13 @@ use callwright_search::retrieval::{pattern_texts, pattern_vector};
 use callwright_types::representation::Pattern;
 
 impl Learner<'_> {
-    /// The proposals for all tools that miss samples.
+    /// Returns the proposals for all tools with missed samples.
     pub(super) async fn additions(&mut self, iteration: usize) -> Result<Vec<(usize, Vec<Grown>)>, LearnError> {
         let training = self.training().await;
         let mut asks = Vec::new();
         for tool in 0..self.closeness.tools() {
             let held = self.closeness.patterns(tool).len();
-            // A tool without patterns has none that its samples could be like: they are all missed.
+            // A tool without patterns counts all of its samples as missed, to obtain initial patterns.
             let is_missed = |row: &usize| held == 0 || !training.chosen(*row).contains(&tool);
             let missed: Vec<&str> = training
                 .wanting(tool)
@@ -64,7 +64,7 @@ impl Learner<'_> {
         Ok(all)
     }
 
-    /// The learned patterns of a tool as they are proposed to be instead; `None` where there is nothing to edit or nothing changes.
+    /// Returns the edited learned patterns of a tool; `None` if there is nothing to edit or nothing changes.
     pub(super) async fn edition(&self, tool: usize, wrong: &[&str]) -> Result<Option<Vec<Grown>>, LearnError> {
         let kept = self.kept(tool);
         let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))

@@ -1,4 +1,4 @@
-//! Which tools are selected for samples, by the retriever and whoever chooses behind it.
+//! Selects tools for samples with the retriever and the selector.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +20,7 @@ impl Learner<'_> {
         self.board(&among).await
     }
 
-    /// What is selected for some samples, by the retriever and whoever chooses behind it.
+    /// Returns the selections of the retriever and the selector for some samples.
     pub(super) async fn board(&mut self, among: &[usize]) -> Board {
         let columns: Vec<Vec<f32>> =
             (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
@@ -32,7 +32,7 @@ impl Learner<'_> {
         board
     }
 
-    /// Has the selector choose among the best tools of each sample. What it was shown once, it is not asked again.
+    /// Lets the selector choose among the best tools of each sample. Results are cached by input.
     pub(super) async fn select(&mut self, board: &mut Board) {
         let count = self.means.selector.candidates();
         if count <= 1 {
@@ -68,7 +68,7 @@ impl Learner<'_> {
         board.select(picks);
     }
 
-    /// Which tool is selected in place of which, on the validation samples, the most frequent first.
+    /// Returns the confusions of tools on the validation samples, most frequent first.
     pub(super) fn confusions(&self, boards: &[Board]) -> Vec<Confusion> {
         let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
         let rows = boards
@@ -90,7 +90,7 @@ impl Learner<'_> {
     }
 }
 
-/// A tool as a selector sees it: patterns included.
+/// Returns the description of a tool for a selector, patterns included.
 fn shown(text: &ToolText) -> String {
     let patterns = text.patterns.iter().map(Pattern::text);
     std::iter::once(text.description.clone()).chain(patterns).collect::<Vec<_>>().join("\n")

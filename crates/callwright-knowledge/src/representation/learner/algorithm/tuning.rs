@@ -1,4 +1,4 @@
-//! How patterns are weighed against each other, and words against meaning.
+//! Fits the weights of patterns and the weight of words relative to meaning.
 
 use super::Learner;
 use crate::representation::learner::closeness::Closeness;
@@ -6,18 +6,18 @@ use crate::representation::learner::fit::Problem;
 use crate::representation::learner::rivals::Rivals;
 use callwright_search::retrieval::Fusion;
 
-/// Sharpnesses that are tried.
+/// Candidate values of the sharpness.
 const SHARPNESS: [f32; 6] = [8.0, 10.0, 12.5, 16.0, 20.0, 25.0];
 
-/// Worths of words that are tried.
+/// Candidate values of the word weight.
 const WORDS: [f32; 11] = [0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5];
 
-/// The share of the ridge that holds weights where there are no vectors.
+/// Factor of the ridge penalty if there are no embeddings.
 const WORDS_ONLY_RIDGE: f32 = 0.02;
 
 impl Learner<'_> {
-    /// Fits the weights of all patterns to the samples that are learned from, and how words and meaning are weighed to those that confirm: patterns are
-    /// made of words of the former.
+    /// Fits pattern weights on the training samples, and sharpness and word weight on the validation samples. The
+    /// latter cannot use the training samples, because patterns contain their words.
     pub(super) fn tune(&mut self, sharpness_too: bool) {
         let sharpnesses: &[f32] = if sharpness_too && self.means.embedder.is_some() { &SHARPNESS } else { &[] };
         let start: Vec<f32> = self.closeness.weights().collect();
@@ -40,7 +40,8 @@ impl Learner<'_> {
         }
     }
 
-    /// Takes the worth of words under which the right tools of some samples are most likely; gives that likelihood's logarithm.
+    /// Sets the word weight that maximises the likelihood of the right tools for some samples, and returns the
+    /// log-likelihood.
     pub(super) fn tune_words(&mut self, among: &[usize]) -> f64 {
         let tools = 0..self.closeness.tools();
         let meanings: Vec<Vec<f32>> = tools.clone().map(|tool| self.closeness.meanings(tool, among)).collect();
@@ -63,7 +64,7 @@ impl Learner<'_> {
         best.0
     }
 
-    /// The mean logarithm of the right tools' likelihood for some samples, of which each tool has a column of scores.
+    /// Returns the mean log-likelihood of the right tools for some samples. `columns` are the scores of each tool.
     fn likelihood(&self, among: &[usize], columns: &[Vec<f32>]) -> f64 {
         let mut largest = vec![f32::NEG_INFINITY; among.len()];
         for column in columns {
@@ -84,23 +85,24 @@ impl Learner<'_> {
         sum / among.len().max(1) as f64
     }
 
-    /// Patterns of a tool that belong to people: its first ones.
+    /// Returns the number of a tool's patterns that belong to people; they come first.
     pub(super) fn kept(&self, tool: usize) -> usize {
         self.tools.get(tool).map_or(0, |tool| tool.kept)
     }
 
-    /// Without vectors the patterns of a tool cannot be told apart: their weights say no more than how often it is wanted, and need less to hold them.
+    /// Returns the ridge penalty. Without embeddings, the patterns of a tool cannot be distinguished. Their weights
+    /// only reflect the tool's frequency, and less regularisation is needed.
     pub(super) fn ridge(&self) -> f32 {
         self.settings.ridge * if self.means.embedder.is_some() { 1.0 } else { WORDS_ONLY_RIDGE }
     }
 
-    /// What words say of the samples that are learned from, in the unit of the score.
+    /// Returns the word scores of a tool for the training samples, in the unit of the total score.
     fn worth_of_words(&self, closeness: &Closeness, tool: usize) -> Vec<f32> {
         let words = closeness.words(tool, &self.samples.training).into_iter();
         words.map(|words| self.closeness.fusion.words * words).collect()
     }
 
-    /// Fits the weights of one tool's patterns, with all others as they are.
+    /// Fits the weights of one tool's patterns and keeps all others fixed.
     pub(super) fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
         let among = &self.samples.training;
         let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
@@ -134,7 +136,7 @@ impl Learner<'_> {
         self.closeness.weigh(weights);
     }
 
-    /// The weights that a problem gives patterns; what people wrote stays as they wrote it, its weight too.
+    /// Returns the fitted weights; patterns of people keep theirs.
     fn fitted(
         &self,
         problem: &Problem<'_>,

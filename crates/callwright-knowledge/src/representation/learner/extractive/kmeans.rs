@@ -1,13 +1,13 @@
-//! Clusters of texts that are close in meaning.
+//! Clusters texts by semantic similarity.
 
 use callwright_search::embedding::Vector;
 
-/// Rounds after which clusters are taken as they are. They seldom change after ten.
+/// Maximum number of iterations. Clusters seldom change after ten.
 const ROUNDS: usize = 25;
 
-/// Parts vectors into at most `count` clusters by their direction (spherical k-means, Dhillon and Modha, "Concept Decompositions for Large Sparse
-/// Text Data using Clustering", 2001; begun as k-means++ does). Gives the positions of each cluster's vectors. What would be alone goes to the cluster
-/// that is nearest, where there is another.
+/// Partitions vectors into at most `count` clusters by direction (spherical k-means, Dhillon and Modha, "Concept
+/// Decompositions for Large Sparse Text Data using Clustering", 2001; k-means++ initialisation). Returns the positions
+/// of each cluster's vectors. A cluster of one is merged with the nearest other cluster, if there is one.
 pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut centres = first_centres(vectors, count.min(vectors.len()), seed);
     let mut home = vec![usize::MAX; vectors.len()];
@@ -19,7 +19,7 @@ pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<u
         home = now;
         for (at, centre) in centres.iter_mut().enumerate() {
             let members = vectors.iter().zip(&home).filter(|(_, home)| **home == at).map(|(vector, _)| vector);
-            // A cluster that has lost all its members stays where it was, and may win some back.
+            // An empty cluster keeps its centre and may gain members again.
             *centre = mean(members).unwrap_or_else(|| centre.clone());
         }
     }
@@ -28,7 +28,7 @@ pub(super) fn clusters(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vec<u
     (0..centres.len()).map(|at| members(at).collect::<Vec<_>>()).filter(|members| !members.is_empty()).collect()
 }
 
-/// Gives the members of clusters of one to the nearest of the others.
+/// Moves the members of single-member clusters to the nearest other cluster.
 fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
     for at in 0..home.len() {
         let size = |cluster: usize| home.iter().filter(|home| **home == cluster).count();
@@ -44,7 +44,7 @@ fn join_the_lonely(vectors: &[Vector], centres: &[Vector], home: &mut [usize]) {
     }
 }
 
-/// The direction of the sum; `None` of nothing.
+/// Returns the direction of the sum; `None` for no vectors.
 pub(super) fn mean<'a>(mut vectors: impl Iterator<Item = &'a Vector>) -> Option<Vector> {
     let mut sum = vectors.next()?.components().to_vec();
     for vector in vectors {
@@ -53,7 +53,8 @@ pub(super) fn mean<'a>(mut vectors: impl Iterator<Item = &'a Vector>) -> Option<
     Vector::new(sum)
 }
 
-/// Vectors that are far from one another: each next one is drawn by its distance to those before it.
+/// Returns initial centres by k-means++: each is drawn with a probability proportional to its distance from the
+/// previous ones.
 fn first_centres(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vector> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut centres: Vec<Vector> = Vec::new();
@@ -65,7 +66,7 @@ fn first_centres(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vector> {
             drawn -= distance;
             drawn < 0.0 && *distance > 0.0
         });
-        // Where all are where a centre is already, another centre would be of no use.
+        // If every vector coincides with a centre, further centres are useless.
         let Some(centre) =
             at.or_else(|| distances.iter().rposition(|distance| *distance > 0.0)).and_then(|at| vectors.get(at))
         else {
@@ -74,7 +75,7 @@ fn first_centres(vectors: &[Vector], count: usize, seed: u64) -> Vec<Vector> {
         for (distance, vector) in distances.iter_mut().zip(vectors) {
             *distance = distance.min((1.0 - centre.cosine(vector)).max(0.0));
         }
-        // Rounding must not let a centre be drawn again.
+        // Prevents that rounding errors allow a centre to be drawn again.
         for (distance, vector) in distances.iter_mut().zip(vectors) {
             if vector == centre {
                 *distance = 0.0;

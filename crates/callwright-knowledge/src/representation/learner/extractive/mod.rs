@@ -1,4 +1,4 @@
-//! Patterns without a model: phrases copied from samples, and sentences made of the words that tell them from others.
+//! Extractive proposer, without a model: phrases copied from samples, and sentences of discriminative words.
 
 mod kmeans;
 mod phrases;
@@ -19,20 +19,20 @@ use kmeans::{clusters, mean};
 use pick::{Phrase, pick};
 use terms::Background;
 
-/// How patterns are extracted.
+/// Settings of the extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExtractiveSettings {
-    /// Share of its sample's words that a case holds at most. 1: cases are whole samples.
+    /// Maximum share of its sample's words in a case. 1: cases are whole samples.
     pub case_share: f32,
-    /// Cases of a pattern.
+    /// Maximum number of cases per pattern.
     pub cases: usize,
-    /// Words of a pattern's general sentence, at most.
+    /// Maximum number of words in a pattern's general sentence.
     pub terms: usize,
-    /// Samples that make a pattern of their own, at least on average: fewer make fewer patterns.
+    /// Minimum average number of samples per pattern; fewer samples produce fewer patterns.
     pub samples_per_pattern: usize,
-    /// Phrases of a cluster that are compared by a model of meaning that takes time; the built-in one has chosen them.
+    /// Maximum number of phrases per cluster that a slow embedder compares; the built-in embedder preselects them.
     pub candidates: usize,
-    /// What clusters begin with.
+    /// Seed of the clustering.
     pub seed: u64,
 }
 
@@ -42,19 +42,19 @@ impl Default for ExtractiveSettings {
     }
 }
 
-/// The proposer that needs no model.
+/// Proposer that needs no model.
 #[derive(Debug)]
 pub struct ExtractiveProposer {
-    /// Whose vectors patterns are to be found by; without one, the built-in ones say what is alike.
+    /// Embedder of the tool search, or the built-in one.
     embedder: Arc<dyn Embedder>,
-    /// Chooses among many phrases at once; `None` where the embedder itself takes no time.
+    /// Fast embedder that preselects phrases; `None` if `embedder` is fast itself.
     narrowing: Option<Arc<dyn Embedder>>,
     background: Background,
     settings: ExtractiveSettings,
 }
 
 impl ExtractiveProposer {
-    /// A proposer for samples of which `queries` are all. `embedder` is what tools will be found with, `built_in` what takes no time.
+    /// Creates a proposer. `queries` are all samples, `embedder` is the one of the tool search, and `built_in` is fast.
     pub fn new<'a>(
         embedder: Option<Arc<dyn Embedder>>,
         built_in: Arc<dyn Embedder>,
@@ -83,7 +83,8 @@ impl ExtractiveProposer {
         self.finish(sketches).await
     }
 
-    /// The phrases of samples that may become cases; where vectors take time, those that the built-in ones find most like the samples.
+    /// Returns the phrases of samples that may become cases. If the embedder is slow, the built-in one preselects those
+    /// most similar to the samples.
     async fn phrases(&self, samples: &[&str]) -> Result<Vec<Phrase<String>>, EmbedError> {
         let mut phrases: Vec<Phrase<String>> = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -112,7 +113,7 @@ impl ExtractiveProposer {
         Ok(kept.map(|phrase| Phrase { text: phrase.text.clone(), sample: phrase.sample }).collect())
     }
 
-    /// Chooses the cases of all sketches; the embedder is asked once.
+    /// Chooses the cases of all sketches with one request to the embedder.
     async fn finish(&self, sketches: Vec<Sketch>) -> Result<Vec<Pattern>, EmbedError> {
         let mut texts = Vec::new();
         for sketch in &sketches {
@@ -134,7 +135,8 @@ impl ExtractiveProposer {
         Ok(patterns)
     }
 
-    /// Patterns that attract what is wrong say less afterwards: half as much, and without the words that stand in most of it.
+    /// Weakens patterns that attract wrong samples: halves their weight and removes the words that occur in most of
+    /// these samples.
     async fn edited(&self, patterns: &[Pattern], wrong: &[&str]) -> Result<Vec<Pattern>, EmbedError> {
         let of_wrong = self.embedder.embed(owned(wrong)).await?;
         let of_patterns = self.embedder.embed(patterns.iter().map(Pattern::text).collect()).await?;
@@ -150,14 +152,14 @@ impl ExtractiveProposer {
     }
 }
 
-/// A pattern before its cases are chosen.
+/// Pattern before its cases are chosen.
 struct Sketch {
     target: Vector,
     phrases: Vec<Phrase<String>>,
     description: String,
 }
 
-/// What attracting something wrong leaves of a pattern's weight.
+/// Factor of the weight of a pattern that attracts wrong samples.
 const WEAKENED: f32 = 0.5;
 
 fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
@@ -174,7 +176,7 @@ fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
     };
     if let Some(words) = sentence::read(&pattern.description) {
         let kept: Vec<&str> = words.into_iter().filter(|word| !is_in_most(word)).collect();
-        // A sentence about nothing would be worse.
+        // An empty sentence would be worse.
         if !kept.is_empty() {
             pattern.description = sentence::write(&kept);
         }

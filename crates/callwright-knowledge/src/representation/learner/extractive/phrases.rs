@@ -1,15 +1,15 @@
-//! Phrases of a sample that may stand for it.
+//! Extracts phrases of a sample.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Fewest and most words of a phrase. One word alone is a term, and terms are the description's.
+/// Minimum and maximum number of words of a phrase. Single words are covered by the description.
 const WORDS: (usize, usize) = (2, 12);
 
-/// Words of a sample that are looked at: who asks for something says so before that.
+/// Maximum number of words of a sample that are read; the intent usually comes earlier.
 const READ: usize = 120;
 
-/// The phrases of a text that hold at most `share` of its words, as they stand there; a text that has too few words for two of them gives its words.
-/// With a share of 1, the text as it is.
+/// Returns the phrases of a text with at most `share` of its words, verbatim. A text that is too short for two-word
+/// phrases yields its words. With a share of 1, returns the whole text.
 pub(super) fn phrases(text: &str, share: f32) -> Vec<&str> {
     if share >= 1.0 {
         return vec![text.trim()];

@@ -1,16 +1,17 @@
-//! Which phrases stand for a cluster.
+//! Chooses phrases that represent a cluster.
 
 use callwright_search::embedding::Vector;
 
-/// A phrase, and which of the cluster's samples it was found in first.
+/// Phrase and the sample of the cluster in which it was found first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Phrase<T> {
     pub(super) text: T,
     pub(super) sample: usize,
 }
 
-/// At most `count` phrases that bring the mean of their vectors and that of the `general` sentence closest to `target`, one after the other. Each
-/// is of another sample while there are samples left: what users wrote is not to be put together again from its parts.
+/// Greedily chooses at most `count` phrases. Each choice brings the mean of the vectors, including that of the
+/// `general` sentence, closest to `target`. Each phrase is of another sample, so that no user text can be reassembled
+/// from its parts.
 pub(super) fn pick<'a, T>(
     target: &Vector,
     general: &Vector,
@@ -35,7 +36,7 @@ pub(super) fn pick<'a, T>(
     chosen
 }
 
-/// The cosine of sum and vector together with the target.
+/// Returns the cosine of the sum with the added vector and the target.
 fn closeness(sum: &[f32], vector: &Vector, target: &Vector) -> f32 {
     let (mut dot, mut square) = (0.0_f32, 0.0_f32);
     for ((sum, component), target) in sum.iter().zip(vector.components()).zip(target.components()) {

@@ -1,9 +1,9 @@
-//! The general sentence that is made of telling words, and the words that such a sentence was made of.
+//! Builds a general sentence from discriminative words, and parses it again.
 
-/// What the sentence begins with.
+/// Beginning of the sentence.
 const OPENING: &str = "Requests that speak of ";
 
-/// A sentence about words; nothing where there are none.
+/// Returns a sentence with the words; empty without words.
 pub(super) fn write(words: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {
@@ -13,7 +13,7 @@ pub(super) fn write(words: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The words of a sentence that [`write()`] wrote; `None` of any other.
+/// Returns the words of a sentence of [`write()`]; `None` for any other sentence.
 pub(super) fn read(sentence: &str) -> Option<Vec<&str>> {
     let words = sentence.strip_prefix(OPENING)?;
     Some(words.split(", ").flat_map(|part| part.split(" and ")).collect())

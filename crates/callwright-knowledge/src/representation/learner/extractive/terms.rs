@@ -1,4 +1,4 @@
-//! The words that tell some texts from all others.
+//! Finds words that discriminate some texts from all others.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,14 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use callwright_search::retrieval::{is_stop_word, tokens};
 
-/// How many words the prior is worth at most: as many as some dozens of requests have. Never more than there are words.
+/// Maximum weight of the prior, in words: about as many as some dozens of requests have. It never exceeds the total
+/// number of words.
 const PRIOR: f32 = 500.0;
 
-/// How many standard deviations a word must be more frequent than elsewhere.
+/// Minimum z-score of a discriminative word.
 const TELLING: f32 = 0.5;
 
-/// How often words stand in all samples: each counts once in a sample.
+/// Document frequencies of words over all samples.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Background {
     counts: HashMap<String, f32>,
@@ -20,14 +21,15 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// The words of all samples.
+    /// Counts the words of all samples.
     pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let (counts, total) = counted(texts);
         Self { counts, total }
     }
 
-    /// The words of some of the samples that tell them from the others, the most telling first, at most `most`: by their z-scored log odds with a
-    /// Dirichlet prior (Monroe, Colaresi and Quinn, "Fightin' Words", 2008). Written as the texts write them.
+    /// Returns at most `most` words that discriminate some samples from the others, best first. Words are ranked by
+    /// z-scored log odds with a Dirichlet prior (Monroe, Colaresi and Quinn, "Fightin' Words", 2008), and returned in
+    /// the spelling of the texts.
     pub(super) fn telling(&self, texts: &[&str], most: usize) -> Vec<String> {
         let (counts, total) = counted(texts.iter().copied());
         let mut scored: Vec<(String, f32)> = counts
@@ -71,7 +73,7 @@ fn counted<'a>(texts: impl IntoIterator<Item = &'a str>) -> (HashMap<String, f32
     (counts, total)
 }
 
-/// For each term, the word that most of the texts write for it.
+/// Returns the most frequent spelling of each term.
 fn surfaces(texts: &[&str]) -> HashMap<String, String> {
     let mut counts: HashMap<(String, String), usize> = HashMap::new();
     for word in texts.iter().flat_map(|text| text.unicode_words()) {
@@ -82,7 +84,7 @@ fn surfaces(texts: &[&str]) -> HashMap<String, String> {
     let mut best: HashMap<String, (usize, String)> = HashMap::new();
     for ((term, word), count) in counts {
         let place = best.entry(term).or_default();
-        // Of equally frequent ones the first in the alphabet, so that a run can be repeated.
+        // Ties are resolved alphabetically, for reproducible runs.
         if (count, std::cmp::Reverse(&word)) > (place.0, std::cmp::Reverse(&place.1)) {
             *place = (count, word);
         }

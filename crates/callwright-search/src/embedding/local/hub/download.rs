@@ -1,4 +1,4 @@
-//! Files of a hub → a folder, once.
+//! Download of a hub's files to a folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ use tempfile::NamedTempFile;
 use super::repository::Repository;
 use crate::embedding::{BuildError, LocalSettings, Pooling};
 
-/// What the hub sees as the client.
+/// Value of the `user-agent` header.
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
 
-/// The state of a repository that is fetched: what its owner published last.
+/// Revision that is fetched: the latest published one.
 const REVISION: &str = "main";
 
-/// Who is shown how a download goes on.
+/// Observer of a download's progress.
 pub trait DownloadWatcher: Send + Sync {
-    /// A file begins; its size in bytes where the hub tells it.
+    /// Reports the start of a file, with its size in bytes if the hub provides it.
     fn begins(&self, file: &str, bytes: Option<u64>);
-    /// So many bytes of it have come.
+    /// Reports the number of bytes received so far.
     fn advances(&self, bytes: u64);
-    /// It is whole, or its download failed.
+    /// Reports the end of a file, complete or failed.
     fn ends(&self);
 }
 
-/// Fetches what of a model is not in the cache yet; a model that is in it whole asks the hub nothing. Gives the model's folder, and its
-/// pooling where that is known.
+/// Fetches the files of a model that are not in the cache; a complete model causes no request. Returns the model's
+/// folder, and its pooling if known.
 ///
 /// # Errors
-/// [`BuildError::Setting`] where the name is wrong, [`BuildError::Download`] where the hub does not give the files.
+/// [`BuildError::Setting`] if the name is invalid, [`BuildError::Download`] if the hub does not provide the files.
 pub(in crate::embedding) async fn fetch(
     settings: &LocalSettings,
     base_dir: &Path,
@@ -57,17 +57,17 @@ struct Hub<'a> {
 
 impl<'a> Hub<'a> {
     fn new(settings: &'a LocalSettings) -> Result<Self, BuildError> {
-        // reqwest panics where the process has no provider; a second installation changes nothing.
+        // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let silence = Duration::from_secs(settings.hub_timeout_seconds);
-        // Hubs redirect to where the files are; reqwest sends the token to no other host.
+        // Hubs redirect to the location of the files; reqwest does not send the token to another host.
         let http =
             reqwest::Client::builder().user_agent(USER_AGENT).connect_timeout(silence).read_timeout(silence).build();
         let http = http.map_err(|error| BuildError::BrokenOff(error.to_string()))?;
         Ok(Self { http, settings })
     }
 
-    /// Fetches one file. It appears under its name when it is whole.
+    /// Fetches one file. It is renamed to its final name when it is complete.
     async fn fetch(
         &self,
         repository: &str,
@@ -78,7 +78,7 @@ impl<'a> Hub<'a> {
     ) -> Result<(), BuildError> {
         let hub = self.settings.hub_url.trim_end_matches('/');
         let url = format!("{hub}/{repository}/resolve/{REVISION}/{path}");
-        tracing::info!(%url, "fetching a file of the model of meaning");
+        tracing::info!(%url, "fetching a file of the embedding model");
         let response = self.ask(&url).await?;
         watcher.begins(path, response.content_length());
         let written = self.write(response, target, left, watcher).await;
@@ -96,10 +96,10 @@ impl<'a> Hub<'a> {
         match response.status() {
             status if status.is_success() => Ok(response),
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Err(failed(format!(
-                "status {status}: the model does not exist, or takes a token; check `embedding.fastembed.model` and `hub_token`"
+                "status {status}: the model does not exist, or requires a token; check `embedding.fastembed.model` and `hub_token`"
             ))),
             StatusCode::NOT_FOUND => Err(failed(
-                "the hub has no such file, and a model is model.onnx and four JSON files; check `embedding.fastembed.model`".to_owned(),
+                "the hub does not have this file (a model is model.onnx and four JSON files); check `embedding.fastembed.model`".to_owned(),
             )),
             status => Err(failed(format!("status {status}"))),
         }
@@ -113,7 +113,7 @@ impl<'a> Hub<'a> {
         watcher: &dyn DownloadWatcher,
     ) -> Result<(), String> {
         let folder = target.parent().unwrap_or(target);
-        let unwritable = |error: std::io::Error| format!("cannot be kept in {}: {error}", folder.display());
+        let unwritable = |error: std::io::Error| format!("cannot be stored in {}: {error}", folder.display());
         std::fs::create_dir_all(folder).map_err(unwritable)?;
         let mut file = NamedTempFile::new_in(folder).map_err(unwritable)?;
         let mut done = 0;
@@ -134,13 +134,13 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Why there is no answer, and what does without one.
+/// Returns the cause of a failed request, and an alternative.
 fn unreachable(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     format!(
-        "{cause}; where the hub cannot be reached, put the model's files into a folder and name it in `embedding.fastembed.folder`"
+        "{cause}; if the hub is unreachable, put the model's files into a folder and set `embedding.fastembed.folder` to it"
     )
 }

@@ -1,4 +1,4 @@
-//! Models of a hub: which files make one, and fetching them into a folder.
+//! Models of a hub: their files, and the download to a folder.
 
 mod download;
 mod repository;

@@ -1,13 +1,13 @@
-//! Which files of which repository make a model.
+//! The repository and files of a model.
 
 use fastembed::{EmbeddingModel, ModelInfo, TextEmbedding};
 
 use crate::embedding::{BuildError, Pooling};
 
-/// What is read beside the model, under these names.
+/// Files that are read in addition to the model, under these names.
 const JSON_FILES: [&str; 4] = ["tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json"];
 
-/// The key that names it.
+/// Configuration key of the model.
 const KEY: &str = "embedding.fastembed.model";
 
 /// A model of a hub.
@@ -15,20 +15,22 @@ const KEY: &str = "embedding.fastembed.model";
 pub(super) struct Repository {
     /// `OWNER/NAME`.
     pub(super) name: String,
-    /// Paths in the repository, and the names of the files in the folder.
+    /// Paths in the repository, and file names in the folder.
     pub(super) files: Vec<(String, String)>,
-    /// How this model's vectors are made of its tokens', where that is known.
+    /// Pooling of this model, if known.
     pub(super) pooling: Option<Pooling>,
-    /// Name of its folder.
+    /// Name of the local folder.
     pub(super) folder: String,
 }
 
 impl Repository {
-    /// Reads `OWNER/NAME` of a model that fastembed knows, or `OWNER/NAME/PATH/TO/MODEL.onnx` of any.
+    /// Parses `OWNER/NAME` of a model known to fastembed, or `OWNER/NAME/PATH/TO/MODEL.onnx` of any model.
     pub(super) fn find(written: &str) -> Result<Self, BuildError> {
         let segments: Vec<&str> = written.split('/').collect();
         if segments.len() < 2 || !segments.iter().all(|segment| is_plain(segment)) {
-            return Err(wrong(format!("`{written}` is no name; write OWNER/NAME, or OWNER/NAME/PATH/TO/MODEL.onnx")));
+            return Err(wrong(format!(
+                "`{written}` is no model name; use OWNER/NAME or OWNER/NAME/PATH/TO/MODEL.onnx"
+            )));
         }
         let known = TextEmbedding::list_supported_models();
         let listed = known.iter().find(|model| {
@@ -58,12 +60,12 @@ impl Repository {
         let weights = weights.iter().map(|path| (path.clone(), last(path)));
         let model_file = [(model.to_owned(), "model.onnx".to_owned())];
         let folder = format!("{name}/{model}").replace('/', "--");
-        // The model last: where it is, all is.
+        // The model is last: if it exists, all files do.
         Self { name, files: beside.chain(weights).chain(model_file).collect(), pooling, folder }
     }
 }
 
-/// May a segment be part of a URL and of a file's name as it is?
+/// Whether a segment can be part of a URL and of a file name without escaping.
 fn is_plain(segment: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     !segment.is_empty() && !segment.starts_with('.') && segment.bytes().all(plain)
@@ -72,13 +74,13 @@ fn is_plain(segment: &str) -> bool {
 fn unknown(written: &str, known: &[ModelInfo<EmbeddingModel>]) -> BuildError {
     let near = |model: &&ModelInfo<EmbeddingModel>| {
         let distance = strsim::jaro_winkler(&model.model_code.to_lowercase(), &written.to_lowercase());
-        // Only for comparison: the distance lies between 0 and 1.
+        // Used for comparison only: the distance is between 0 and 1.
         (distance * 1e6) as u32
     };
     let nearest = known.iter().max_by_key(near).map(|model| model.model_code.clone()).unwrap_or_default();
     wrong(format!(
-        "no text model `{written}` is known (the nearest is `{nearest}`); write OWNER/NAME/PATH/TO/MODEL.onnx for another, or put \
-         its files into a folder and name that in `embedding.fastembed.folder`"
+        "unknown text model `{written}` (the nearest is `{nearest}`); use OWNER/NAME/PATH/TO/MODEL.onnx for another, or put \
+         its files into a folder and set `embedding.fastembed.folder` to it"
     ))
 }
 

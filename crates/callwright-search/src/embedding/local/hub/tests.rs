@@ -1,4 +1,4 @@
-//! A hub on loopback.
+//! Tests with a hub on loopback.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use crate::embedding::test_server::{Received, Reply, TestServer};
 use crate::embedding::{BuildError, LocalSettings, Pooling};
 use callwright_types::Secret;
 
-/// What a watcher was shown.
+/// The calls that a watcher received.
 #[derive(Default)]
 struct Shown(Mutex<Vec<String>>);
 
@@ -42,7 +42,7 @@ fn settings(hub: &TestServer) -> LocalSettings {
     }
 }
 
-/// Every file holds its own path.
+/// Returns the file's own path as its content.
 fn hub(request: &Received) -> Reply {
     ("200 OK", String::new(), request.target().as_bytes().to_vec())
 }

@@ -1,61 +1,62 @@
-//! Where the strict reading of a value does not come to an end, because a string in it may have quotes of its own.
+//! Handles values that the strict parser cannot complete, because a string in them may contain unescaped quotes.
 
 use super::{Literal, Reader};
 use crate::repair::rescue::literal::unescaped::{self, Effort, Guard, Kind, Outcome};
 use crate::repair::rescue::written::offered;
 use crate::scanner::{CompiledTool, Toolbook};
 
-/// Places of a text for which the outcome of a search is kept.
+/// Maximum number of positions whose search result is cached.
 const MAX_SEARCHED: usize = 64;
 
 impl<'a> Reader<'a> {
-    /// The same, where strings with quotes that are not escaped are read as far as the names of these tools and their parameters
-    /// show where they end.
+    /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.
     pub(crate) fn with_tools(mut self, toolbook: &'a Toolbook) -> Self {
         self.guard = Some(Guard { toolbook, tool: None });
         self
     }
 
-    /// The same for a text that was cut off: where a string may go on behind its quote, nothing is read.
+    /// Treats the text as truncated: a value is not parsed if one of its strings may continue after its quote.
     pub(crate) fn without_search(mut self) -> Self {
         self.searches = false;
         self
     }
 
-    /// Where a call begins that cannot be read, because its strings can be meant in several ways.
+    /// Returns the position of a call that cannot be parsed because its strings are ambiguous.
     pub(crate) fn unreadable(&self) -> Option<usize> {
         self.unreadable
     }
 
-    /// Starts a part of the text that has nothing to do with what came before.
+    /// Resets the state of the search, for a part of the text that is independent of the preceding text.
     pub(crate) fn forget(&mut self) {
         (self.given_up, self.unreadable) = (None, None);
     }
 
-    /// Whether something was read over that may belong to a string: a comment, a bracket of another kind.
+    /// Whether skipped text may belong to a string: a comment, or a bracket of another kind.
     pub(crate) fn has_doubt(&self) -> bool {
         self.has_doubt
     }
 
-    /// The same for the argument object of one tool.
+    /// Uses one tool, of which the text is the argument object, to find the end of strings that contain unescaped
+    /// quotes.
     pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, toolbook: &'a Toolbook) -> Self {
         self.guard = Some(Guard { toolbook, tool: Some(tool) });
         self
     }
 
-    /// Notes that something was read over that may belong to a string.
+    /// Records that skipped text may belong to a string.
     pub(crate) fn doubt(&mut self) {
         self.has_doubt = true;
     }
 
-    /// The same for the arguments of a call, which may go on in a string instead.
+    /// Like [`Reader::completes`], for the arguments of a call, which may continue in a string instead. Records the
+    /// doubt.
     pub(crate) fn completes_in_doubt(&mut self) -> bool {
         let completes = self.completes();
         self.has_doubt |= completes;
         completes
     }
 
-    /// A value that is no expression, whatever follows it.
+    /// Parses a value that is not an expression, regardless of the text after it.
     pub(crate) fn data(&mut self) -> Option<Literal> {
         self.skip_space()?;
         if self.guard.is_none() || self.in_call || !matches!(self.byte(), Some(b'{' | b'[')) {
@@ -86,8 +87,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the arguments of a call by `read`; where that does not come to an end, looks for the only way to read them. Gives
-    /// the arguments in that case, in order; those without a name have an empty one.
+    /// Parses the arguments of a call with `read`. If that does not complete, searches for the only possible reading,
+    /// and returns its arguments in order. Arguments without a name have an empty one.
     pub(crate) fn arguments_of(
         &mut self,
         name: &str,
@@ -121,12 +122,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing that begins behind `start` is read from now on.
+    /// Stops parsing anything that begins after `start`.
     fn give_up(&mut self, start: usize) {
         self.given_up = Some(self.given_up.map_or(start, |earlier| earlier.min(start)));
     }
 
-    /// Looks for the only reading of what begins at `start` and holds strings with quotes of their own.
+    /// Searches for the only reading of the value at `start` whose strings contain unescaped quotes.
     fn search(&mut self, start: usize, kind: Kind<'a>) -> Outcome {
         let (Some(guard), Some(from)) = (self.guard, self.last_string) else { return Outcome::Nothing };
         if !self.searches {
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
         outcome
     }
 
-    /// Whether the value that ends here is followed by something that may follow it, so that no string ended too early.
+    /// Whether valid text follows the value that ends here, which shows that no string ended too early.
     fn is_before_end_of_value(&mut self) -> bool {
         let rest = self.rest();
         let line = rest.trim_start_matches([' ', '\t', '\r']);
@@ -172,7 +173,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the lines that follow close a string and a bracket that they did not open: then the value goes on there.
+    /// Whether the following lines close a string and a bracket that they did not open. Then the value continues there.
     fn is_before_stray_end(&mut self, close: u8) -> bool {
         if self.last_string.is_none() {
             return false;
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// The same for a call as code.
+    /// Whether valid text follows the call that ends here, if the call is written as code.
     fn is_before_end_of_call(&mut self) -> bool {
         let rest = self.rest().trim_start_matches([' ', '\t', '\r', ')', ']', '}']);
         if rest.starts_with('\n') {

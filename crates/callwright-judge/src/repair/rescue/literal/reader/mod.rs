@@ -1,4 +1,4 @@
-//! The reader of values.
+//! Parses values leniently.
 
 mod doubt;
 
@@ -8,61 +8,60 @@ use std::rc::Rc;
 use super::unescaped::{Effort, Guard, Outcome};
 use super::{Literal, constant, expression, number, string};
 
-/// Brackets within brackets that are followed; JSON readers stop there as well.
+/// Maximum depth of nested brackets, which many JSON parsers also use.
 const MAX_DEPTH: usize = 100;
 
-/// Texts within texts that are followed.
+/// Maximum depth of texts nested in strings.
 const MAX_NESTING: usize = 3;
 
-/// Bytes of work for each byte of the text, over everything that is tried on it: whatever is written there, reading it takes
-/// linear time.
+/// Bytes of work for each byte of the text, over all attempts. This makes the total time linear in the text.
 const FUEL_PER_BYTE: usize = 24;
 
-/// Work that every text may cost, however short it is.
+/// Minimum work allowed for any text, however short.
 const LEAST_FUEL: usize = 4096;
 
-/// Reads values of a text, from a place on. Every method moves on only where it succeeds or the text is done for.
+/// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// What is left to pay with; readers of texts within this text pay from it too.
+    /// Remaining work in bytes, shared with the readers of texts within this text.
     fuel: Rc<Cell<usize>>,
-    /// Texts within texts: a string that is read as code is one deeper.
+    /// Depth of nested texts: a string that is parsed as code is one level deeper.
     level: usize,
-    /// May what the text leaves open at its end be closed?
+    /// Whether brackets left open at the end of the text may be closed.
     may_complete: bool,
-    /// The tools that a string with quotes of its own is held against.
+    /// The tools that determine the end of strings with unescaped quotes.
     guard: Option<Guard<'a>>,
-    /// Whether the arguments of a call are read.
+    /// Whether the arguments of a call are being parsed.
     in_call: bool,
-    /// Whether something was read over that may belong to a string with quotes of its own.
+    /// Whether skipped text may belong to a string with unescaped quotes.
     has_doubt: bool,
-    /// Where the last string that is a value begins.
+    /// Position of the last string that is a value.
     last_string: Option<usize>,
-    /// Where a call begins that cannot be read: the text after it may be part of one of its strings.
+    /// Position of a call that cannot be parsed. The text after it may be part of one of its strings.
     given_up: Option<usize>,
-    /// The same, where it can be read in several ways.
+    /// Position of a call that cannot be parsed because it is ambiguous.
     unreadable: Option<usize>,
-    /// Whether the end of such strings is looked for.
+    /// Whether the end of such strings is searched for.
     searches: bool,
     effort: Option<Effort>,
-    /// What was found for places where the strict reading does not come to an end.
+    /// Cached search results for positions that the strict parser cannot complete.
     searched: Vec<(usize, Outcome)>,
 }
 
-/// Where a text stands that is part of another one.
+/// Position of a text that is part of another one.
 #[derive(Debug, Clone)]
 pub(crate) struct Nesting {
-    /// How deep.
+    /// Depth of the text.
     level: usize,
     fuel: Rc<Cell<usize>>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `text`. Where `may_complete` holds, brackets that are open at the end of the text, or closed
-    /// by another kind, are taken as closed.
+    /// Creates a reader at the start of `text`. If `may_complete` is set, brackets that are open at the end of the
+    /// text, or closed by another kind, are treated as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
         let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
         Self::from_parts(text, may_complete, 0, Rc::new(Cell::new(fuel)))
@@ -88,55 +87,55 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of a text that stands within others; `None` where that is too deep.
+    /// Creates a reader of a text within another text; `None` if it is nested too deeply.
     pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: &Nesting) -> Option<Self> {
         let Nesting { level, fuel } = nesting.clone();
         (level <= MAX_NESTING).then(|| Self::from_parts(text, may_complete, level, fuel))
     }
 
-    /// Where a text within this one stands.
+    /// Returns the nesting of a text within this one.
     pub(crate) fn nesting_within(&self) -> Nesting {
         Nesting { level: self.level + 1, fuel: Rc::clone(&self.fuel) }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Has everything been read?
+    /// Whether the whole text was read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.at >= self.text.len()
     }
 
-    /// The place, in bytes.
+    /// Returns the position in bytes.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes to another place.
+    /// Moves to another position.
     pub(crate) fn go(&mut self, at: usize) {
         self.at = at.min(self.text.len());
         self.depth = 0;
     }
 
-    /// What is left of the text; nothing where the fuel is spent.
+    /// Returns the remaining text; empty if the fuel is spent.
     pub(crate) fn rest(&self) -> &'a str {
         if self.fuel.get() == 0 { "" } else { self.text.get(self.at..).unwrap_or_default() }
     }
 
-    /// Does the text end here, or close another bracket than the one that is open, and may that be taken as the closing?
+    /// Whether the text ends here or closes another bracket than the open one, and this may be treated as closing it.
     pub(crate) fn completes(&self) -> bool {
         self.may_complete && self.fuel.get() > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None)
     }
 
-    /// May brackets that the text leaves open be closed?
+    /// Whether brackets left open at the end of the text may be closed.
     pub(crate) fn may_complete(&self) -> bool {
         self.may_complete
     }
 
-    /// Passes over quotes, backslashes and brackets of other kinds that stand where only a comma or the bracket `close` can: they
-    /// were written in the wrong order, or once too often.
+    /// Skips quotes, backslashes and brackets of other kinds where only a comma or the bracket `close` is valid. They
+    /// are surplus or in the wrong order.
     pub(crate) fn skip_stray(&mut self, close: &str) {
         while self.may_complete
             && !self.rest().starts_with(close)
@@ -150,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes back to `end`, as if brackets were closed there, where that may be and the line ends before.
+    /// Moves back to `end`, as if brackets were closed there, if completion is allowed and a line ends there.
     pub(crate) fn completes_before(&mut self, end: usize) -> bool {
         let kept = self.text.get(..end).unwrap_or_default().trim_end();
         let is_line_end = self.text.get(kept.len()..end).is_some_and(|space| space.contains('\n'));
@@ -161,7 +160,7 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// The next character.
+    /// Returns the next character.
     pub(crate) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
@@ -170,19 +169,19 @@ impl<'a> Reader<'a> {
         self.rest().as_bytes().first().copied()
     }
 
-    /// Goes on by `bytes`, and pays for it; `None` where the fuel is spent.
+    /// Advances by `bytes` and consumes that much fuel; `None` if the fuel is spent.
     pub(crate) fn advance(&mut self, bytes: usize) -> Option<()> {
         self.fuel.set(self.fuel.get().checked_sub(bytes + 1)?);
         self.at += bytes;
         Some(())
     }
 
-    /// Pays for `bytes` that were looked at in vain.
+    /// Consumes fuel for `bytes` that were searched without success.
     pub(crate) fn burn(&mut self, bytes: usize) {
         self.fuel.set(self.fuel.get().saturating_sub(bytes));
     }
 
-    /// Where `end` is next found, counted from here; paid for where it is not.
+    /// Returns the offset of the next `end`. Consumes fuel if there is none.
     pub(crate) fn find(&mut self, end: &str) -> Option<usize> {
         let found = self.rest().find(end);
         if found.is_none() {
@@ -191,13 +190,13 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Work that was paid for.
+    /// Returns the fuel that was consumed.
     #[cfg(test)]
     pub(crate) fn spent(&self) -> usize {
         LEAST_FUEL.saturating_add(self.text.len().saturating_mul(FUEL_PER_BYTE)) - self.fuel.get()
     }
 
-    /// The text up to `end`, which is taken.
+    /// Returns the text up to `end`, and consumes both.
     pub(crate) fn up_to(&mut self, end: &str) -> Option<&'a str> {
         let length = self.find(end)?;
         let text = self.rest().get(..length)?;
@@ -205,12 +204,12 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Takes `expected`, where it is what comes next.
+    /// Consumes `expected` if it comes next, and returns whether it did.
     pub(crate) fn take(&mut self, expected: &str) -> bool {
         self.rest().starts_with(expected) && self.advance(expected.len()).is_some()
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     pub(crate) fn skip_space(&mut self) -> Option<()> {
         loop {
             let rest = self.rest();
@@ -228,13 +227,13 @@ impl<'a> Reader<'a> {
             } else {
                 return Some(());
             };
-            // Behind a string, it may be a part of that.
+            // After a string, the comment may be a part of the string.
             self.has_doubt |= self.text.get(..self.at).is_some_and(|text| text.trim_end().ends_with(['"', '\'']));
             self.advance(comment)?;
         }
     }
 
-    /// A value; an expression that is no literal ends before a comma or closing bracket.
+    /// Parses a value. An expression that is not a literal ends before a comma or a closing bracket.
     pub(crate) fn value(&mut self) -> Option<Literal> {
         self.skip_space()?;
         let start = self.at;
@@ -249,7 +248,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.at = start;
-        // A bracket with something in it that is no literal, or with a string that has quotes of its own.
+        // The bracket contains an expression, or a string with unescaped quotes.
         self.has_doubt |= matches!(self.byte(), Some(b'{' | b'[' | b'('));
         expression::read(self)
     }
@@ -261,7 +260,7 @@ impl<'a> Reader<'a> {
             b'(' => self.nested(Self::tuple),
             b'"' | b'\'' | b'`' => {
                 self.last_string = Some(self.at);
-                // JSON has no such strings: they may be two quotes of the string itself.
+                // JSON has no such strings: two of the quotes may belong to the string itself.
                 self.has_doubt |= !self.in_call && self.rest().starts_with("\"\"\"");
                 string::read(self).map(Literal::Text)
             }
@@ -286,7 +285,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
         let word = rest.get(..end)?;
-        // A prefix of a Python string: raw, Unicode; those that compute something are expressions.
+        // Accepts the prefixes of raw and Unicode Python strings. Strings with other prefixes are expressions.
         if matches!(word, "r" | "u" | "R" | "U") && rest.get(end..)?.starts_with(['"', '\'']) {
             self.advance(end)?;
             self.last_string = Some(self.at);
@@ -300,7 +299,7 @@ impl<'a> Reader<'a> {
         Some(literal)
     }
 
-    /// A list after its opening bracket.
+    /// Parses a list from its opening bracket.
     fn list(&mut self, close: char) -> Option<Literal> {
         self.advance(1)?;
         let mut items = Vec::new();
@@ -311,7 +310,7 @@ impl<'a> Reader<'a> {
         Some(Literal::List(items))
     }
 
-    /// A tuple, or a value in parentheses.
+    /// Parses a tuple, or a value in parentheses.
     fn tuple(&mut self) -> Option<Literal> {
         self.advance(1)?;
         let mut items = Vec::new();
@@ -329,7 +328,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An object, or a set, after its opening bracket.
+    /// Parses an object from its opening bracket.
     fn object(&mut self) -> Option<Literal> {
         self.advance(1)?;
         let mut members = Vec::new();
@@ -342,7 +341,7 @@ impl<'a> Reader<'a> {
         Some(Literal::Object(members))
     }
 
-    /// A key with its colon.
+    /// Parses a key with its colon or equals sign.
     fn key(&mut self) -> Option<String> {
         self.skip_space()?;
         let key = match self.byte()? {
@@ -364,14 +363,14 @@ impl<'a> Reader<'a> {
         Some(key)
     }
 
-    /// Takes a comma, where there is one, and tells whether there was.
+    /// Consumes a comma if it comes next, and returns whether it did.
     fn separator(&mut self) -> Option<bool> {
         self.skip_space()?;
         Some(self.take(","))
     }
 
-    /// Takes the closing bracket, where it comes next. Another kind of bracket, or the end of the text, closes as well where
-    /// completing is allowed; the bracket is then left to whom it belongs.
+    /// Consumes the closing bracket if it comes next. If completion is allowed, another kind of bracket or the end of
+    /// the text also closes; that bracket is not consumed.
     fn closes(&mut self, close: char) -> Option<bool> {
         self.skip_space()?;
         match self.peek() {
@@ -385,7 +384,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Does `//` and a number come next? That divides, and begins no comment.
+    /// Whether `//` and a number follow, which is a division and not a comment.
     fn is_before_division(&self) -> bool {
         let divisor = self.rest().trim_start_matches([' ', '\t']).strip_prefix("//");
         divisor.is_some_and(|rest| {
@@ -393,9 +392,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Does what comes next end a value?
+    /// Whether the next character ends a value.
     fn is_at_end_of_value(&self) -> bool {
-        // A new line ends a value outside of brackets, such as an argument of an XML element.
+        // Outside brackets, a new line ends a value, such as an argument of an XML element.
         self.byte().is_none_or(|byte| matches!(byte, b',' | b')' | b']' | b'}' | b':' | b';'))
             || self.depth == 0 && !self.continues_on_this_line()
     }

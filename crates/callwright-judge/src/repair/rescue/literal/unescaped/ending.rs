@@ -1,4 +1,4 @@
-//! What follows a value, and whether the value fits the offered tools.
+//! Checks the text after a value, and whether the value fits the offered tools.
 
 use super::thread::{MAX_KEY, Thread, has_required, name_at};
 use super::{Kind, Reading, Search};
@@ -7,19 +7,19 @@ use crate::repair::rescue::shape;
 use crate::repair::rescue::written::{Written, offered};
 use crate::scanner::CompiledTool;
 
-/// What follows a value.
+/// Classification of the text after a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// Something that cannot.
+    /// Text that cannot follow a value.
     No,
     /// The end of the text, or other text.
     Text,
-    /// A mark that belongs to the value, or another call.
+    /// A marker that belongs to the value, or another call.
     Mark,
 }
 
 impl Search<'_, '_> {
-    /// Keeps a reading that is followed by what may follow it and that fits the tools.
+    /// Keeps a reading if valid text follows it and it fits the tools.
     pub(super) fn end(&mut self, value: Literal, thread: &Thread<'_>) {
         let ending = self.ending(thread.at);
         if ending == Ending::No || !self.fits(&value) {
@@ -35,11 +35,11 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What follows the outermost bracket.
+    /// Classifies the text after the outermost bracket.
     fn ending(&self, at: usize) -> Ending {
         let mut line = self.rest(at).trim_start_matches([' ', '\t', '\r']);
         let is_call = matches!(self.kind, Kind::Call(_));
-        // Lists and functions around calls.
+        // Closing brackets of lists and functions around calls.
         if is_call {
             line = line.trim_start_matches([' ', '\t', '\r', ')', ']']);
         }
@@ -63,7 +63,7 @@ impl Search<'_, '_> {
         if is_mark || next.or(line.starts_with('\n').then_some(after)).is_some_and(|next| self.is_call(next)) {
             return Ending::Mark;
         }
-        // The bracket of a list that is read piece by piece.
+        // Closing bracket of a list that is parsed piece by piece.
         let line = line.trim_start_matches([']', ' ']);
         let is_text = line.is_empty()
             || line.starts_with(['\n', '<', '#'])
@@ -72,7 +72,7 @@ impl Search<'_, '_> {
         if is_text { Ending::Text } else { Ending::No }
     }
 
-    /// Whether another call begins with `text`.
+    /// Whether `text` begins with another call.
     fn is_call(&self, text: &str) -> bool {
         if let Some(object) = text.trim_start_matches(['[', ' ', '\n']).strip_prefix('{') {
             let key = name_at(object, object.len() - object.trim_start().len(), false);
@@ -82,7 +82,7 @@ impl Search<'_, '_> {
         name.is_some_and(|name| !name.is_empty() && offered(&shape::clean(name), self.guard.toolbook).is_some())
     }
 
-    /// Whether the value is a call of an offered tool, or the arguments of one.
+    /// Whether the value is a call of an offered tool, or its arguments.
     fn fits(&self, value: &Literal) -> bool {
         if matches!(self.kind, Kind::Call(_)) || self.guard.tool.is_some() {
             return true;

@@ -1,8 +1,8 @@
-//! Strings whose quotes are not escaped: `{"command": "grep "a b" notes.txt"}`.
+//! Parses strings with unescaped quotes: `{"command": "grep "a b" notes.txt"}`.
 //!
-//! The end of such a string is ambiguous: what follows the quote has to fit the grammar, and its names the schemas of the
-//! tools on offer. Every way to read the text is followed up to a bound, and one is taken only if it is the only one that reads all
-//! of the text. This reader is used where the strict one does not come to an end, so clean texts never pay for it.
+//! The end of such a string is ambiguous. The text after the quote must fit the grammar, and its names must fit the
+//! schemas of the offered tools. All readings are followed up to a limit on steps, and a reading is accepted only if it
+//! is the only one. This parser runs only if the strict one does not complete; well-formed texts never incur its cost.
 
 mod ending;
 mod names;
@@ -21,45 +21,45 @@ use thread::{MAX_KEY, Next, Role, Thread, has_required};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guard<'a> {
     pub(super) toolbook: &'a Toolbook,
-    /// The tool whose argument object the outermost object is, where that is known.
+    /// Tool whose argument object is the outermost object, if it is known.
     pub(super) tool: Option<&'a CompiledTool>,
 }
 
-/// What a text holds.
+/// Result of a search.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
-    /// Nothing that can be read.
+    /// No reading.
     Nothing,
-    /// Several values, or one that is not certain.
+    /// Several readings, or one that is uncertain.
     Several,
-    /// One value, or the arguments of one call, and where it ends.
+    /// One value, or the arguments of one call, with its end.
     One(Reading),
 }
 
-/// What was read.
+/// One parsed value.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
-    /// The value; the arguments of a call are the members of an object, those without a name have an empty one.
+    /// The value. Arguments of a call are the members of an object; those without a name have an empty one.
     pub(super) value: Literal,
-    /// Where it ends.
+    /// Position where the value ends.
     pub(super) end: usize,
-    /// Whether a string can be meant in two ways: with escapes or without, or with an odd number of quotes.
+    /// Whether a string has two meanings: with or without escapes, or with an odd number of quotes.
     is_uncertain: bool,
 }
 
-/// What is read.
+/// Kind of text to parse.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind<'a> {
     /// A value that begins with a bracket.
     Value,
-    /// The arguments of a call of this tool, behind the opening parenthesis.
+    /// The arguments of a call of this tool, after the opening parenthesis.
     Call(&'a CompiledTool),
 }
 
-/// What all searches of one text share.
+/// State shared by all searches of one text.
 #[derive(Debug, Clone)]
 pub(super) struct Effort {
-    /// Steps that may still be taken.
+    /// Remaining number of steps.
     steps: usize,
     /// Names of members within arguments, over all tools.
     nested: Option<Rc<HashSet<String>>>,
@@ -74,10 +74,10 @@ impl Effort {
 const STEPS_PER_BYTE: usize = 16;
 const LEAST_STEPS: usize = 16_384;
 
-/// Brackets within brackets.
+/// Maximum depth of nested brackets.
 const MAX_DEPTH: usize = 32;
 
-/// Looks for the one reading of what begins at `start`. Strings before `from` are read strictly.
+/// Searches for the only reading of the value at `start`. Strings before `from` are parsed strictly.
 pub(super) fn search<'a>(
     text: &'a str,
     start: usize,
@@ -99,23 +99,35 @@ pub(super) fn search<'a>(
     }
 }
 
-/// Whether a call or its arguments begin at `start`, as far as the name of the first member shows.
+/// Whether a call or its arguments may begin at `start`, by the name of the first member.
 pub(super) fn begins_call(text: &str, start: usize, guard: Guard<'_>) -> bool {
     let rest = text.get(start..).unwrap_or_default();
     let object = rest.trim_start_matches(['[', ' ', '\n']).strip_prefix('{').map(str::trim_start);
     let Some((key, _)) = object.and_then(|object| name_at(object, 0, false)) else { return false };
-    // The pattern of a call is none: `{"name": ...}`.
+    // A template such as `{"name": ...}` is not a call.
     let is_pattern = rest.contains("...") || rest.contains('…');
     let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS].iter().any(|names| names.contains(&key));
     (!is_pattern && is_part) || guard.toolbook.tools().iter().any(|tool| tool.parameter(key).is_some())
 }
 
-/// A string that begins at the place of the thread, and may be closed from `at` on.
+/// A string that begins at the position of the thread, and may be closed from `at` on.
 #[derive(Debug)]
 struct Choice<'a> {
     thread: Thread<'a>,
     quote: &'static str,
     at: usize,
+    /// Number of quotes between the start of the string and `at`. Counted along the way, because the string may be long and have many
+    /// possible ends.
+    quotes: usize,
+}
+
+/// A position where a string may be closed.
+struct Closing {
+    at: usize,
+    /// Number of quotes within the string up to here.
+    quotes: usize,
+    /// Position from which to search for another one.
+    next: Option<usize>,
 }
 
 struct Search<'a, 'b> {
@@ -126,13 +138,13 @@ struct Search<'a, 'b> {
     guard: Guard<'a>,
     nesting: &'b Nesting,
     effort: &'b mut Effort,
-    /// No string goes beyond: the marks around the value end there.
+    /// Upper limit of strings: the end of the markers around the value.
     limit: usize,
     readings: Vec<Reading>,
 }
 
 impl<'a> Search<'a, '_> {
-    /// Follows every thread; `None` where that takes too long.
+    /// Follows every thread; `None` if the steps are spent.
     fn follow(&mut self) -> Option<()> {
         let mut thread = Thread { at: self.start, frames: Vec::new(), next: Next::Value, is_uncertain: false };
         if let Kind::Call(tool) = self.kind {
@@ -141,20 +153,20 @@ impl<'a> Search<'a, '_> {
         let mut choices: Vec<Choice<'a>> = Vec::new();
         self.run(thread, &mut choices)?;
         while let Some(mut choice) = choices.pop() {
-            let Some((close, next)) = self.closing(&choice)? else { continue };
-            // A copy costs what it holds.
+            let Some(Closing { at: close, quotes, next }) = self.closing(&choice)? else { continue };
+            // The cost of a copy is proportional to its content.
             self.pay((choice.thread.at - self.start) / 4 + 16)?;
             let mut thread = choice.thread.clone();
             if let Some(next) = next {
                 choice.at = next;
+                choice.quotes = quotes + 1;
                 let inner = choice.thread.at + choice.quote.len();
                 self.pay((close.saturating_sub(inner)) / 16)?;
-                let (quote, at) = (choice.quote, choice.thread.at);
+                let quote = choice.quote;
                 choices.push(choice);
-                self.close_string(&mut thread, quote, at, close)?;
+                self.close_string(&mut thread, quote, close, quotes)?;
             } else {
-                let at = choice.thread.at;
-                self.close_string(&mut thread, choice.quote, at, close)?;
+                self.close_string(&mut thread, choice.quote, close, quotes)?;
             }
             if matches!(thread.next, Next::Separator) {
                 self.run(thread, &mut choices)?;
@@ -179,13 +191,13 @@ impl<'a> Search<'a, '_> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// The place of what follows white space.
+    /// Returns the position after white space.
     fn past_space(&self, at: usize) -> usize {
         let rest = self.rest(at);
         at + rest.len() - rest.trim_start().len()
     }
 
-    /// Follows a thread up to its next string, its end, or what does not fit; `None` where everything takes too long.
+    /// Follows a thread up to its next string, its end, or a mismatch; `None` if the steps are spent.
     fn run(&mut self, mut thread: Thread<'a>, choices: &mut Vec<Choice<'a>>) -> Option<()> {
         loop {
             let at = self.past_space(thread.at);
@@ -232,7 +244,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The quotes that a string can be in.
+    /// Adds the possible quotes of a string as choices.
     fn choose(&self, thread: Thread<'a>, byte: u8, choices: &mut Vec<Choice<'a>>) {
         let (one, three) = match byte {
             b'"' => ("\"", "\"\"\""),
@@ -241,7 +253,7 @@ impl<'a> Search<'a, '_> {
         };
         let choice = |quote: &'static str, thread: Thread<'a>| {
             let at = thread.at + quote.len();
-            Choice { thread, quote, at }
+            Choice { thread, quote, at, quotes: 0 }
         };
         if byte != b'`' && self.rest(thread.at).starts_with(three) {
             choices.push(choice(three, thread.clone()));
@@ -249,10 +261,11 @@ impl<'a> Search<'a, '_> {
         choices.push(choice(one, thread));
     }
 
-    /// The next place where the string can be closed, and where to look for another one.
-    fn closing(&mut self, choice: &Choice<'a>) -> Option<Option<(usize, Option<usize>)>> {
+    /// Returns the next position where the string can be closed, and the position from which to search for another one.
+    fn closing(&mut self, choice: &Choice<'a>) -> Option<Option<Closing>> {
         let is_strict = choice.thread.at < self.from;
         let mut at = choice.at;
+        let mut quotes = choice.quotes;
         loop {
             let window = self.text.get(at..self.limit).unwrap_or_default();
             let Some(found) = window.find(choice.quote) else {
@@ -267,11 +280,12 @@ impl<'a> Search<'a, '_> {
                 continue;
             }
             if is_strict {
-                return Some(Some((close, None)));
+                return Some(Some(Closing { at: close, quotes, next: None }));
             }
             if self.can_follow(&choice.thread, close + choice.quote.len())? {
-                return Some(Some((close, Some(at))));
+                return Some(Some(Closing { at: close, quotes, next: Some(at) }));
             }
+            quotes += 1;
         }
     }
 
@@ -304,21 +318,20 @@ impl<'a> Search<'a, '_> {
         })
     }
 
-    /// Closes the string that begins at `at` and ends at `close`.
-    fn close_string(&mut self, thread: &mut Thread<'a>, quote: &str, at: usize, close: usize) -> Option<()> {
-        let inner = self.text.get(at + quote.len()..close).unwrap_or_default();
-        let quotes = string::count_quotes(inner, quote);
+    /// Closes the string that begins at the position of the thread and ends at `close`, with so many quotes in it.
+    fn close_string(&mut self, thread: &mut Thread<'a>, quote: &str, close: usize, quotes: usize) -> Option<()> {
+        let inner = self.text.get(thread.at + quote.len()..close).unwrap_or_default();
         let value = string::unescape(inner);
         thread.at = close + quote.len();
         if quotes > 0 {
-            // A model that does not escape quotes may not escape anything.
+            // A model that does not escape quotes may not escape any character.
             thread.is_uncertain |= quotes % 2 == 1 || value.as_deref() != Some(inner);
             thread.put(Literal::Text(inner.to_owned()));
         } else if let Some(value) = value {
             thread.is_uncertain |= quote == "'" && value != inner && string::has_apostrophes(inner);
             thread.put(Literal::Text(value));
         } else {
-            // Half of a surrogate pair is no string.
+            // Half of a surrogate pair is not a valid string.
             thread.next = Next::Value;
         }
         Some(())
@@ -341,7 +354,8 @@ impl<'a> Search<'a, '_> {
         Some(())
     }
 
-    /// Closes the innermost bracket; gives the value where it was the outermost one, `None` where it lacks something.
+    /// Closes the innermost bracket. Returns the value if it was the outermost bracket; `None` if a required parameter
+    /// is missing.
     fn close(&mut self, thread: &mut Thread<'a>) -> Option<Option<Literal>> {
         let mut frame = thread.frames.pop()?;
         if let Role::Arguments(Some(tool)) = frame.role

@@ -1,4 +1,4 @@
-//! Names of members and arguments, held against the tools on offer.
+//! Matches the names of members and arguments with the offered tools.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -8,17 +8,21 @@ use super::{MAX_DEPTH, Search};
 use crate::repair::rescue::shape;
 use crate::repair::rescue::written::offered;
 
+/// Maximum number of bytes of a tool's name.
+const MAX_NAME: usize = 512;
+
 impl<'a> Search<'a, '_> {
-    /// What a bracket within another one holds.
+    /// Returns the role of a bracket within another one.
     pub(super) fn role_within(&self, frame: &Frame<'a>) -> Role<'a> {
         if !matches!(frame.role, Role::Envelope) {
-            // The items of a list are what the list is.
+            // The items of a list have the role of the list.
             return if frame.close == b']' && !frame.is_call { frame.role } else { Role::Nested };
         }
         let key = frame.key.as_str();
         let named = || {
             let name = frame.entries.iter().find(|(key, _)| shape::NAMES.contains(&key.as_str()))?.1.text()?;
-            offered(&shape::clean(name), self.guard.toolbook)
+            // With unescaped quotes, the rest of the text may be taken for a name.
+            (name.len() <= MAX_NAME).then(|| offered(&shape::clean(name), self.guard.toolbook)).flatten()
         };
         if frame.close == b']' || shape::WRAPPERS.contains(&key) {
             Role::Envelope
@@ -29,7 +33,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The name of a member or argument, or the start of an argument without one.
+    /// Parses the name of a member or argument, or the start of an argument without a name.
     pub(super) fn name(&mut self, thread: &mut Thread<'a>) -> Option<()> {
         let at = thread.at;
         let frame = thread.frames.last()?;
@@ -48,7 +52,7 @@ impl<'a> Search<'a, '_> {
         Some(())
     }
 
-    /// Whether the bracket can hold a member of this name, and does not hold it yet.
+    /// Whether the bracket can contain a member of this name, and does not contain it yet.
     pub(super) fn is_known(&mut self, frame: &Frame<'a>, key: &str) -> bool {
         if frame.entries.iter().any(|(taken, _)| taken == key) {
             return false;
@@ -68,7 +72,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Whether any tool has such a member somewhere within its arguments.
+    /// Whether any tool has such a member at any depth within its arguments.
     fn is_nested(&mut self, key: &str) -> bool {
         let toolbook = self.guard.toolbook;
         let names = self.effort.nested.get_or_insert_with(|| {

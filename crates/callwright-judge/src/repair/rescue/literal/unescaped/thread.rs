@@ -1,4 +1,4 @@
-//! One way to read a text, and the brackets that are open on it.
+//! One possible reading of a text, with its open brackets.
 
 use std::collections::HashSet;
 
@@ -7,45 +7,45 @@ use serde_json::Value;
 use super::super::Literal;
 use crate::scanner::CompiledTool;
 
-/// Bytes of a name.
+/// Maximum number of bytes of a name.
 pub(super) const MAX_KEY: usize = 128;
 
-/// What the members of an object are.
+/// Role of the members of an object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Role<'a> {
     /// Parts of a call, or arguments.
     Envelope,
-    /// Arguments, of this tool where that is known.
+    /// Arguments, of this tool if it is known.
     Arguments(Option<&'a CompiledTool>),
     /// Parts of an argument.
     Nested,
 }
 
-/// A bracket that is open.
+/// An open bracket.
 #[derive(Debug, Clone)]
 pub(super) struct Frame<'a> {
     pub(super) close: u8,
     pub(super) role: Role<'a>,
-    /// Whether it holds the arguments of a call as code.
+    /// Whether the bracket contains the arguments of a call as code.
     pub(super) is_call: bool,
     pub(super) has_comma: bool,
     pub(super) entries: Vec<(String, Literal)>,
-    /// The name of the value that comes next.
+    /// Name of the value that comes next.
     pub(super) key: String,
 }
 
-/// What comes next.
+/// The element that must come next.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Next {
     /// A value.
     Value,
-    /// A member, an item or an argument; or the closing bracket.
+    /// A member, an item or an argument, or the closing bracket.
     Entry,
     /// A comma, or the closing bracket.
     Separator,
 }
 
-/// One way to read the text, up to a place.
+/// One possible reading of the text up to a position.
 #[derive(Debug, Clone)]
 pub(super) struct Thread<'a> {
     pub(super) at: usize,
@@ -69,7 +69,8 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// Whether every required parameter is among the members; arguments without a name are the first ones.
+/// Whether every required parameter is among the members. Arguments without a name are assigned to the first
+/// parameters.
 pub(super) fn has_required(members: &[(String, Literal)], tool: &CompiledTool) -> bool {
     let positional = members.iter().filter(|(key, _)| key.is_empty()).count();
     let is_set = |name: &String| {
@@ -79,7 +80,8 @@ pub(super) fn has_required(members: &[(String, Literal)], tool: &CompiledTool) -
     tool.required().iter().all(is_set)
 }
 
-/// The name of a member (`"key":`, `key:`) or of an argument (`key=`) at a place, and where its value begins.
+/// Parses the name of a member (`"key":`, `key:`) or of an argument (`key=`). Returns the name and the position of its
+/// value.
 pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usize)> {
     let rest = text.get(at..)?;
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
