@@ -1,11 +1,11 @@
 //! Generates arguments for a call that the scan accepts.
 
-use callwright_judge::scanner::{CheckedCall, Toolbook, scan};
+use callwright_judge::scanner::{CheckedCall, ToolSet, scan};
 use callwright_openapi::Operation;
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis};
 
-use crate::generator::Generator;
+use super::generator::Generator;
 
 /// Number of attempts to generate arguments of one kind.
 const TRIES: usize = 24;
@@ -50,7 +50,7 @@ impl Kind {
 /// Returns a valid call of the operation's tool, or the reason of the last failure.
 pub(crate) fn checked(
     operation: &Operation,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     kind: Kind,
     random: &mut fastrand::Rng,
 ) -> Result<CheckedCall, String> {
@@ -61,7 +61,7 @@ pub(crate) fn checked(
             continue;
         };
         let call = Call { id: "call".to_owned(), name: operation.tool.name.clone(), arguments: arguments.to_string() };
-        match scan(&call, 0, toolbook, &ScanRules::default()) {
+        match scan(&call, 0, tool_set, &ScanRules::default()) {
             Ok(checked) => return Ok(checked),
             Err(diagnoses) => {
                 why = diagnoses.first().map(|Diagnosis { message, .. }| message.clone()).unwrap_or_default();

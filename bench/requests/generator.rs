@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::Kind;
-use crate::effective::effective;
-use crate::{numbers, texts};
+use super::arguments::Kind;
+use super::effective::effective;
+use super::{numbers, texts};
 
 /// Number of values of one argument object after which only required values are generated.
 const ENOUGH: usize = 120;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use callwright_executor::{Preview, preview};
-use callwright_judge::scanner::{CheckedCall, Toolbook, Validators};
+use callwright_judge::scanner::{CheckedCall, ToolSet, Validators};
 use callwright_openapi::{Binding, Operation, Toolset, ToolsetSettings, load_document};
 use callwright_types::Outcome;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::{KINDS, Kind, checked};
+use super::arguments::{KINDS, Kind, checked};
 
 /// Replacement for the operator's `base_url` if a document names no server.
 const BASE_URL: &str = "https://api.callwright.test/base";
@@ -68,9 +68,9 @@ fn write_toolset(toolset: &Toolset, seed: u64, lines: &mut impl Write, written: 
     written.operations = toolset.operations.len();
     let validators = Validators::default();
     for operation in &toolset.operations {
-        let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &validators);
+        let tool_set = ToolSet::compile(vec![Arc::clone(&operation.tool)], &validators);
         for kind in KINDS {
-            match checked(operation, &toolbook, kind, &mut random) {
+            match checked(operation, &tool_set, kind, &mut random) {
                 Ok(call) => write_request(operation, &call, kind, lines, written)?,
                 Err(reason) => written.not_made.push((format!("{} ({kind:?})", operation.label()), reason)),
             }

@@ -10,7 +10,7 @@ use callwright_openapi::{Fetch, Fetched, Operation, Origin, Toolset, ToolsetSett
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{Call, FaultCode};
 use callwright_executor::{Preview, preview};
-use callwright_judge::scanner::{Toolbook, Validators, scan};
+use callwright_judge::scanner::{ToolSet, Validators, scan};
 use callwright_fuzz::arbitrary_json;
 use http::Method;
 use libfuzzer_sys::fuzz_target;
@@ -52,9 +52,9 @@ impl Fetch for Only {
 fn request(operation: &Operation, arguments: &str) -> Option<Preview> {
     let unjudged = FaultCode::ALL.into_iter().fold(ScanRules::default().faults, |faults, code| faults.with(code, Action::Off));
     let rules = ScanRules { faults: unjudged, ..ScanRules::default() };
-    let toolbook = Toolbook::compile(vec![operation.tool.clone()], &Validators::default());
+    let tool_set = ToolSet::compile(vec![operation.tool.clone()], &Validators::default());
     let call = Call { id: "c".to_owned(), name: operation.tool.name.clone(), arguments: arguments.to_owned() };
-    let checked = scan(&call, 0, &toolbook, &rules).ok()?;
+    let checked = scan(&call, 0, &tool_set, &rules).ok()?;
     preview(&checked, operation).ok()
 }
 

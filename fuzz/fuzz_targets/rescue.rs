@@ -13,21 +13,21 @@ use callwright_judge::feedback::Templates;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::rescue::{Reading, Rescued, Situation, rescue};
 use callwright_judge::repair::{Spoken, judge_message};
-use callwright_judge::scanner::{Context, Toolbook};
-use callwright_fuzz::toolbook;
+use callwright_judge::scanner::{Context, ToolSet};
+use callwright_fuzz::tool_set;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
 
 fuzz_target!(|input: &[u8]| {
     let [flags, sent, text @ ..] = input else { return };
     let text = String::from_utf8_lossy(text);
-    let toolbook = match flags & 3 {
+    let tool_set = match flags & 3 {
         0 => &BOOKS[0],
         1 => &BOOKS[1],
         2 => &BOOKS[2],
         _ => &BOOKS[3],
     };
-    let allowed: Vec<String> = toolbook.tools().iter().take(1).map(|tool| tool.name().to_owned()).collect();
+    let allowed: Vec<String> = tool_set.tools().iter().take(1).map(|tool| tool.name().to_owned()).collect();
     let situation = Situation {
         evidence: match flags >> 2 & 3 {
             0 => Evidence::Amid,
@@ -44,25 +44,25 @@ fuzz_target!(|input: &[u8]| {
         notations: None,
         budget: None,
     };
-    match rescue(&text, toolbook, &situation) {
+    match rescue(&text, tool_set, &situation) {
         Reading::Text => {}
         Reading::NoCall(diagnosis) => {
             assert_ne!(situation.evidence, Evidence::Off);
-            assert!(!Templates::builtin().no_call(&diagnosis, toolbook).is_empty());
+            assert!(!Templates::builtin().no_call(&diagnosis, tool_set).is_empty());
         }
-        Reading::Calls(rescued) => check(&text, toolbook, &situation, &rescued),
+        Reading::Calls(rescued) => check(&text, tool_set, &situation, &rescued),
     }
     let spoken = Spoken { text: Some(&text), calls: &[], situation };
-    let judged = judge_message(&spoken, toolbook, &ScanRules::default(), &RepairRules::default(), &Context::default());
+    let judged = judge_message(&spoken, tool_set, &ScanRules::default(), &RepairRules::default(), &Context::default());
     let _ = judged.verdict();
 });
 
-fn check(text: &str, toolbook: &Toolbook, situation: &Situation<'_>, rescued: &Rescued) {
+fn check(text: &str, tool_set: &ToolSet, situation: &Situation<'_>, rescued: &Rescued) {
     assert!(!rescued.calls.is_empty());
     assert!(rescued.evidence <= situation.evidence && situation.evidence != Evidence::Off);
     let mut ids = HashSet::new();
     for call in &rescued.calls {
-        let meant = toolbook.get(&call.name).or_else(|| match toolbook.literal(&call.name).as_slice() {
+        let meant = tool_set.get(&call.name).or_else(|| match tool_set.literal(&call.name).as_slice() {
             [only] => Some(*only),
             _ => None,
         });
@@ -91,23 +91,23 @@ fn boundary(text: &str, at: usize) -> usize {
 
 /// No tools; a few usual ones; names that are short, similar, or keywords of a language; names in many scripts and with
 /// many separators.
-static BOOKS: LazyLock<[Toolbook; 4]> = LazyLock::new(|| {
+static BOOKS: LazyLock<[ToolSet; 4]> = LazyLock::new(|| {
     let weather = json!({"type": "object", "required": ["city"], "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"enum": ["celsius", "fahrenheit"]},
         "tags": {"type": "array", "items": {"type": "string"}}, "place": {"type": "object"}}});
     let pair = json!({"type": "object", "properties": {"a": {}, "b": {"type": "number"}}});
     [
-        toolbook([]),
-        toolbook([
+        tool_set([]),
+        tool_set([
             ("get_weather", weather.clone()),
             ("math.add", pair.clone()),
             ("ping", json!({"type": "object", "properties": {}})),
             ("search", json!({"type": "object", "additionalProperties": true})),
         ]),
-        toolbook(
+        tool_set(
             ["f", "g", "F", "ff", "print", "name", "arguments", "json", "if", "a.b.c"].map(|name| (name, pair.clone())),
         ),
-        toolbook(
+        tool_set(
             [
                 "天气",
                 "naïve-name",

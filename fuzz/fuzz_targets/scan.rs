@@ -10,14 +10,14 @@ use callwright_types::Call;
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::{judge, mend};
-use callwright_judge::scanner::{Context, Toolbook, scan};
-use callwright_fuzz::{arbitrary_json, toolbook};
+use callwright_judge::scanner::{Context, ToolSet, scan};
+use callwright_fuzz::{arbitrary_json, tool_set};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
 
 fuzz_target!(|input: &[u8]| {
     let Some((schema, arguments)) = as_text(input).or_else(|| as_choices(input)) else { return };
-    let book = toolbook([("f", schema), ("other_tool", Value::Null)]);
+    let book = tool_set([("f", schema), ("other_tool", Value::Null)]);
     let call = Call { id: "call_1".to_owned(), name: "f".to_owned(), arguments };
     for report in [Report::First, Report::All] {
         for unknown_parameters in [UnknownParameters::Refuse, UnknownParameters::Drop, UnknownParameters::Allow] {
@@ -37,7 +37,7 @@ fn as_choices(input: &[u8]) -> Option<(Value, String)> {
     Some((schema, arbitrary_json(&mut bytes).ok()?.to_string()))
 }
 
-fn check(call: &Call, book: &Toolbook, rules: &ScanRules) {
+fn check(call: &Call, book: &ToolSet, rules: &ScanRules) {
     let repair = RepairRules::default();
     let once = mend(call, 0, book, rules, &repair);
     let twice = mend(&once.call, 0, book, rules, &repair);
@@ -64,7 +64,7 @@ fn check(call: &Call, book: &Toolbook, rules: &ScanRules) {
 /// Maximum size of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-fn told(call: &Call, message: &str, book: &Toolbook) {
+fn told(call: &Call, message: &str, book: &ToolSet) {
     assert!(message.starts_with("Error: ") && message.len() < MAX_MESSAGE_BYTES, "{message}");
     let Some((_, behind)) = message.rsplit_once("in this form: `f` with the arguments ") else { return };
     // A call that contains these words may be a quotation.

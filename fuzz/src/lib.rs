@@ -1,4 +1,4 @@
-//! Helpers of the fuzz targets: toolbooks, and arbitrary JSON.
+//! Helpers of the fuzz targets: tool_sets, and arbitrary JSON.
 
 mod json;
 
@@ -7,11 +7,11 @@ use std::sync::Arc;
 pub use json::arbitrary_json;
 
 use callwright_types::{Owner, Tool};
-use callwright_judge::scanner::{Toolbook, Validators};
+use callwright_judge::scanner::{ToolSet, Validators};
 use serde_json::Value;
 
-/// Builds a toolbook from `(name, parameters)` pairs.
-pub fn toolbook<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> Toolbook {
+/// Builds a tool_set from `(name, parameters)` pairs.
+pub fn tool_set<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> ToolSet {
     let tool = |(name, parameters): (&str, Value)| {
         Arc::new(Tool {
             name: name.to_owned(),
@@ -22,5 +22,5 @@ pub fn toolbook<'a>(tools: impl IntoIterator<Item = (&'a str, Value)>) -> Toolbo
             owner: Owner::Client,
         })
     };
-    Toolbook::compile(tools.into_iter().map(tool).collect(), &Validators::default())
+    ToolSet::compile(tools.into_iter().map(tool).collect(), &Validators::default())
 }

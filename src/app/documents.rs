@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use tokio::runtime::Handle;
 
 use crate::config::Settings;
-use crate::pipeline::{self, ProducerShelf, ToolShelf, Tooling};
+use crate::pipeline::{self, ProducerIndex, Tooling, ToolsetIndex};
 use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_executor::{self as executor, DocumentFetcher};
 use callwright_knowledge::explain::{self, Explainer, OperationDocs};
@@ -299,12 +299,12 @@ impl Documents {
         let explainer = self.explainer(&catalog).await;
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);
-        let producers = ProducerShelf::fill(&catalog, self.edges.clone(), &self.planner, known);
+        let producers = ProducerIndex::fill(&catalog, self.edges.clone(), &self.planner, known);
         tell_of_unknown_tools(&producers);
         Tooling::new(Arc::new(catalog), Arc::new(explainer), shelf, Arc::new(producers), &self.pipeline)
     }
 
-    fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolShelf {
+    fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolsetIndex {
         let (representations, problems) = self.representations.load().under(&self.shared);
         for problem in problems {
             tracing::warn!(problem, "shared representation skipped");
@@ -313,7 +313,7 @@ impl Documents {
         tell_of_strangers(catalog, &representations);
         let embedder = self.embedder.clone();
         let before = before.map(|before| &*before.shelf);
-        ToolShelf::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
+        ToolsetIndex::fill(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
 
     /// Replaces the representations; catalog and documentation stay.
@@ -414,7 +414,7 @@ fn tell_of_strangers(catalog: &Catalog, representations: &Representations) {
 }
 
 /// Logs the tools of the operator's edges file that do not exist.
-fn tell_of_unknown_tools(producers: &ProducerShelf) {
+fn tell_of_unknown_tools(producers: &ProducerIndex) {
     for name in producers.strangers() {
         tracing::warn!(
             tool = name,

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::pipeline::Memory;
-use callwright_knowledge::experience::Student;
-use callwright_offline::learning::{Job, Keeper, Known, Learner, Ran, Wordsmith, Worker};
+use callwright_knowledge::experience::NoteTaker;
+use callwright_offline::learning::{Job, Known, Learner, LessonRewriter, MemoryCache, Ran, Worker};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
@@ -25,9 +25,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 pub(super) struct Memories {
     /// The snapshot that turns use.
     pub(super) memory: Arc<ArcSwap<Memory>>,
-    keeper: Arc<Keeper>,
+    memory_cache: Arc<MemoryCache>,
     learner: Option<Worker<Learner>>,
-    wordsmith: Option<Worker<Wordsmith>>,
+    lesson_rewriter: Option<Worker<LessonRewriter>>,
     store: Arc<Store>,
     embedder: Option<Arc<dyn Embedder>>,
     metrics: Arc<Metrics>,
@@ -42,19 +42,20 @@ impl Memories {
         upstreams: &Upstreams,
         metrics: &Arc<Metrics>,
     ) -> Self {
-        let keeper = Keeper::new(store.clone(), embedder.clone(), settings.experience, settings.procedures.clone());
-        let keeper = Arc::new(keeper);
-        let (learner, wordsmith) = jobs(settings, store, &keeper, upstreams, metrics);
-        let known = match keeper.refresh().await {
+        let memory_cache =
+            MemoryCache::new(store.clone(), embedder.clone(), settings.experience, settings.procedures.clone());
+        let memory_cache = Arc::new(memory_cache);
+        let (learner, lesson_rewriter) = jobs(settings, store, &memory_cache, upstreams, metrics);
+        let known = match memory_cache.refresh().await {
             Ok(known) => known,
             Err(error) => {
                 tracing::warn!(%error, "cannot read lessons and procedures from the store; turns run without them until it can be read");
-                keeper.known().await
+                memory_cache.known().await
             }
         };
         let memory = Arc::new(ArcSwap::from_pointee(seen(&known, embedder.as_ref())));
         let (store, metrics) = (Arc::clone(store), Arc::clone(metrics));
-        let memories = Self { memory, keeper, learner, wordsmith, store, embedder, metrics };
+        let memories = Self { memory, memory_cache, learner, lesson_rewriter, store, embedder, metrics };
         memories.count(&known);
         memories
     }
@@ -64,8 +65,8 @@ impl Memories {
         if let Some(learner) = self.learner.take() {
             tokio::spawn(work(learner, Arc::clone(&self.store), ending.clone()));
         }
-        if let Some(wordsmith) = self.wordsmith.take() {
-            tokio::spawn(work(wordsmith, Arc::clone(&self.store), ending.clone()));
+        if let Some(lesson_rewriter) = self.lesson_rewriter.take() {
+            tokio::spawn(work(lesson_rewriter, Arc::clone(&self.store), ending.clone()));
         }
         tokio::spawn(self.keep(ending));
     }
@@ -74,7 +75,7 @@ impl Memories {
         let mut changes = self.store.changes();
         loop {
             // The store may have changed since loading, so the first refresh comes before the first wait.
-            let result = self.keeper.refresh().await;
+            let result = self.memory_cache.refresh().await;
             if let Ok(known) = &result {
                 self.memory.store(Arc::new(seen(known, self.embedder.as_ref())));
                 self.count(known);
@@ -87,42 +88,46 @@ impl Memories {
 
     fn count(&self, known: &Known) {
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        self.metrics.lessons.set(count(known.notebook.len() - known.notebook.retired()));
+        self.metrics.lessons.set(count(known.lesson_store.len() - known.lesson_store.retired()));
         self.metrics.procedures.set(count(known.library.len() - known.library.retired()));
     }
 }
 
 fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> Memory {
-    Memory { notebook: Arc::clone(&known.notebook), library: Arc::clone(&known.library), embedder: embedder.cloned() }
+    Memory {
+        lesson_store: Arc::clone(&known.lesson_store),
+        library: Arc::clone(&known.library),
+        embedder: embedder.cloned(),
+    }
 }
 
 /// Builds the learning jobs that this process runs.
 fn jobs(
     settings: &Settings,
     store: &Arc<Store>,
-    keeper: &Arc<Keeper>,
+    memory_cache: &Arc<MemoryCache>,
     upstreams: &Upstreams,
     metrics: &Arc<Metrics>,
-) -> (Option<Worker<Learner>>, Option<Worker<Wordsmith>>) {
+) -> (Option<Worker<Learner>>, Option<Worker<LessonRewriter>>) {
     let learning = &settings.learning;
     if !learning.enabled {
         return (None, None);
     }
-    let learner = Learner::new(store.clone(), keeper.clone(), learning.clone(), metrics.clone());
-    let wordsmith = settings.aliases.get(&learning.alias).map(|alias| {
+    let learner = Learner::new(store.clone(), memory_cache.clone(), learning.clone(), metrics.clone());
+    let lesson_rewriter = settings.aliases.get(&learning.alias).map(|alias| {
         let (upstream, name) = alias.main_target(&learning.alias);
         let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
         let max_wait = Duration::from_secs(learning.max_wait_seconds);
         let model = TextModel::new(Arc::clone(upstream), name, Patience { tries: learning.tries, max_wait });
-        let student = Student::new(Arc::new(model), settings.experience);
+        let note_taker = NoteTaker::new(Arc::new(model), settings.experience);
         Worker::new(
-            Wordsmith::new(store.clone(), student, learning.clone(), metrics.clone()),
+            LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone()),
             store.clone(),
             learning,
             metrics.clone(),
         )
     });
-    (Some(Worker::new(learner, store.clone(), learning, metrics.clone())), wordsmith)
+    (Some(Worker::new(learner, store.clone(), learning, metrics.clone())), lesson_rewriter)
 }
 
 /// Runs a job whenever there is new work, until `ending` is cancelled.

@@ -54,11 +54,11 @@ async fn turn(
     };
     let request = TurnRequest { endpoint, deployment, caller: caller.clone(), headers, body, arrived };
     let mut pending = side.pipeline.take(request).await;
-    let receipt = pending.take_receipt();
+    let delivery_ack = pending.take_receipt();
     let mut response = respond(side, pending).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
-    match receipt {
-        Some(receipt) => response.map(|body| receipted::body(body, receipt)),
+    match delivery_ack {
+        Some(delivery_ack) => response.map(|body| receipted::body(body, delivery_ack)),
         None => response,
     }
 }

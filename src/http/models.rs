@@ -24,7 +24,7 @@ const LISTING: Asked<'static> = Asked::PassedThrough { path: "/models", may_use_
 /// Handles `GET /v1/models`.
 pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
     let _admission = match pass_through::admit(&side, &caller, LISTING) {
-        Ok(admission) => admission,
+        Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
     let mut response = listed(&side, caller.as_deref(), headers).await;

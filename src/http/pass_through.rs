@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
 use futures_util::stream;
 
-use crate::keys::{self, Admission, Asked};
+use crate::keys::{self, Asked, RequestPermit};
 use crate::pipeline::PassThrough;
 use callwright_telemetry::labels::KeyResult;
 use callwright_upstream as upstream;
@@ -29,8 +29,8 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     }
     let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
     let asked = Asked::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
-    let admission = match admit(&side, &caller, asked) {
-        Ok(admission) => admission,
+    let request_permit = match admit(&side, &caller, asked) {
+        Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
     };
     let request = PassThrough {
@@ -40,7 +40,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         body: forwarded(body),
     };
     let mut response = match side.pipeline.pass_through(request).await {
-        Ok(answer) => respond(answer, admission),
+        Ok(answer) => respond(answer, request_permit),
         Err(failure) => error::upstream_failure(&failure),
     };
     response.headers_mut().insert(VERDICT, HeaderValue::from_static("unguarded"));
@@ -59,7 +59,7 @@ pub(super) fn admit(
     side: &ClientSide,
     caller: &keys::Caller,
     asked: Asked<'_>,
-) -> Result<Option<Admission>, Box<Response>> {
+) -> Result<Option<RequestPermit>, Box<Response>> {
     let Some(known) = caller else { return Ok(None) };
     let admitted = side.access.admit(caller, asked);
     let result =
@@ -88,13 +88,13 @@ fn below_v1(uri: &Uri) -> &str {
 }
 
 /// Streams the answer; the request is in progress until its last byte.
-fn respond(answer: upstream::Answer, admission: Option<Admission>) -> Response {
+fn respond(answer: upstream::Answer, request_permit: Option<RequestPermit>) -> Response {
     let (status, headers) = (answer.status, answer.headers.clone());
-    let chunks = stream::unfold((answer, admission), |(mut answer, admission)| async move {
+    let chunks = stream::unfold((answer, request_permit), |(mut answer, request_permit)| async move {
         let chunk = answer.next().await?;
         // An error closes the connection, as the upstream did: the client must not take a partial answer for a complete
         // one.
-        Some((chunk.map_err(io::Error::other), (answer, admission)))
+        Some((chunk.map_err(io::Error::other), (answer, request_permit)))
     });
     let mut response = Response::new(Body::from_stream(chunks));
     *response.status_mut() = status;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::keys::{Dimension, Standing};
+use crate::keys::{Dimension, QuotaStatus};
 
 const REQUESTS: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-limit-requests"),
@@ -22,7 +22,7 @@ const TOKENS: [HeaderName; 3] = [
 const MINUTE: u64 = 60;
 
 /// Adds the caller's remaining limits; they replace those of the upstream.
-pub(super) fn mark(headers: &mut HeaderMap, standing: &Standing) {
+pub(super) fn mark(headers: &mut HeaderMap, standing: &QuotaStatus) {
     for (names, dimension) in [(REQUESTS, standing.requests), (TOKENS, standing.tokens)] {
         let Some(Dimension { limit, remaining, reset }) = dimension else { continue };
         let [of_limit, of_remaining, of_reset] = names;
@@ -52,7 +52,7 @@ mod tests {
         headers.insert("x-ratelimit-remaining-requests", "9999".parse().unwrap());
         headers.insert("x-ratelimit-remaining-tokens", "8888".parse().unwrap());
         let requests = Some(Dimension { limit: 10, remaining: 3, reset: Duration::from_secs(60) });
-        mark(&mut headers, &Standing { requests, tokens: None });
+        mark(&mut headers, &QuotaStatus { requests, tokens: None });
         let of = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
         assert_eq!(of("x-ratelimit-limit-requests"), Some("10"));
         assert_eq!(of("x-ratelimit-remaining-requests"), Some("3"));

@@ -6,23 +6,23 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
-use crate::pipeline::Receipt;
+use crate::pipeline::DeliveryAck;
 use callwright_openai::emit;
 
-/// Wraps `body`; `receipt` is notified when the connection has taken all of it.
-pub(super) fn body(body: Body, receipt: Receipt) -> Body {
-    Body::new(Receipted { body, receipt: Some(receipt) })
+/// Wraps `body`; `delivery_ack` is notified when the connection has taken all of it.
+pub(super) fn body(body: Body, delivery_ack: DeliveryAck) -> Body {
+    Body::new(Receipted { body, delivery_ack: Some(delivery_ack) })
 }
 
 struct Receipted {
     body: Body,
-    receipt: Option<Receipt>,
+    delivery_ack: Option<DeliveryAck>,
 }
 
 impl Receipted {
     fn delivered(&mut self) {
-        if let Some(receipt) = self.receipt.take() {
-            receipt.delivered();
+        if let Some(delivery_ack) = self.delivery_ack.take() {
+            delivery_ack.delivered();
         }
     }
 }
@@ -71,16 +71,16 @@ mod tests {
     #[tokio::test]
     async fn the_end_is_told_when_it_was_taken() {
         for whole in [Body::from("answer"), Body::empty(), pieces(&["a", "b"])] {
-            let (receipt, delivered) = Receipt::new();
-            body(whole, receipt).collect().await.unwrap();
+            let (delivery_ack, delivered) = DeliveryAck::new();
+            body(whole, delivery_ack).collect().await.unwrap();
             assert!(delivered.await.is_ok());
         }
     }
 
     #[tokio::test]
     async fn a_body_that_is_left_in_the_middle_was_not_delivered() {
-        let (receipt, delivered) = Receipt::new();
-        let mut body = body(pieces(&["a", "b"]), receipt);
+        let (delivery_ack, delivered) = DeliveryAck::new();
+        let mut body = body(pieces(&["a", "b"]), delivery_ack);
         body.frame().await.unwrap().unwrap();
         drop(body);
         assert!(delivered.await.is_err());
@@ -88,8 +88,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_event_is_the_end_for_a_client_that_goes_then() {
-        let (receipt, delivered) = Receipt::new();
-        let mut body = body(pieces(&["data: {}\n\ndata: [DONE]\n\n", "never read"]), receipt);
+        let (delivery_ack, delivered) = DeliveryAck::new();
+        let mut body = body(pieces(&["data: {}\n\ndata: [DONE]\n\n", "never read"]), delivery_ack);
         body.frame().await.unwrap().unwrap();
         drop(body);
         assert!(delivered.await.is_ok());

@@ -1,4 +1,4 @@
-//! Authentication and admission of requests, for listeners and turns.
+//! Authentication and request_permit of requests, for listeners and turns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 
-use super::admission::Admission;
 use super::known::{KeyState, KnownKey, KnownKeys, covers};
 use super::ledger::{Ledger, Subject};
 use super::moment::Moment;
 use super::prices::{PriceSettings, Prices};
+use super::quota_status::QuotaStatus;
 use super::refusal::{Denied, Limit, Refused};
 use super::report::{KeyReport, UsageSummary};
+use super::request_permit::RequestPermit;
 use super::settings::{Settings, Unmetered};
-use super::standing::Standing;
-use super::tally::Amount;
+use super::usage_counter::Amount;
 use callwright_store::{KeyUsage, Keys, Revision, Store, StoreError, UsageReport, UsageRow};
 use callwright_types::{KeyLimits, Usage, VirtualKey};
 
@@ -127,20 +127,20 @@ impl Access {
     ///
     /// # Errors
     /// [`Refused`], if the key lacks the permission or a limit is reached.
-    pub fn admit(&self, caller: &Caller, asked: Asked<'_>) -> Result<Option<Admission>, Box<Refused>> {
+    pub fn admit(&self, caller: &Caller, asked: Asked<'_>) -> Result<Option<RequestPermit>, Box<Refused>> {
         let Some(known) = caller else { return Ok(None) };
         let subjects = self.subjects(known);
         self.is_allowed(known, &subjects, asked)?;
         let reserved = self.reserved(&subjects, asked);
         self.ledger.admit(&Moment::now(), &subjects, reserved)?;
-        Ok(Some(Admission::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
+        Ok(Some(RequestPermit::new(Arc::clone(&self.ledger), Arc::clone(&self.prices), subjects, reserved)))
     }
 
     /// Returns the remaining limits of a caller.
-    pub fn standing(&self, caller: &Caller) -> Standing {
+    pub fn standing(&self, caller: &Caller) -> QuotaStatus {
         caller
             .as_ref()
-            .map_or_else(Standing::default, |known| self.ledger.standing(&Moment::now(), &self.subjects(known)))
+            .map_or_else(QuotaStatus::default, |known| self.ledger.standing(&Moment::now(), &self.subjects(known)))
     }
 
     /// Returns the loaded keys.

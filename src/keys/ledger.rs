@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::moment::Moment;
+use super::quota_status::{Dimension, QuotaStatus};
 use super::refusal::{Limit, Refused};
-use super::standing::{Dimension, Standing};
-use super::tally::{Amount, Tally};
+use super::usage_counter::{Amount, UsageCounter};
 use callwright_store::{UsageRow, UsageSeen};
 use callwright_types::KeyLimits;
 
@@ -30,7 +30,7 @@ pub(super) struct Subject {
 /// Usage of all subjects, as known to this process.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    tallies: Mutex<HashMap<String, Tally>>,
+    tallies: Mutex<HashMap<String, UsageCounter>>,
 }
 
 impl Ledger {
@@ -73,9 +73,9 @@ impl Ledger {
     }
 
     /// Returns the remaining limits of these subjects.
-    pub(super) fn standing(&self, now: &Moment, subjects: &[Subject]) -> Standing {
+    pub(super) fn standing(&self, now: &Moment, subjects: &[Subject]) -> QuotaStatus {
         let mut tallies = self.locked();
-        let mut standing = Standing::default();
+        let mut standing = QuotaStatus::default();
         for subject in subjects {
             let tally = tallies.entry(subject.name.clone()).or_default();
             let limits = &subject.limits;
@@ -84,7 +84,7 @@ impl Ledger {
             });
             let tokens =
                 dimension(limits.tokens_per_minute, tally.tokens.sum(now.second), || tally.tokens.until(now.second, 0));
-            standing = standing.and(Standing { requests, tokens });
+            standing = standing.and(QuotaStatus { requests, tokens });
         }
         standing
     }
@@ -150,7 +150,7 @@ impl Ledger {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<String, Tally>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<String, UsageCounter>> {
         // No code under this lock can panic halfway.
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +167,7 @@ fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimen
 
 /// Returns the limit that a further request would exceed, the longest-lasting first. A request without concurrent ones
 /// is admitted while any quota is left: its usage is unknown and may be less than its reservation.
-fn refusal(now: &Moment, subject: &Subject, tally: &mut Tally, reserved: Amount) -> Option<Refused> {
+fn refusal(now: &Moment, subject: &Subject, tally: &mut UsageCounter, reserved: Amount) -> Option<Refused> {
     let Subject { shown, limits, .. } = subject;
     let refused = |limit, retry_after, message| Refused { limit, message, retry_after: Some(retry_after) };
     // Reservations of other processes are unknown: each of their requests counts with the reservation of this one.

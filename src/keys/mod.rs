@@ -4,31 +4,31 @@
 //! through the store. Must not depend on HTTP, the rules of policies, or the contents of requests.
 
 mod access;
-mod admission;
 mod change;
 mod known;
 mod ledger;
 mod moment;
 mod operator;
 mod prices;
+mod quota_status;
 mod refusal;
 mod registrar;
 mod report;
+mod request_permit;
 mod secret;
 mod settings;
-mod standing;
-mod tally;
+mod usage_counter;
 mod window;
 
 pub use access::{Access, Asked, Caller};
-pub use admission::{Admission, Charge};
 pub use change::{KeyChange, KeyDraft};
 pub use known::{KeyState, KnownKey, KnownKeys};
 pub use operator::OperatorToken;
 pub use prices::PriceSettings;
+pub use quota_status::{Dimension, QuotaStatus};
 pub use refusal::{Denied, Limit, Refused};
 pub use registrar::{Issued, KeyError, Registrar};
 pub use report::{KeyReport, UsageSummary};
+pub use request_permit::{Charge, RequestPermit};
 pub use secret::may_be_ours;
 pub use settings::{KeyMode, Settings, Unmetered};
-pub use standing::{Dimension, Standing};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::known::KeyState;
 use super::secret;
-use super::tally::Amount;
+use super::usage_counter::Amount;
 use callwright_store::UsageRow;
 use callwright_types::{KeyLimits, VirtualKey};
 

@@ -37,10 +37,10 @@ pub enum AnswerBody {
 
 /// Acknowledges to a turn that its client received the whole answer. Dropping it without a call means "not delivered".
 #[derive(Debug)]
-pub struct Receipt(oneshot::Sender<()>);
+pub struct DeliveryAck(oneshot::Sender<()>);
 
-impl Receipt {
-    /// Creates a receipt and the receiver of its acknowledgement.
+impl DeliveryAck {
+    /// Creates a delivery_ack and the receiver of its acknowledgement.
     pub(crate) fn new() -> (Self, oneshot::Receiver<()>) {
         let (sender, receiver) = oneshot::channel();
         (Self(sender), receiver)
@@ -59,23 +59,23 @@ pub struct Pending {
     answer: oneshot::Receiver<Answer>,
     running: Running,
     stream: bool,
-    receipt: Option<Receipt>,
+    delivery_ack: Option<DeliveryAck>,
 }
 
 impl Pending {
     /// Creates a pending answer of `running`. `stream` is whether a successful answer is a stream.
     pub(crate) fn new(answer: oneshot::Receiver<Answer>, running: Running, stream: bool) -> Self {
-        Self { answer, running, stream, receipt: None }
+        Self { answer, running, stream, delivery_ack: None }
     }
 
-    /// Adds the receipt that the turn waits for.
-    pub(crate) fn with_receipt(self, receipt: Option<Receipt>) -> Self {
-        Self { receipt, ..self }
+    /// Adds the delivery_ack that the turn waits for.
+    pub(crate) fn with_receipt(self, delivery_ack: Option<DeliveryAck>) -> Self {
+        Self { delivery_ack, ..self }
     }
 
-    /// Takes the receipt to acknowledge after complete delivery; `None` if the turn does not wait for it.
-    pub fn take_receipt(&mut self) -> Option<Receipt> {
-        self.receipt.take()
+    /// Takes the delivery_ack to acknowledge after complete delivery; `None` if the turn does not wait for it.
+    pub fn take_receipt(&mut self) -> Option<DeliveryAck> {
+        self.delivery_ack.take()
     }
 
     /// Whether a successful answer is a stream.
@@ -187,14 +187,14 @@ pub(crate) struct ClientGone;
 
 /// The sending side of an answer: first the head, then the events.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub(crate) struct ResponseSender {
     head: Option<oneshot::Sender<Answer>>,
     events: Option<mpsc::Sender<Bytes>>,
     buffer: usize,
 }
 
-impl Outlet {
-    /// Creates an outlet that sends the head to `head`. Up to `buffer` events are queued for a slow client.
+impl ResponseSender {
+    /// Creates an response_sender that sends the head to `head`. Up to `buffer` events are queued for a slow client.
     pub(crate) fn new(head: oneshot::Sender<Answer>, buffer: usize) -> Self {
         Self { head: Some(head), events: None, buffer: buffer.max(1) }
     }
@@ -250,16 +250,16 @@ mod tests {
         let (end, ended) = oneshot::channel();
         let told = cancelled.clone();
         let turn = async move {
-            let mut outlet = Outlet::new(head, 4);
-            let mut sent = outlet.open(HeaderMap::new());
+            let mut response_sender = ResponseSender::new(head, 4);
+            let mut sent = response_sender.open(HeaderMap::new());
             for piece in ["a", "b"] {
-                sent = sent.and(outlet.send(Bytes::from_static(piece.as_bytes())).await);
+                sent = sent.and(response_sender.send(Bytes::from_static(piece.as_bytes())).await);
             }
             tokio::select! {
                 () = told.cancelled() => {}
                 _ = opened => {}
             }
-            let _ = end.send(sent.and(outlet.send(Bytes::from_static(b"late")).await));
+            let _ = end.send(sent.and(response_sender.send(Bytes::from_static(b"late")).await));
         };
         let running = if here {
             Running::here(Box::pin(turn), cancelled, &tracker)
@@ -309,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn a_turn_that_ends_without_an_answer_is_no_answer() {
         let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
-        let turn = Box::pin(async move { drop(Outlet::new(head, 1)) });
+        let turn = Box::pin(async move { drop(ResponseSender::new(head, 1)) });
         let running = Running::here(turn, CancellationToken::new(), &tracker);
         assert_eq!(Pending::new(answer, running, false).answer().await.err(), Some(NoAnswer));
     }

@@ -3,7 +3,7 @@
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 
-use crate::keys::{Admission, Charge, Limit, Refused};
+use crate::keys::{Charge, Limit, Refused, RequestPermit};
 use callwright_openai::ErrorBody;
 use callwright_telemetry::labels::TokenKind;
 use callwright_types::{Trace, Usage};
@@ -11,9 +11,9 @@ use callwright_upstream::forbid_retry;
 
 use super::Pipeline;
 
-/// Charges the usage of all attempts of a turn, including those of its plans, and ends its admission.
-pub(super) fn charge(pipeline: &Pipeline, admission: Option<Admission>, trace: &Trace) {
-    let (Some(admission), Some(key)) = (admission, &trace.key) else { return };
+/// Charges the usage of all attempts of a turn, including those of its plans, and ends its request_permit.
+pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>, trace: &Trace) {
+    let (Some(request_permit), Some(key)) = (request_permit, &trace.key) else { return };
     let charges = trace
         .attempts
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn charge(pipeline: &Pipeline, admission: Option<Admission>, trace: &
         sum += charge.usage;
         sum
     });
-    let cost = admission.charge(charges);
+    let cost = request_permit.charge(charges);
     pipeline.metrics.key_tokens.add(&key.group, TokenKind::Prompt, used.prompt_tokens);
     pipeline.metrics.key_tokens.add(&key.group, TokenKind::Completion, used.completion_tokens);
     pipeline.metrics.key_cost.add(&key.group, cost);

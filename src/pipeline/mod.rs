@@ -11,11 +11,11 @@ mod dialogue;
 mod inspection;
 mod memory;
 mod pass_through;
-mod plan_ground;
+mod plan_context;
 mod planning_models;
-mod producer_shelf;
+mod producer_index;
 #[cfg(test)]
-mod producer_shelf_tests;
+mod producer_index_tests;
 mod query_vectors;
 mod record;
 mod settings;
@@ -23,7 +23,7 @@ mod snapshot;
 mod stages;
 mod switch;
 mod targets;
-mod tool_shelf;
+mod toolset_index;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -51,22 +51,22 @@ use callwright_telemetry::labels::CacheName;
 use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::{Upstream, Upstreams};
 
-pub use answer::{Answer, AnswerBody, NoAnswer, Pending, Receipt, Running};
+pub use answer::{Answer, AnswerBody, DeliveryAck, NoAnswer, Pending, Running};
 pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use inspection::{Editing, Inspection, ToolShown, UpstreamShown};
 pub use memory::Memory;
 pub use pass_through::{PassThrough, Passed};
-pub use producer_shelf::ProducerShelf;
+pub use producer_index::ProducerIndex;
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
 pub use snapshot::{Snapshot, Tooling};
 pub use stages::kept_key::tenant;
 pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
 pub use switch::{Switch, Switched, Thrown};
-pub use tool_shelf::ToolShelf;
+pub use toolset_index::ToolsetIndex;
 
-use answer::Outlet;
+use answer::ResponseSender;
 use cpu::{CpuSlots, Work};
 use planning_models::PlanningModels;
 use stages::offer::OfferedBefore;
@@ -197,7 +197,7 @@ impl Pipeline {
     pub async fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
-        let mut outlet = Outlet::new(head, self.settings.stream_buffer_chunks);
+        let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
         let (caller, key, work) = (request.caller.clone(), request.key(), (Work::Body, request.body.len()));
         let tenant = move || stages::kept_key::tenant_of(&caller, key.as_ref());
         let opened = self.cpu.try_run(tenant, work, || open::open(self, request, cancelled.clone())).await;
@@ -210,26 +210,27 @@ impl Pipeline {
                 let executes = !turn.toolsets.is_empty();
                 let pipeline = self.clone();
                 if !executes {
-                    let turn = async move { drop(turn::take(&pipeline, turn, outlet).await) };
+                    let turn = async move { drop(turn::take(&pipeline, turn, response_sender).await) };
                     let turn = Box::pin(turn.instrument(span));
                     return Pending::new(answer, Running::here(turn, cancelled, &self.running), stream);
                 }
-                let (receipt, delivered) = Receipt::new();
+                let (delivery_ack, delivered) = DeliveryAck::new();
                 let executing = async move {
-                    if let Some(told) = turn::take(&pipeline, turn, outlet).await
+                    if let Some(told) = turn::take(&pipeline, turn, response_sender).await
                         && delivered.await.is_ok()
                     {
                         pipeline.executor.told(&told.trace_id).await;
                     }
                 };
                 self.running.spawn(executing.instrument(span));
-                Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream).with_receipt(Some(receipt))
+                Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream)
+                    .with_receipt(Some(delivery_ack))
             }
             Err(refusal) => {
                 let mut headers = refusal.headers;
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 let body = AnswerBody::Whole(refusal.error.to_bytes());
-                outlet.whole(Answer { status: refusal.status, headers, body });
+                response_sender.whole(Answer { status: refusal.status, headers, body });
                 Pending::new(answer, Running::elsewhere(cancelled, &self.running), false)
             }
         }
@@ -320,7 +321,7 @@ impl Pipeline {
 
     /// Ends a turn: updates metrics, charges its key and queues its trace.
     fn finish(&self, turn: Turn) {
-        let Turn { mut record, in_flight, admission, span, .. } = turn;
+        let Turn { mut record, in_flight, request_permit, span, .. } = turn;
         record.end();
         let trace = record.trace();
         tracing::debug!(
@@ -334,7 +335,7 @@ impl Pipeline {
             "the turn has ended"
         );
         self.metrics.turn_ended(trace);
-        charge::charge(self, admission, trace);
+        charge::charge(self, request_permit, trace);
         if let Some(span) = span {
             self.spans.turn_ended(&span, trace, record.operations());
         }

@@ -10,11 +10,11 @@ use callwright_openapi::Catalog;
 use callwright_policy::PolicyBook;
 
 use super::memory::Memory;
-use super::producer_shelf::ProducerShelf;
+use super::producer_index::ProducerIndex;
 use super::settings::{AliasSettings, Settings};
 use super::stages::observe::Seen;
 use super::stages::offer::Offers;
-use super::tool_shelf::ToolShelf;
+use super::toolset_index::ToolsetIndex;
 
 /// The catalog and the data derived from it; replaced as a unit when documents change.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct Tooling {
     /// Their documentation.
     pub explainer: Arc<Explainer>,
     /// Search index of their tools, with the learned representations.
-    pub shelf: Arc<ToolShelf>,
+    pub shelf: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Arc<ProducerShelf>,
+    pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub(crate) offers: Offers,
     /// Cache of tool messages explained from this documentation.
@@ -38,8 +38,8 @@ impl Tooling {
     pub fn new(
         catalog: Arc<Catalog>,
         explainer: Arc<Explainer>,
-        shelf: ToolShelf,
-        producers: Arc<ProducerShelf>,
+        shelf: ToolsetIndex,
+        producers: Arc<ProducerIndex>,
         settings: &Settings,
     ) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Tooling {
 
     /// Returns the same catalog with another index of argument sources.
     #[must_use]
-    pub fn with_producers(&self, producers: ProducerShelf) -> Self {
+    pub fn with_producers(&self, producers: ProducerIndex) -> Self {
         Self {
             catalog: self.catalog.clone(),
             explainer: self.explainer.clone(),
@@ -94,9 +94,9 @@ pub struct Snapshot {
     /// Model aliases by name.
     pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// Search index of the toolsets' tools, with the learned representations.
-    pub shelf: Arc<ToolShelf>,
+    pub shelf: Arc<ToolsetIndex>,
     /// Index of the tools that can supply an argument.
-    pub producers: Arc<ProducerShelf>,
+    pub producers: Arc<ProducerIndex>,
     /// Cache of offers compiled from this catalog.
     pub offers: Offers,
     /// Cache of tool messages explained from this documentation.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use crate::keys::Admission;
+use crate::keys::RequestPermit;
 use callwright_judge::repair::Unjudged;
 use callwright_judge::scanner::Expectations;
 use callwright_openai::{ChatRequest, Completion};
@@ -24,7 +24,7 @@ use callwright_types::rules::Mode;
 use callwright_upstream::Upstream;
 
 use super::Pipeline;
-use super::answer::{ClientGone, Outlet};
+use super::answer::{ClientGone, ResponseSender};
 use super::cpu::Work;
 use super::dialogue::{Dialogue, Ending, Purpose, Spent, Step};
 use super::record::Record;
@@ -34,7 +34,7 @@ use super::stages::compose::Draft;
 use super::stages::judge::JudgedAnswer;
 use super::stages::keep::Mixed;
 use super::stages::offer::{Offer, Offering};
-use super::stages::plan::Course;
+use super::stages::plan::PlanRun;
 use super::stages::{
     answer, ask, compose, feed_back, gather, hand_back, judge, keep, observe, offer, plan, recall, rejoin, run, secrets,
 };
@@ -80,8 +80,8 @@ pub(crate) struct Turn {
     pub(crate) span: Option<SpanContext>,
     /// Counts the turn as in flight.
     pub(crate) in_flight: InFlight,
-    /// Admission under the limits of the virtual key; `None` if the proxy does not manage keys.
-    pub(crate) admission: Option<Admission>,
+    /// RequestPermit under the limits of the virtual key; `None` if the proxy does not manage keys.
+    pub(crate) request_permit: Option<RequestPermit>,
 }
 
 impl Turn {
@@ -136,11 +136,11 @@ pub(crate) struct Told {
 
 /// Processes and records a turn. Returns `Told` if the delivered answer reports the results of executed calls; an error
 /// reports none.
-pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet) -> Option<Told> {
-    if converse(pipeline, &mut turn, &mut outlet).await.is_err() {
+pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut response_sender: ResponseSender) -> Option<Told> {
+    if converse(pipeline, &mut turn, &mut response_sender).await.is_err() {
         turn.record.trace_mut().error = Some("the client went away".to_owned());
     }
-    drop(outlet);
+    drop(response_sender);
     let trace = turn.record.trace();
     let is_told = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
     let told = is_told.then(|| Told { trace_id: trace.id.clone() });
@@ -148,21 +148,27 @@ pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut outlet: Outlet
     told
 }
 
-async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> Result<(), ClientGone> {
+async fn converse(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    response_sender: &mut ResponseSender,
+) -> Result<(), ClientGone> {
     let mut offering = offer::offer(pipeline, turn).await;
     let mut draft = compose(pipeline, turn, offering.offer()).await;
     recall::recall(pipeline, turn, offering.offer(), &mut draft).await;
     observe::observe(pipeline, turn, offering.offer(), &mut draft).await;
     rejoin::rejoin(pipeline, turn, &mut draft).await;
-    let mut course = plan::plan(pipeline, turn, &mut offering, &mut draft).await;
+    let mut plan_run = plan::plan(pipeline, turn, &mut offering, &mut draft).await;
     let mut dialogue = Dialogue::new(turn.policy.limits.clone(), turn.is_single());
 
     let first = dialogue.start();
     let mut judged =
-        match hear(pipeline, turn, (&mut offering, &mut draft), outlet, (&mut course, &mut dialogue), first).await {
+        match hear(pipeline, turn, (&mut offering, &mut draft), response_sender, (&mut plan_run, &mut dialogue), first)
+            .await
+        {
             Heard::Answer(judged) => judged,
             // The client gets the same answer as without the proxy.
-            Heard::Relay(relay) => return answer::relay(turn, outlet, relay).await,
+            Heard::Relay(relay) => return answer::relay(turn, response_sender, relay).await,
             Heard::ClientGone => return Err(ClientGone),
         };
     let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
@@ -173,8 +179,10 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                     feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, Purpose::Confirmation)
                 });
                 let aside = turn.streamed.set_aside();
-                let stages = (&mut course, &mut dialogue);
-                match hear(pipeline, turn, (&mut offering, &mut draft), outlet, stages, Purpose::Confirmation).await {
+                let stages = (&mut plan_run, &mut dialogue);
+                match hear(pipeline, turn, (&mut offering, &mut draft), response_sender, stages, Purpose::Confirmation)
+                    .await
+                {
                     Heard::Answer(answer) if answer.makes_calls() => judged = answer,
                     // The model intended no call: the client gets the first answer unchanged.
                     Heard::Answer(_) | Heard::Relay(_) => {
@@ -192,8 +200,15 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                 Step::Ask(purpose)
             }
             Step::Ask(purpose) => {
-                match hear(pipeline, turn, (&mut offering, &mut draft), outlet, (&mut course, &mut dialogue), purpose)
-                    .await
+                match hear(
+                    pipeline,
+                    turn,
+                    (&mut offering, &mut draft),
+                    response_sender,
+                    (&mut plan_run, &mut dialogue),
+                    purpose,
+                )
+                .await
                 {
                     Heard::Answer(answer) => {
                         judged = answer;
@@ -213,7 +228,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
                     return Err(ClientGone);
                 }
                 let next = dialogue.ran(ran.any_failed(), turn.spent());
-                course.iter_mut().for_each(|course| course.ran(&ran));
+                plan_run.iter_mut().for_each(|plan_run| plan_run.ran(&ran));
                 timed(pipeline, Stage::FeedBack, || {
                     hand_back::hand_back(pipeline, turn, &mut draft, &judged, &ran, next);
                     draft.offer(offering.offer());
@@ -223,10 +238,19 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, outlet: &mut Outlet) -> 
             Step::RunAndAnswer => {
                 let mixed = keep::mixed(&judged, &draft.kept);
                 let ending = (Ending::Judged, mixed);
-                return finish(pipeline, turn, (&mut offering, &draft), outlet, (judged, course), ending).await;
+                return finish(pipeline, turn, (&mut offering, &draft), response_sender, (judged, plan_run), ending)
+                    .await;
             }
             Step::Answer(ending) => {
-                return finish(pipeline, turn, (&mut offering, &draft), outlet, (judged, course), (ending, None)).await;
+                return finish(
+                    pipeline,
+                    turn,
+                    (&mut offering, &draft),
+                    response_sender,
+                    (judged, plan_run),
+                    (ending, None),
+                )
+                .await;
             }
         };
     }
@@ -244,23 +268,23 @@ async fn hear(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offering, draft): (&mut Offering, &mut Draft),
-    outlet: &mut Outlet,
-    (course, dialogue): (&mut Option<Course>, &mut Dialogue),
+    response_sender: &mut ResponseSender,
+    (plan_run, dialogue): (&mut Option<PlanRun>, &mut Dialogue),
     purpose: Purpose,
 ) -> Heard {
     if dialogue.may_follow_plan()
-        && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), course, purpose).await
+        && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), plan_run, purpose).await
     {
         let judged = timed(pipeline, Stage::Judge, || judge::planned(turn, offering.offer(), draft, completion));
         secrets::of_answer(turn, offering.offer(), &judged);
-        if plan::accepts(turn, course, &judged) {
+        if plan::accepts(turn, plan_run, &judged) {
             dialogue.planned();
             return Heard::Answer(judged);
         }
     }
-    match ask::ask(pipeline, turn, offering.offer(), draft, outlet, purpose).await {
+    match ask::ask(pipeline, turn, offering.offer(), draft, response_sender, purpose).await {
         Asked::Completion(completion) => {
-            let expectations = course.as_ref().and_then(Course::expectations);
+            let expectations = plan_run.as_ref().and_then(PlanRun::expectations);
             let judged = judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()).await;
             Heard::Answer(judged)
         }
@@ -305,7 +329,7 @@ async fn judge(
                 });
             }
             secrets::of_answer(turn, offering.offer(), &judged);
-            offer::report_problems(&offering.offer().toolbook, &pipeline.metrics);
+            offer::report_problems(&offering.offer().tool_set, &pipeline.metrics);
             judged
         })
     };
@@ -318,24 +342,24 @@ async fn finish(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offering, draft): (&mut Offering, &Draft),
-    outlet: &mut Outlet,
-    (judged, mut course): (JudgedAnswer, Option<Course>),
+    response_sender: &mut ResponseSender,
+    (judged, mut plan_run): (JudgedAnswer, Option<PlanRun>),
     (ending, mixed): (Ending, Option<Mixed>),
 ) -> Result<(), ClientGone> {
     let is_last_word = judged.calls().next().is_none();
     let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {
         Ok(settled) => settled,
-        Err(error) => return answer::refuse(turn, outlet, StatusCode::BAD_GATEWAY, &error).await,
+        Err(error) => return answer::refuse(turn, response_sender, StatusCode::BAD_GATEWAY, &error).await,
     };
     match mixed {
         Some(mixed) => keep::run_and_keep(pipeline, turn, offering, draft, mixed, &settled).await,
         None => keep::keep_rounds(pipeline, turn, draft, &settled).await,
     }
-    plan::keep(pipeline, turn, &mut course, &settled).await;
+    plan::keep(pipeline, turn, &mut plan_run, &settled).await;
     if turn.cancelled.is_cancelled() {
         return Err(ClientGone);
     }
-    answer::write(turn, outlet, settled).await?;
+    answer::write(turn, response_sender, settled).await?;
     // The client has its answer; the rest prepares later turns.
     timed(pipeline, Stage::Gather, || gather::gather(pipeline, turn, offering.offer(), draft, is_last_word));
     Ok(())

@@ -23,7 +23,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Complete response.
 #[derive(Debug)]
 pub struct Answer {
+    /// Status code.
     pub status: StatusCode,
+    /// Header fields.
     pub headers: HeaderMap,
     /// Body, chunk by chunk as received.
     pub chunks: Vec<Bytes>,

@@ -61,10 +61,15 @@ pub trait Handler: Send + Sync + 'static {
 /// Complete request.
 #[derive(Debug)]
 pub struct Request {
+    /// Method.
     pub method: Method,
+    /// Path, decoded.
     pub path: String,
+    /// Query parameters in order, decoded.
     pub query: Vec<(String, String)>,
+    /// Header fields.
     pub headers: HeaderMap,
+    /// Body.
     pub body: Bytes,
 }
 

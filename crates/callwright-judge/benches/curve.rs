@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use callwright_judge::repair::rescue::{Situation, rescue};
 use callwright_judge::repair::{Spoken, judge_message};
-use callwright_judge::scanner::{Context, Toolbook};
+use callwright_judge::scanner::{Context, ToolSet};
 use callwright_types::Call;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use support::{repeated, usual_tools};
@@ -141,7 +141,7 @@ fn main() {
     }
 }
 
-fn judge(calls: &[Call], book: &Toolbook) {
+fn judge(calls: &[Call], book: &ToolSet) {
     let spoken = Spoken { text: None, calls: black_box(calls), situation: Situation::with(Evidence::Amid) };
     black_box(judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default()));
 }

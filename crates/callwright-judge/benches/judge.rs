@@ -8,12 +8,12 @@ use std::hint::black_box;
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::{JudgedMessage, Spoken, judge_message};
-use callwright_judge::scanner::{Context, Toolbook};
+use callwright_judge::scanner::{Context, ToolSet};
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use callwright_types::{Call, Verdict};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Map, Value, json};
-use support::{toolbook, usual_tools};
+use support::{tool_set, usual_tools};
 
 /// Same allocator as the binary.
 #[global_allocator]
@@ -26,13 +26,13 @@ fn call(name: &str, arguments: &Value) -> Call {
     Call { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_string() }
 }
 
-fn judged(calls: &[Call], book: &Toolbook) -> JudgedMessage {
+fn judged(calls: &[Call], book: &ToolSet) -> JudgedMessage {
     let spoken = Spoken { text: None, calls, situation: Situation::with(Evidence::Alone) };
     judge_message(&spoken, book, &ScanRules::default(), &RepairRules::default(), &Context::default())
 }
 
 /// Measures the validation of one call after checking its verdict.
-fn measure(criterion: &mut Criterion, name: &str, call: Call, book: &Toolbook, expected: Verdict) {
+fn measure(criterion: &mut Criterion, name: &str, call: Call, book: &ToolSet, expected: Verdict) {
     let calls = [call];
     let message = judged(&calls, book);
     assert_eq!(message.verdict(), expected, "{name}: {message:?}");
@@ -76,7 +76,7 @@ fn large_call(criterion: &mut Criterion) {
     let names: Vec<String> = (0..GROUPS).map(|index| format!("member_{index}")).collect();
     let schema = groups(&|| json!({"type": "object", "required": names, "properties": group(&schema_of)}));
     let schema = json!({"type": "object", "properties": schema, "additionalProperties": false});
-    let book = toolbook(vec![("configure".to_owned(), schema)]);
+    let book = tool_set(vec![("configure".to_owned(), schema)]);
     let right = Value::Object(groups(&|| Value::Object(group(&value_of))));
     let mendable = Value::Object(groups(&|| Value::Object(group(&spelt_of))));
     measure(criterion, "100 parameters, right", call("configure", &right), &book, Verdict::Clean);

@@ -6,7 +6,7 @@ mod support;
 use std::hint::black_box;
 
 use callwright_judge::repair::rescue::{Reading, Situation, rescue};
-use callwright_judge::scanner::Toolbook;
+use callwright_judge::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use support::{repeated, usual_tools};
@@ -18,7 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 criterion_group!(benches, dismissed, rescued);
 criterion_main!(benches);
 
-fn read(text: &str, book: &Toolbook) -> Reading {
+fn read(text: &str, book: &ToolSet) -> Reading {
     rescue(text, book, &Situation::with(Evidence::Amid))
 }
 

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use super::toolbooks::{Key, Offered, Toolbooks};
+use super::tool_sets::{Key, Offered, Toolbooks};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
@@ -21,7 +21,7 @@ pub(super) struct Judge<'a> {
     evidence: Evidence,
     delivery: Delivery,
     notations: Arc<Notations>,
-    toolbooks: Toolbooks,
+    tool_sets: Toolbooks,
     vectors: Option<TextVectors>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Judge<'a> {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
         let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
-        Self { policy, evidence, delivery, notations, toolbooks: Toolbooks::new(), vectors }
+        Self { policy, evidence, delivery, notations, tool_sets: Toolbooks::new(), vectors }
     }
 
     /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
@@ -45,7 +45,7 @@ impl<'a> Judge<'a> {
     /// # Errors
     /// The error of `read`.
     pub(super) fn offered<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
-        self.toolbooks.get(key, read)
+        self.tool_sets.get(key, read)
     }
 
     /// Judges an answer to `request`; `cut_off` is whether the token limit truncated it.
@@ -73,13 +73,13 @@ impl<'a> Judge<'a> {
         let spoken = Spoken { text: said.as_deref(), calls: message.calls(), situation };
         let (scan, repair) = (&self.policy.scan, &self.policy.repair);
         self.in_context(Some(request), offered, |context| {
-            let judged = judge_message(&spoken, &offered.toolbook, scan, repair, context);
+            let judged = judge_message(&spoken, &offered.tool_set, scan, repair, context);
             if choice == ToolChoice::None || !message.is_only_text() {
                 return judged;
             }
             let reasoning = message.reasoning();
             let answer = TextAnswer { text: said.as_deref(), reasoning: reasoning.as_deref(), situation };
-            judged.or_no_answer(&answer, &offered.toolbook, scan, repair, context)
+            judged.or_no_answer(&answer, &offered.tool_set, scan, repair, context)
         })
     }
 
@@ -91,7 +91,7 @@ impl<'a> Judge<'a> {
         offered: &Offered,
     ) -> JudgedMessage {
         self.in_context(request, offered, |context| {
-            judge_message(spoken, &offered.toolbook, &self.policy.scan, &self.policy.repair, context)
+            judge_message(spoken, &offered.tool_set, &self.policy.scan, &self.policy.repair, context)
         })
     }
 

@@ -24,7 +24,7 @@ mod questions;
 mod replay;
 mod retrieve;
 mod scan;
-mod toolbooks;
+mod tool_sets;
 mod tools;
 mod watcher;
 

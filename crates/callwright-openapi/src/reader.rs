@@ -6,7 +6,7 @@ use super::arguments::join;
 use super::body::{Body, body};
 use super::description::tool_description;
 use super::document::{Document, Located, Version};
-use super::documentation::Library;
+use super::documentation::DocumentationLibrary;
 use super::idempotency::take_key;
 use super::notes::Notes;
 use super::outputs::OutputReader;
@@ -30,7 +30,7 @@ pub(super) struct OperationReader<'d> {
     limits: &'d DocumentLimits,
     servers: &'d Servers<'d>,
     schemas: SchemaWriter<'d>,
-    texts: Library,
+    texts: DocumentationLibrary,
     outputs: OutputReader,
 }
 
@@ -47,7 +47,7 @@ impl<'d> OperationReader<'d> {
             limits,
             servers,
             schemas: SchemaWriter::new(document, limits),
-            texts: Library::default(),
+            texts: DocumentationLibrary::default(),
             outputs: OutputReader::default(),
         }
     }

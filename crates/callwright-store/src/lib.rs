@@ -31,7 +31,7 @@ mod migrations;
 mod plans;
 mod postgres;
 #[cfg(test)]
-#[path = "../../../tests/support/postgres.rs"]
+#[path = "../../../tests/it/support/postgres.rs"]
 mod postgres_server;
 mod queue;
 mod revisions;

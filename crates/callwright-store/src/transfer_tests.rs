@@ -8,7 +8,7 @@ use serde_json::json;
 use super::contract::{self, Opened, at_postgres, on_every_database};
 use super::samples::{in_memory, key as virtual_key, rows, trace, trace_calling};
 use super::*;
-use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, Tally, ToolSample};
+use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Scope, ToolSample, UsageCounter};
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::rules::ApprovalMode;
 use callwright_types::{Lesson, Trace};
@@ -34,7 +34,7 @@ fn lesson(id: &str, scope: Scope, evidence: &[(&str, &str, i64)]) -> Lesson {
         composed: None,
         client: None,
         evidence: evidence.iter().map(one).collect(),
-        tally: Tally::default(),
+        tally: UsageCounter::default(),
         retired: None,
         created_at: at(1),
         updated_at: at(1),

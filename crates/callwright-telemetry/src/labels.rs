@@ -264,7 +264,7 @@ labels! {
 labels! {
     /// Kind of memory.
     MemoryKind {
-        /// A lesson of the notebook.
+        /// A lesson of the lesson_store.
         Lesson = "lesson",
         /// A procedure.
         Procedure = "procedure",

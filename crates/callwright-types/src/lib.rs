@@ -44,7 +44,7 @@ pub use fault::FaultCode;
 pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
 pub use limits::Limits;
 pub use memory::{
-    Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, Tally,
+    Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,
 };
 pub use message::{Message, Speaker};
 pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};

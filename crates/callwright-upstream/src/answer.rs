@@ -15,9 +15,9 @@ use hyper::body::Incoming;
 use serde::de::IgnoredAny;
 use tokio::time::sleep;
 
+use super::concurrency_limiter::Passage;
 use super::echo::Echo;
 use super::failure::Failures;
-use super::gate::Passage;
 use super::gunzip::{Gunzip, Gunzipped};
 use super::{Settings, headers};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};

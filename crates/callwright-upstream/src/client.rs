@@ -13,11 +13,11 @@ use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::body::RequestBody;
+use super::concurrency_limiter::{ConcurrencyLimiter, Load, Passage};
 use super::connection::Connection;
 use super::connector::Served;
 use super::echo::Echo;
 use super::failure::{Failures, is_stale_connection, is_the_upstreams};
-use super::gate::{Gate, Load, Passage};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
 use super::settings::StreamUsage;
@@ -42,7 +42,7 @@ pub struct Upstream {
     /// Whether the upstream has rejected a request for the token usage of a stream.
     refuses_stream_usage: AtomicBool,
     connection: Connection,
-    gate: Arc<Gate>,
+    concurrency_limiter: Arc<ConcurrencyLimiter>,
 }
 
 impl Upstream {
@@ -65,7 +65,7 @@ impl Upstream {
             tells_stream_usage: AtomicBool::new(false),
             refuses_stream_usage: AtomicBool::new(false),
             connection: Connection::build(name, settings, &chat_uri)?,
-            gate: Arc::new(Gate::new(settings)),
+            concurrency_limiter: Arc::new(ConcurrencyLimiter::new(settings)),
             base_url: url,
             chat_uri,
             base,
@@ -143,7 +143,7 @@ impl Upstream {
 
     /// Returns the current load.
     pub fn load(&self) -> Load {
-        self.gate.load()
+        self.concurrency_limiter.load()
     }
 
     /// Returns the retry budget for a request of this client.
@@ -289,7 +289,7 @@ impl Upstream {
     }
 
     async fn send_once(&self, request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
-        let mut passage = self.gate.enter(&self.failures).await?;
+        let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
         match timeout(limit, self.request(request)).await {
             Ok(Ok(response)) => {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
 use crate::cli::progress::Progress;
-use callwright_knowledge::procedures::{Library, Shelved};
+use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
 use callwright_offline::learning::{Gathered, Gathering, Word};
 use callwright_offline::{TraceLines, each_trace};
 use callwright_store::{Feedback, FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
@@ -60,8 +60,8 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
 async fn learn(arguments: &Arguments) -> VerbResult {
     let MemoryStore { store, settings } = MemoryStore::open(arguments.config.clone()).await?;
     let (known, seen) = all_procedures(store.procedures()).await?;
-    let known = known.into_iter().map(|procedure| Shelved { procedure: Arc::new(procedure), vector: None });
-    let library = Arc::new(Library::of(known, settings.procedures));
+    let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
+    let library = Arc::new(ProcedureStore::of(known, settings.procedures));
     let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
     let mut lines = TraceLines::default();
     match &arguments.traces {

@@ -14,7 +14,7 @@ use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
 use callwright_types::memory::Retirement;
-use callwright_types::{Evidence, EvidenceKind, Lesson, Procedure, Tally};
+use callwright_types::{Evidence, EvidenceKind, Lesson, Procedure, UsageCounter};
 
 /// Maximum number of bytes of a verdict, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
@@ -41,7 +41,7 @@ pub(in crate::http) trait Judged: Memorable + Clone {
 /// The fields that a verdict changes.
 pub(in crate::http) struct Standing<'a> {
     retired: &'a mut Option<Retirement>,
-    tally: &'a mut Tally,
+    tally: &'a mut UsageCounter,
     updated_at: &'a mut Timestamp,
 }
 
@@ -134,7 +134,7 @@ where
     let change = |one: &mut M, at: Timestamp| {
         let Standing { retired, tally, .. } = one.standing();
         *retired = None;
-        *tally = Tally { counted: tally.counted, ..Tally::default() };
+        *tally = UsageCounter { counted: tally.counted, ..UsageCounter::default() };
         let source = Some(said.by.clone().unwrap_or_else(|| "operator".to_owned()));
         let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at };
         if !one.evidence().iter().any(|known| known.is_same_event(&evidence)) {

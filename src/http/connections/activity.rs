@@ -104,7 +104,7 @@ impl Drop for InProgress {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Admission, Connections};
+    use super::super::{Connections, RequestPermit};
     use super::*;
     use crate::http::Settings;
     use callwright_telemetry::Metrics;
@@ -116,7 +116,7 @@ mod tests {
         let settings = Settings { header_timeout_seconds: 10, idle_timeout_seconds: 60, ..Settings::default() };
         let connections = Connections::new(Listener::Client, &settings, Arc::new(Metrics::new()));
         let timeouts = connections.timeouts;
-        let Admission::Served(slot) = connections.admit() else { panic!("there is room") };
+        let RequestPermit::Served(slot) = connections.admit() else { panic!("there is room") };
         (Activity::new(slot), timeouts)
     }
 

@@ -53,7 +53,7 @@ impl Timeouts {
 }
 
 /// Decision about a new connection.
-enum Admission {
+enum RequestPermit {
     /// The connection is served.
     Served(Slot),
     /// The connection gets status 503.
@@ -81,14 +81,14 @@ impl Connections {
     }
 
     /// Decides about a newly accepted connection; counts a refused one.
-    fn admit(self: &Arc<Self>) -> Admission {
+    fn admit(self: &Arc<Self>) -> RequestPermit {
         if let Ok(permit) = Arc::clone(&self.open).try_acquire_owned() {
-            return Admission::Served(Slot::new(Arc::clone(self), permit));
+            return RequestPermit::Served(Slot::new(Arc::clone(self), permit));
         }
         self.metrics.connections_refused.inc(self.side, RefusalReason::Limit);
         match Arc::clone(&self.refusing).try_acquire_owned() {
-            Ok(permit) => Admission::Refused(permit),
-            Err(_) => Admission::Closed,
+            Ok(permit) => RequestPermit::Refused(permit),
+            Err(_) => RequestPermit::Closed,
         }
     }
 
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn beyond_the_limit_so_many_are_answered_and_the_others_closed() {
         let connections = connections(1);
-        let Admission::Served(first) = connections.admit() else { panic!("the first is served") };
+        let RequestPermit::Served(first) = connections.admit() else { panic!("the first is served") };
         let mut refused = Vec::new();
         for _ in 0..REFUSALS_AT_A_TIME {
-            let Admission::Refused(permit) = connections.admit() else { panic!("the next are answered") };
+            let RequestPermit::Refused(permit) = connections.admit() else { panic!("the next are answered") };
             refused.push(permit);
         }
-        assert!(matches!(connections.admit(), Admission::Closed));
+        assert!(matches!(connections.admit(), RequestPermit::Closed));
         let text = connections.metrics.render();
         assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 1"), "{text}");
         assert!(
@@ -152,7 +152,7 @@ mod tests {
             "{text}"
         );
         drop(first);
-        assert!(matches!(connections.admit(), Admission::Served(_)));
+        assert!(matches!(connections.admit(), RequestPermit::Served(_)));
         let text = connections.metrics.render();
         assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 0"), "{text}");
     }

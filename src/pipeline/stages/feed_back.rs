@@ -26,9 +26,9 @@ pub(crate) fn faults(
     let message = &choice.message;
     if let Some(diagnosis) = &found.no_call {
         let text = match (purpose, found.no_answer()) {
-            (Purpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.toolbook),
+            (Purpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.tool_set),
             (_, Some(_)) => pipeline.templates.no_answer(diagnosis),
-            (_, None) => pipeline.templates.no_call(diagnosis, &offer.toolbook),
+            (_, None) => pipeline.templates.no_call(diagnosis, &offer.tool_set),
         };
         note(turn, unread_action(diagnosis.code, message.text().as_deref().unwrap_or_default()), &text);
         draft.append_feedback_on_text(message, &text);
@@ -60,7 +60,7 @@ fn reply(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, call: &JudgedCall)
         Ok(_) => pipeline.templates.accepted_call(&call.made),
         Err(_) if call.is_unexamined() => pipeline.templates.unexamined_call(&call.made),
         Err(diagnoses) => {
-            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.toolbook);
+            let mut text = pipeline.templates.faulty_call(&call.made, diagnoses, &offer.tool_set);
             text.push_str(&pipeline.templates.hints(&call.made, &call.advice));
             note(turn, call.made.written(), &text);
             text

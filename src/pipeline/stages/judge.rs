@@ -107,18 +107,18 @@ fn judge_choice(
     context: &Context<'_>,
     needs_answer: bool,
 ) -> JudgedMessage {
-    let (message, toolbook) = (&choice.message, &offer.toolbook);
+    let (message, tool_set) = (&choice.message, &offer.tool_set);
     let Policy { scan, repair, .. } = policy;
     // Text beside a native call is only text.
     let text = if message.has_unjudged_calls() { None } else { message.text() };
     let spoken = Spoken { text: text.as_deref(), calls: message.calls(), situation };
-    let judged = judge_message(&spoken, toolbook, scan, repair, context);
+    let judged = judge_message(&spoken, tool_set, scan, repair, context);
     if !needs_answer || !message.is_only_text() {
         return judged;
     }
     let reasoning = message.reasoning();
     let answer = TextAnswer { text: text.as_deref(), reasoning: reasoning.as_deref(), situation };
-    judged.or_no_answer(&answer, toolbook, scan, repair, context)
+    judged.or_no_answer(&answer, tool_set, scan, repair, context)
 }
 
 /// Returns the evidence that policy requires for treating a text as a call, depending on the request.

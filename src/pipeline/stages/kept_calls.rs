@@ -204,7 +204,7 @@ mod tests {
     use callwright_judge::repair::rescue::Situation;
     use callwright_judge::repair::{Spoken, judge_message};
     use callwright_judge::scanner::Context;
-    use callwright_judge::scanner::testing::{TOOLS, call, toolbook};
+    use callwright_judge::scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
     /// Validates the calls of an answer: tools of the scanner's tests with their arguments.
@@ -212,7 +212,7 @@ mod tests {
         let calls: Vec<_> = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
         let spoken = Spoken { text: None, calls: &calls, situation: Situation::with(Evidence::Off) };
         let (scan, repair) = (ScanRules::default(), RepairRules::default());
-        judge_message(&spoken, &toolbook(TOOLS), &scan, &repair, &Context::default()).calls
+        judge_message(&spoken, &tool_set(TOOLS), &scan, &repair, &Context::default()).calls
     }
 
     fn in_order(kept: &KeptCalls, answer: &[JudgedCall]) -> Vec<String> {

@@ -8,7 +8,7 @@ use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, Message};
 
 use super::offer::Offer;
-use crate::pipeline::tool_shelf::ToolShelf;
+use crate::pipeline::toolset_index::ToolsetIndex;
 use crate::pipeline::turn::Turn;
 
 /// The conversation of a request, parsed at first use.
@@ -39,7 +39,7 @@ impl Conversation for Known<'_> {
 pub(crate) fn relevance(
     request: &ChatRequest,
     offer: &Offer,
-    shelf: &ToolShelf,
+    shelf: &ToolsetIndex,
     rules: &ScanRules,
 ) -> Option<Relevance> {
     if rules.faults.of(FaultCode::ToolNotRelevant) == Action::Off {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::keys::{Admission, Asked, Caller, KnownKey};
+use crate::keys::{Asked, Caller, KnownKey, RequestPermit};
 use crate::pipeline::Pipeline;
 use crate::pipeline::charge::{refusal_body, refusal_headers};
 use crate::pipeline::cpu::Overloaded;
@@ -109,7 +109,7 @@ pub(crate) fn open(
     let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
     let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
-    let admission =
+    let request_permit =
         admit(pipeline, &caller, &chat, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
@@ -159,7 +159,7 @@ pub(crate) fn open(
         streamed: Streamed::default(),
         span,
         in_flight: pipeline.metrics.turn_started(),
-        admission,
+        request_permit,
     })
 }
 
@@ -169,7 +169,7 @@ fn admit<'a>(
     caller: &Caller,
     chat: &ChatRequest,
     targets: impl Iterator<Item = &'a String>,
-) -> Result<Option<Admission>, Box<Refusal>> {
+) -> Result<Option<RequestPermit>, Box<Refusal>> {
     let Some(known) = caller else { return Ok(None) };
     let targets: Vec<&str> = targets.map(String::as_str).collect();
     let tokens = (chat.size().div_ceil(BYTES_PER_TOKEN) as u64, chat.max_answer_tokens());

@@ -37,7 +37,7 @@ fn note<'c>(turn: &mut Turn, offer: &Offer, calls: impl Iterator<Item = &'c Call
     let mut secrets = SecretValues::clone(turn.record.secrets());
     for call in calls {
         let arguments = serde_json::from_str::<Value>(&call.arguments).ok().map(Arc::new);
-        let offered = offer.toolbook.get(&call.name).into_iter().chain(offer.toolbook.literal(&call.name));
+        let offered = offer.tool_set.get(&call.name).into_iter().chain(offer.tool_set.literal(&call.name));
         let offered = offered.map(|tool| &tool.tool.parameters);
         // Without validation, no tools are compiled.
         let own = own.get_or_insert_with(|| if offer.is_judged() { Vec::new() } else { turn.request.client_tools() });

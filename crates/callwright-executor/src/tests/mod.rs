@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Executor, Settings};
-use callwright_judge::scanner::{CheckedCall, Toolbook, Validators, scan};
+use callwright_judge::scanner::{CheckedCall, ToolSet, Validators, scan};
 use callwright_openapi::{
     Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location, Operation, SecurityScheme, Style,
     Toolset,
@@ -204,9 +204,9 @@ fn guarded(scheme: SecurityScheme, credential: Option<&str>) -> Toolset {
 }
 
 fn checked(operation: &Operation, arguments: &Value) -> CheckedCall {
-    let toolbook = Toolbook::compile(vec![Arc::clone(&operation.tool)], &Validators::default());
+    let tool_set = ToolSet::compile(vec![Arc::clone(&operation.tool)], &Validators::default());
     let call = Call { id: "c".into(), name: operation.tool.name.clone(), arguments: arguments.to_string() };
-    scan(&call, 0, &toolbook, &ScanRules::default()).unwrap()
+    scan(&call, 0, &tool_set, &ScanRules::default()).unwrap()
 }
 
 /// Returns settings that allow this machine, with a timeout of one second.

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use callwright_judge::scanner::{Toolbook, Validators};
+use callwright_judge::scanner::{ToolSet, Validators};
 use callwright_types::{Owner, Tool};
 use serde_json::{Value, json};
 
 /// Creates a tool set from `(name, parameters)`.
-pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
+pub(crate) fn tool_set(tools: Vec<(String, Value)>) -> ToolSet {
     let tool = |(name, parameters)| {
         Arc::new(Tool {
             name,
@@ -19,11 +19,11 @@ pub(crate) fn toolbook(tools: Vec<(String, Value)>) -> Toolbook {
             owner: Owner::Client,
         })
     };
-    Toolbook::compile(tools.into_iter().map(tool).collect(), &Validators::default())
+    ToolSet::compile(tools.into_iter().map(tool).collect(), &Validators::default())
 }
 
 /// Returns three typical agent tools with six parameters of common kinds.
-pub(crate) fn usual_tools() -> Toolbook {
+pub(crate) fn usual_tools() -> ToolSet {
     let weather = json!({"type": "object", "required": ["city", "days"], "additionalProperties": false, "properties": {
         "city": {"type": "string", "minLength": 1, "description": "Name of the city."},
         "days": {"type": "integer", "minimum": 1, "maximum": 14},
@@ -35,7 +35,7 @@ pub(crate) fn usual_tools() -> Toolbook {
         "order_id": {"type": "integer"}, "reason": {"type": "string"}}});
     let search = json!({"type": "object", "required": ["query"], "properties": {
         "query": {"type": "string"}, "limit": {"type": "integer", "default": 10}}});
-    toolbook(vec![
+    tool_set(vec![
         ("get_weather".to_owned(), weather),
         ("cancel_order".to_owned(), order),
         ("search_documents".to_owned(), search),

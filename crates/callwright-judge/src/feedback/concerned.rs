@@ -227,10 +227,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::toolbook;
+    use crate::scanner::generated::tool_set;
 
     fn names(answer: &str, passages: &[&str]) -> Vec<String> {
-        let book = toolbook(&json!({ "type": "object", "required": ["email"], "properties": {
+        let book = tool_set(&json!({ "type": "object", "required": ["email"], "properties": {
             "email": { "type": "string", "format": "email", "description": "Where to write." },
             "nights": { "type": "integer", "minimum": 1, "maximum": 30 },
             "address": { "type": "object", "properties": { "zip": { "type": "string", "pattern": "^[0-9]{5}$" } } },

@@ -5,7 +5,7 @@ use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
 use super::shown::{self, Shown};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
 /// Maximum number of faults to describe per call; the message states how many more there are.
@@ -52,7 +52,7 @@ pub(super) fn of_answer(diagnosis: &Diagnosis) -> Value {
 }
 
 /// Returns the context of the template that frames the faults.
-pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], toolbook: &Toolbook) -> Value {
+pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, String)], tool_set: &ToolSet) -> Value {
     let faults: Vec<Value> =
         texts.iter().map(|(code, text)| context! { code => code.code(), name => code.name(), text => text }).collect();
     let is_repeated = |diagnosis: &Diagnosis| diagnosis.code.level() == FaultCode::RepeatedCall.level();
@@ -60,7 +60,7 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
     // The same call would be a repetition again, and a missing source requires another call first.
     let example = match repeated || diagnoses.iter().any(waits_for_another) {
         true => None,
-        false => example_of(call, diagnoses, toolbook),
+        false => example_of(call, diagnoses, tool_set),
     };
     context! {
         call => named(call),
@@ -86,14 +86,14 @@ pub(super) fn named(call: &Call) -> Value {
 }
 
 /// Returns an example call of the intended tool, with the correct arguments kept and valid values for the others.
-fn example_of(call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> Option<Shown> {
+fn example_of(call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> Option<Shown> {
     let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
     let name = match of_tool {
         Some(diagnosis) => diagnosis.suggestion.as_deref()?,
         None => &call.name,
     };
     let (given, wanted) = right_arguments(call, diagnoses);
-    shown::call_of(toolbook.get(name)?, &given, &wanted)
+    shown::call_of(tool_set.get(name)?, &given, &wanted)
 }
 
 /// Returns the arguments with faulty ones removed or, if the intended value is known, replaced; and the parameters for
@@ -130,11 +130,11 @@ pub(super) fn one_line(text: &str) -> String {
 mod tests {
     use crate::feedback::Templates;
     use crate::scanner::scan;
-    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use crate::scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::rules::ScanRules;
 
     fn told(name: &str, arguments: &str) -> String {
-        let (book, call) = (toolbook(TOOLS), call(name, arguments));
+        let (book, call) = (tool_set(TOOLS), call(name, arguments));
         let diagnoses = scan(&call, 0, &book, &ScanRules::default()).unwrap_err();
         Templates::builtin().faulty_call(&call, &diagnoses, &book)
     }
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_example_keeps_what_is_right_and_fits_the_schema() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         for (name, arguments) in [
             ("get_weather", r#"{"unit":"kelvin","num_days":3}"#),
             ("get_weather", r#"{"City":"Oslo","NumDays":"two"}"#),

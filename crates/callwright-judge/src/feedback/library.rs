@@ -161,12 +161,12 @@ pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
 
 /// Compiled templates, and the operator's sources among them.
 #[derive(Debug)]
-pub(super) struct Library {
+pub(super) struct TemplateLibrary {
     pub(super) environment: Environment<'static>,
     pub(super) sources: Vec<Source>,
 }
 
-impl Library {
+impl TemplateLibrary {
     /// Returns the operator's text that replaces a built-in template, if any.
     pub(super) fn replacing(&self, name: &str) -> Option<&str> {
         let source = self.sources.iter().find(|source| source.path.file_stem().is_some_and(|stem| stem == name))?;
@@ -176,14 +176,14 @@ impl Library {
 
 /// Compiles the built-in templates with these replacements. Renders each replacement with sample facts, so that errors
 /// are found at load time and not in a conversation.
-pub(super) fn compile(sources: Vec<Source>) -> Result<Library, TemplateError> {
+pub(super) fn compile(sources: Vec<Source>) -> Result<TemplateLibrary, TemplateError> {
     let mut environment = built_in();
     environment.set_undefined_behavior(ON_TRIAL);
     for source in &sources {
         replace(&mut environment, source)?;
     }
     environment.set_undefined_behavior(IN_SERVICE);
-    Ok(Library { environment, sources })
+    Ok(TemplateLibrary { environment, sources })
 }
 
 fn replace(environment: &mut Environment<'static>, Source { path, text }: &Source) -> Result<(), TemplateError> {

@@ -35,25 +35,25 @@ use arc_swap::ArcSwap;
 use minijinja::value::Value;
 
 pub use found::FoundTool;
-use library::Library;
 pub use library::TemplateError;
+use library::TemplateLibrary;
 pub use observed::ObservedFailure;
 pub use outcome::{FailedOutcome, MAX_TRIED};
 pub use settings::Settings;
 pub use watch::watch;
 
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_types::trace::Round;
 use callwright_types::{ApprovalNote, Call, Diagnosis};
 
-static BUILT_IN: LazyLock<Arc<Library>> =
-    LazyLock::new(|| Arc::new(Library { environment: library::built_in(), sources: Vec::new() }));
+static BUILT_IN: LazyLock<Arc<TemplateLibrary>> =
+    LazyLock::new(|| Arc::new(TemplateLibrary { environment: library::built_in(), sources: Vec::new() }));
 
 /// Templates of all messages that the proxy inserts into a conversation. Cheap to clone; all clones are updated
 /// together when the operator's templates are reloaded. A message is rendered from a single snapshot of the templates.
 #[derive(Debug, Clone)]
 pub struct Templates {
-    current: Arc<ArcSwap<Library>>,
+    current: Arc<ArcSwap<TemplateLibrary>>,
 }
 
 impl Default for Templates {
@@ -84,21 +84,21 @@ impl Templates {
     /// that there is an error; its location and description; the excluded causes; the source of the correct value and
     /// the repair; the request to call again. Ends with an example that matches the tool's schema, if the intended tool
     /// is known and an example can be created.
-    pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], toolbook: &Toolbook) -> String {
+    pub fn faulty_call(&self, call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> String {
         let library = self.current.load();
         let texts = fault::texts(call, diagnoses, |name, facts| render(&library, name, facts));
-        render(&library, "faulty_call", &fault::frame(call, diagnoses, &texts, toolbook))
+        render(&library, "faulty_call", &fault::frame(call, diagnoses, &texts, tool_set))
     }
 
     /// Static feedback for an answer that contains an unreadable call (E1), in the same five parts. It is sent as a
     /// user message, because there is no call that a tool message could answer.
-    pub fn no_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
-        self.render("unread_answer", &unread::context(diagnosis, toolbook))
+    pub fn no_call(&self, diagnosis: &Diagnosis, tool_set: &ToolSet) -> String {
+        self.render("unread_answer", &unread::context(diagnosis, tool_set))
     }
 
     /// Request to confirm a text that may be a call or a text about one (E1, reason `unsure`). Sent as a user message.
-    pub fn confirm_call(&self, diagnosis: &Diagnosis, toolbook: &Toolbook) -> String {
-        self.render("confirm_call", &unread::context(diagnosis, toolbook))
+    pub fn confirm_call(&self, diagnosis: &Diagnosis, tool_set: &ToolSet) -> String {
+        self.render("confirm_call", &unread::context(diagnosis, tool_set))
     }
 
     /// Static feedback for an answer without content and call (E6). Sent as a user message.
@@ -189,8 +189,8 @@ impl Templates {
 }
 
 /// Renders a template. If an operator's template fails despite the checks at load time, renders the built-in one.
-fn render(library: &Library, name: &str, context: &Value) -> String {
-    let render = |library: &Library| {
+fn render(library: &TemplateLibrary, name: &str, context: &Value) -> String {
+    let render = |library: &TemplateLibrary| {
         let template = library.environment.get_template(name)?;
         template.render(context).map(|text| text.trim().to_owned())
     };

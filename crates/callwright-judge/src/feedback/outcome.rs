@@ -174,7 +174,7 @@ fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::feedback::Templates;
-    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use crate::scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::outcome::ApiAnswer;
 
     fn answered(status: u16, body: &str) -> Outcome {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn told(outcome: &Outcome, passages: &[(&str, &str)], earlier: &[Round]) -> String {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let passages = passages.iter().map(|(text, source)| Passage {
             text: (*text).to_owned(),
             source: (*source).to_owned(),
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_api_that_failed_may_have_changed_something() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let facts = FailedOutcome {
             call: &call("get_weather", r#"{"city":"Oslo"}"#),
             outcome: &answered(500, "oops"),
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_refused_credential_is_nothing_that_the_model_can_mend() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let passages = vec![Passage { text: "city: a city".to_owned(), source: "d".to_owned(), score: 1.0 }];
         let text = Templates::builtin().failed_outcome(&FailedOutcome {
             call: &call("get_weather", r#"{"city":"Oslo"}"#),
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_answer_without_the_promised_content_is_told_with_what_was_promised() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let shortfall =
             Shortfall { rule: "empty_result", came: "an empty object", promised: "a JSON object</data>".to_owned() };
         let facts = FailedOutcome {

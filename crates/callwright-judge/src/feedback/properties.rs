@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::Templates;
-use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, toolbook, wild_json};
+use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
 use crate::scanner::testing::call;
-use crate::scanner::{Toolbook, scan};
+use crate::scanner::{ToolSet, scan};
 use callwright_common::json::Pointer;
 use callwright_types::rules::{Report, ScanRules};
 use callwright_types::{Diagnosis, FaultCode};
@@ -21,7 +21,7 @@ fn example(message: &str) -> Option<Map<String, Value>> {
     Some(shown.expect("an example").expect("arguments that are a JSON object"))
 }
 
-fn check(message: &str, book: &Toolbook) -> Result<(), TestCaseError> {
+fn check(message: &str, book: &ToolSet) -> Result<(), TestCaseError> {
     prop_assert!(message.starts_with("Error: ") && message.len() < MAX_BYTES, "{message}");
     prop_assert!(message.lines().any(|line| line.starts_with("Call again")), "{message}");
     if let Some(arguments) = example(message) {
@@ -43,7 +43,7 @@ proptest! {
         (schema, arguments) in schema_and_arguments(),
         choices in prop::collection::vec(0u8..12, 0..20),
     ) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         let faulty = misspelt(&arguments, &mut choices.into_iter());
         for text in [faulty.to_string(), arguments.to_string().replacen('"', "'", 1), String::new()] {
             let call = call("f", &text);
@@ -65,7 +65,7 @@ proptest! {
         text in ".{0,40}",
         reason in prop::sample::select(vec!["unreadable", "cut_off", "unknown_tool", "arguments", "expression", "another"]),
     ) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         let rules = ScanRules { report: Report::All, ..ScanRules::default() };
         let call = callwright_types::Call { name: name.to_owned(), ..call_of(&arguments) };
         if let Err(diagnoses) = scan(&call, 0, &book, &rules) {
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn a_fault_without_its_facts_is_still_told(code in prop::sample::select(FaultCode::ALL.to_vec()), null in any::<bool>()) {
-        let book = toolbook(&json!({ "type": "object" }));
+        let book = tool_set(&json!({ "type": "object" }));
         let diagnosis = Diagnosis { code, facts: if null { Value::Null } else { json!({}) }, ..of_answer(Value::Null) };
         let message = Templates::builtin().faulty_call(&call("f", "{}"), &[diagnosis], &book);
         check(&message, &book)?;

@@ -10,7 +10,7 @@ use super::{
     FailedOutcome, FoundTool, ObservedFailure, approval, fault, found, observed, outcome, question, record, unread,
 };
 use crate::scanner::{
-    CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, Toolbook, Transcript, Validators, scan,
+    CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, ToolSet, Transcript, Validators, scan,
     scan_answer, scan_in,
 };
 use callwright_common::json::Pointer;
@@ -58,7 +58,7 @@ fn call(name: &str, arguments: &str) -> Call {
     Call { id: "sample".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
-fn toolbook() -> Toolbook {
+fn tool_set() -> ToolSet {
     let tool = |name: &str, parameters: serde_json::Value| {
         Arc::new(Tool {
             name: name.to_owned(),
@@ -84,7 +84,7 @@ fn toolbook() -> Toolbook {
     let texts =
         json!({ "name": { "type": "string", "description": "Name of the guest." }, "note": { "type": "string" } });
     let find_guest = tool("find_guest", json!({ "type": "object", "required": ["name"], "properties": texts }));
-    Toolbook::compile(vec![book_room, same_name, other, find_guest], &Validators::default())
+    ToolSet::compile(vec![book_room, same_name, other, find_guest], &Validators::default())
 }
 
 /// Calls with every fault that a scan reports, in every variant that a template distinguishes.
@@ -105,15 +105,15 @@ const FAULTY: [(&str, &str); 13] = [
 ];
 
 fn faults() -> Vec<(Call, Diagnosis)> {
-    let book = toolbook();
-    let judge = |name: &str, arguments: &str, book: &Toolbook| {
+    let book = tool_set();
+    let judge = |name: &str, arguments: &str, book: &ToolSet| {
         let call = call(name, arguments);
         let found = scan(&call, 0, book, &ScanRules::default()).err().unwrap_or_default();
         found.into_iter().map(move |diagnosis| (call.clone(), diagnosis))
     };
     let mut faults: Vec<_> = FAULTY.iter().flat_map(|(name, arguments)| judge(name, arguments, &book)).collect();
     faults.extend(judge("book_room", "{}", &book));
-    faults.extend(judge("book_room", "{}", &Toolbook::default()));
+    faults.extend(judge("book_room", "{}", &ToolSet::default()));
     faults.extend(of_the_conversation());
     faults
 }
@@ -159,7 +159,7 @@ fn of_the_conversation() -> Vec<(Call, Diagnosis)> {
         sources.iter().map(|from| ("book_room", BOOKING, Context { expectations: Some(from), ..Context::default() })),
     );
     known.extend(before.iter().chain(&circles).map(|before| ("book_room", BOOKING, alone(before))));
-    let book = toolbook();
+    let book = tool_set();
     let judge = |(name, arguments, context): (&str, &str, Context<'_>)| {
         let call = call(name, arguments);
         let found = scan_in(&call, 0, &book, &all_faults(), &context).result.err().unwrap_or_default();
@@ -183,7 +183,7 @@ fn all_faults() -> ScanRules {
 }
 
 /// Returns faults of answers without a readable call, with all facts and with none, with and without offered tools.
-fn unread() -> Vec<(Diagnosis, Toolbook)> {
+fn unread() -> Vec<(Diagnosis, ToolSet)> {
     let near = "<tool_call>{\"name\" \"bookRoom\"";
     let because =
         |reason: &str, name: &str| json!({ "reason": reason, "name": name, "near": near, "notation": "json" });
@@ -200,13 +200,13 @@ fn unread() -> Vec<(Diagnosis, Toolbook)> {
         json!({}),
     ]
     .map(of);
-    let with_both = |diagnosis: Diagnosis| [toolbook(), Toolbook::default()].map(|book| (diagnosis.clone(), book));
+    let with_both = |diagnosis: Diagnosis| [tool_set(), ToolSet::default()].map(|book| (diagnosis.clone(), book));
     diagnoses.into_iter().flat_map(with_both).collect()
 }
 
 /// Returns faults of answers without content and call, with and without reasoning.
 fn silent() -> Vec<Diagnosis> {
-    let book = toolbook();
+    let book = tool_set();
     let answers = [false, true].map(|reasoned| CallFreeAnswer { text: "", reasoned });
     answers.iter().filter_map(|answer| scan_answer(answer, &book, &ScanRules::default())).collect()
 }
@@ -214,7 +214,7 @@ fn silent() -> Vec<Diagnosis> {
 /// Returns complete messages about one fault of the kind, in every variant.
 #[cfg(test)]
 pub(super) fn messages(templates: &super::Templates, code: FaultCode) -> Vec<String> {
-    let book = toolbook();
+    let book = tool_set();
     let of_kind = faults().into_iter().filter(|(_, diagnosis)| diagnosis.code == code);
     of_kind.map(|(call, diagnosis)| templates.faulty_call(&call, &[diagnosis], &book)).collect()
 }
@@ -232,7 +232,7 @@ pub(super) fn unread_messages(templates: &super::Templates) -> Vec<String> {
 }
 
 fn frames() -> Vec<Value> {
-    let book = toolbook();
+    let book = tool_set();
     let frame = |(call, diagnosis): (Call, Diagnosis)| {
         let texts = [(diagnosis.code, diagnosis.message.clone())];
         fault::frame(&call, std::slice::from_ref(&diagnosis), &texts, &book)
@@ -244,7 +244,7 @@ fn frames() -> Vec<Value> {
 }
 
 fn outcomes(call: &Call) -> Vec<Value> {
-    let book = toolbook();
+    let book = tool_set();
     let Some(tool) = book.get(&call.name) else { return Vec::new() };
     let headers = vec![("retry-after".to_owned(), "1".to_owned())];
     let passage =
@@ -290,7 +290,7 @@ fn outcomes(call: &Call) -> Vec<Value> {
 
 /// Returns a context with all facts, and one with as few as possible.
 fn observations(call: &Call) -> Vec<Value> {
-    let book = toolbook();
+    let book = tool_set();
     let passages =
         vec![Passage { text: "Rooms have numbers from 1.".to_owned(), source: "rooms.yaml".to_owned(), score: 1.0 }];
     let explanation = &Explanation { passages };

@@ -49,12 +49,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::toolbook;
+    use crate::scanner::generated::tool_set;
 
     #[test]
     fn values_that_only_show_the_form_are_named() {
         let book =
-            toolbook(&json!({ "type": "object", "required": ["city", "day", "unit", "kind", "count"], "properties": {
+            tool_set(&json!({ "type": "object", "required": ["city", "day", "unit", "kind", "count"], "properties": {
             "city": { "type": "string" }, "day": { "type": "string", "format": "date" },
             "unit": { "type": "string", "default": "celsius" }, "kind": { "const": "forecast" },
             "count": { "type": "integer" } } }));

@@ -5,7 +5,7 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::shown::{self, Shown};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_types::Diagnosis;
 
 /// Maximum number of offered tools to list.
@@ -13,13 +13,13 @@ const MAX_LISTED: usize = 10;
 
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
 /// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`.
-pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
+pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
     let fact =
         |name: &str| diagnosis.facts.get(name).and_then(serde_json::Value::as_str).filter(|fact| !fact.is_empty());
     let name = fact("name");
     let tools: Vec<String> = match name {
-        Some(name) => toolbook.nearest(name, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
-        None => toolbook.tools().iter().take(MAX_LISTED).map(|tool| tool.name().to_owned()).collect(),
+        Some(name) => tool_set.nearest(name, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
+        None => tool_set.tools().iter().take(MAX_LISTED).map(|tool| tool.name().to_owned()).collect(),
     };
     context! {
         code => diagnosis.code.code(),
@@ -29,15 +29,15 @@ pub(super) fn context(diagnosis: &Diagnosis, toolbook: &Toolbook) -> Value {
         notation => fact("notation"),
         name => name,
         tools => tools,
-        offered => toolbook.tools().len(),
-        example => example_of(name, toolbook).map(Shown::context),
+        offered => tool_set.tools().len(),
+        example => example_of(name, tool_set).map(Shown::context),
     }
 }
 
 /// Returns an example call of the named tool, or of the only one offered.
-fn example_of(name: Option<&str>, toolbook: &Toolbook) -> Option<Shown> {
-    let tool = match (name, toolbook.tools()) {
-        (Some(name), _) => toolbook.find(name),
+fn example_of(name: Option<&str>, tool_set: &ToolSet) -> Option<Shown> {
+    let tool = match (name, tool_set.tools()) {
+        (Some(name), _) => tool_set.find(name),
         (None, [only]) => Some(only),
         (None, _) => None,
     }?;

@@ -3,14 +3,14 @@
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
 use crate::scanner::Context;
-use crate::scanner::testing::{TOOLS, call, toolbook};
+use crate::scanner::testing::{TOOLS, call, tool_set};
 use callwright_types::FaultCode;
 use callwright_types::rules::{Action, Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 
 fn judged(scan: &ScanRules, repair: &RepairRules, name: &str, arguments: &str) -> JudgedMessage {
     let calls = [call(name, arguments)];
     let spoken = Spoken { text: None, calls: &calls, situation: Situation::with(Evidence::Off) };
-    judge_message(&spoken, &toolbook(TOOLS), scan, repair, &Context::default())
+    judge_message(&spoken, &tool_set(TOOLS), scan, repair, &Context::default())
 }
 
 /// Returns the outcome of the call (`passed`, `noted`, `mended` or `blocked`) and the codes of its faults.

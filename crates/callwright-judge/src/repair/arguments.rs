@@ -15,7 +15,7 @@ const MAX_ENCODINGS: usize = 3;
 
 /// Parses arguments that are not a JSON object, and unwraps an argument object from within another object.
 pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
-    let guard = Guard { tool: job.tool, toolbook: job.toolbook };
+    let guard = Guard { tool: job.tool, tool_set: job.tool_set };
     let text = &mended.call.arguments;
     let (object, arguments) = match parse_object(text) {
         Some(arguments) => (None, Some(arguments)),

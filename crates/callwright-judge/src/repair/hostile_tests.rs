@@ -8,18 +8,18 @@ use serde_json::{Map, Value, json};
 use super::rescue::Situation;
 use super::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
 use crate::scanner::testing::tool;
-use crate::scanner::{Budget, BudgetLimits, Context, Settings, Toolbook, Validators};
+use crate::scanner::{Budget, BudgetLimits, Context, Settings, ToolSet, Validators};
 use callwright_types::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Similarity, Verdict};
 
 /// Creates a tool `f` with this many parameters, and other tools.
-fn book(parameters: usize, others: usize) -> Toolbook {
+fn book(parameters: usize, others: usize) -> ToolSet {
     let schema = |count: usize| {
         let one = |index: usize| (format!("parameter_{index}"), json!({ "type": "string", "enum": ["red", "green"] }));
         json!({ "type": "object", "properties": (0..count).map(one).collect::<Map<_, _>>() })
     };
     let others = (0..others).map(|index| tool(&format!("other_{index}"), &schema(8)));
-    Toolbook::compile(others.chain([tool("f", &schema(parameters))]).collect(), &Validators::default())
+    ToolSet::compile(others.chain([tool("f", &schema(parameters))]).collect(), &Validators::default())
 }
 
 fn call(arguments: String) -> Call {
@@ -35,18 +35,18 @@ fn limits(diagnoses: usize) -> BudgetLimits {
     BudgetLimits { diagnoses, time: None }
 }
 
-fn judged(calls: &[Call], text: Option<&str>, book: &Toolbook, budget: &Budget) -> JudgedMessage {
+fn judged(calls: &[Call], text: Option<&str>, book: &ToolSet, budget: &Budget) -> JudgedMessage {
     judged_with(calls, text, book, &Context { budget: Some(budget), ..Context::default() })
 }
 
-fn judged_with(calls: &[Call], text: Option<&str>, book: &Toolbook, context: &Context<'_>) -> JudgedMessage {
+fn judged_with(calls: &[Call], text: Option<&str>, book: &ToolSet, context: &Context<'_>) -> JudgedMessage {
     let spoken = Spoken { text, calls, situation: Situation::with(Evidence::Amid) };
     let scan = ScanRules { report: Report::All, ..ScanRules::default() };
     judge_message(&spoken, book, &scan, &RepairRules::default(), context)
 }
 
 /// Returns the number of steps that judging takes.
-fn steps(calls: &[Call], text: Option<&str>, book: &Toolbook) -> u64 {
+fn steps(calls: &[Call], text: Option<&str>, book: &ToolSet) -> u64 {
     let takes_all = |steps: u64| judged(calls, text, book, &Budget::of_steps(100, steps)).unjudged.is_some();
     let mut enough = 1;
     while takes_all(enough) {

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::scanner::names::template_token;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::bare;
 
 /// Maximum number of times that the arguments may be encoded as a JSON string.
@@ -17,7 +17,7 @@ const MAX_ENCODINGS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guard<'a> {
     pub(super) tool: &'a CompiledTool,
-    pub(super) toolbook: &'a Toolbook,
+    pub(super) tool_set: &'a ToolSet,
 }
 
 /// Returns the members of the one object in `text`; `None` if there is no object, if there are several different
@@ -47,7 +47,7 @@ fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String
 /// Returns the value of the text. The value may be repeated, and chat template tokens, code fences or extra closing
 /// brackets may follow it.
 fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
-    let mut reader = Reader::new(text, false).with_arguments_of(guard.tool, guard.toolbook);
+    let mut reader = Reader::new(text, false).with_arguments_of(guard.tool, guard.tool_set);
     let value = reader.data()?;
     loop {
         reader.skip_space()?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::judge::judge;
 use super::rescue::decision::{Case, Decision, Delivery, decide};
 use super::rescue::{Reading, Rescued, Situation, rescue, unsure};
-use crate::scanner::{Budget, CheckedCall, Context, Scan, Toolbook};
+use crate::scanner::{Budget, CheckedCall, Context, Scan, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
 use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, Verdict};
@@ -53,7 +53,7 @@ impl JudgedCall {
     pub(super) fn of(
         call: &Call,
         index: usize,
-        toolbook: &Toolbook,
+        tool_set: &ToolSet,
         scan: &ScanRules,
         repair: &RepairRules,
         context: &Context<'_>,
@@ -61,7 +61,7 @@ impl JudgedCall {
         if context.budget.is_some_and(Budget::has_enough_faults) || context.is_spent() {
             return Self::unexamined(call.clone());
         }
-        let (mended, Scan { result, advice }) = judge(call, index, toolbook, scan, repair, context);
+        let (mended, Scan { result, advice }) = judge(call, index, tool_set, scan, repair, context);
         if let (Some(budget), Err(diagnoses)) = (context.budget, &result) {
             budget.found(diagnoses.len());
         }
@@ -152,23 +152,23 @@ impl JudgedMessage {
 /// not suffice, the whole message is unjudged.
 pub fn judge_message(
     spoken: &Spoken<'_>,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     scan: &ScanRules,
     repair: &RepairRules,
     context: &Context<'_>,
 ) -> JudgedMessage {
-    let judged = judged_in_budget(spoken, toolbook, scan, repair, context);
+    let judged = judged_in_budget(spoken, tool_set, scan, repair, context);
     if context.is_spent() { JudgedMessage::unjudged(spoken.calls) } else { judged }
 }
 
 fn judged_in_budget(
     spoken: &Spoken<'_>,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     scan: &ScanRules,
     repair: &RepairRules,
     context: &Context<'_>,
 ) -> JudgedMessage {
-    let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
+    let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, tool_set, scan, repair, context);
     if !spoken.calls.is_empty() {
         let mut calls: Vec<JudgedCall> = spoken.calls.iter().enumerate().map(judge).collect();
         if calls.len() > 1 && scan.faults.of(FaultCode::RepeatedCall) != Action::Off {
@@ -179,7 +179,7 @@ fn judged_in_budget(
     let action = scan.faults.of(FaultCode::NoCall);
     let text = spoken.text.filter(|_| action != Action::Off);
     let situation = Situation { budget: context.budget, ..spoken.situation };
-    match text.map_or(Reading::Text, |text| rescue(text, toolbook, &situation)) {
+    match text.map_or(Reading::Text, |text| rescue(text, tool_set, &situation)) {
         Reading::Text => JudgedMessage::default(),
         Reading::NoCall(diagnosis) if action.blocks() => {
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
@@ -190,7 +190,7 @@ fn judged_in_budget(
         }
         Reading::Calls(rescued) => {
             let case =
-                rescued.case(text.unwrap_or_default(), toolbook, context.conversation, spoken.situation.delivery);
+                rescued.case(text.unwrap_or_default(), tool_set, context.conversation, spoken.situation.delivery);
             if let Some(other) = not_calls(text.unwrap_or_default(), &rescued, case, action, repair) {
                 return other;
             }

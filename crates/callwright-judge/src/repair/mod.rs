@@ -36,7 +36,7 @@ pub use no_answer::TextAnswer;
 pub use rescue::notations::{Notations, Settings};
 use serde_json::Value;
 
-use crate::scanner::{CompiledTool, Context, Toolbook};
+use crate::scanner::{CompiledTool, Context, ToolSet};
 use callwright_common::json::{Edit, Pointer, RawObject};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
@@ -54,24 +54,24 @@ pub struct Mended {
 ///
 /// A call without faults is never changed, not even its whitespace. A value is changed only if it then fits its schema.
 /// Faults that cannot be repaired remain for the scanner. The operation is idempotent.
-pub fn mend(call: &Call, index: usize, toolbook: &Toolbook, scan: &ScanRules, rules: &RepairRules) -> Mended {
-    mend_in(call, index, toolbook, scan, rules, &Context::default())
+pub fn mend(call: &Call, index: usize, tool_set: &ToolSet, scan: &ScanRules, rules: &RepairRules) -> Mended {
+    mend_in(call, index, tool_set, scan, rules, &Context::default())
 }
 
 /// Repairs like [`mend`], with the conversation, the budget and the similarity of `context`.
 fn mend_in(
     call: &Call,
     index: usize,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     scan: &ScanRules,
     rules: &RepairRules,
     context: &Context<'_>,
 ) -> Mended {
     let mut mended = Mended { call: call.clone(), repairs: Vec::new() };
     let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
-    let Some(tool) = tool_name::mend(&mut mended, toolbook, renames).filter(|_| context.step()) else { return mended };
+    let Some(tool) = tool_name::mend(&mut mended, tool_set, renames).filter(|_| context.step()) else { return mended };
     if !tool.tool.free_text {
-        let job = Job { tool, toolbook, scan, rules, context };
+        let job = Job { tool, tool_set, scan, rules, context };
         if rules.values && job.mends(FaultCode::NoCall) {
             arguments::mend(&mut mended, &job);
         }
@@ -96,7 +96,7 @@ fn gives_two_values(arguments: &str) -> bool {
 /// Inputs of every repair of arguments.
 struct Job<'a> {
     tool: &'a CompiledTool,
-    toolbook: &'a Toolbook,
+    tool_set: &'a ToolSet,
     scan: &'a ScanRules,
     rules: &'a RepairRules,
     context: &'a Context<'a>,

@@ -3,7 +3,7 @@
 use super::message::{JudgedCall, JudgedMessage, judge_rescued};
 use super::rescue::Situation;
 use super::rescue::reasoning::{only_reasoning, rescue_end};
-use crate::scanner::{CallFreeAnswer, Context, Toolbook, scan_answer};
+use crate::scanner::{CallFreeAnswer, Context, ToolSet, scan_answer};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, Diagnosis, FaultCode};
 
@@ -26,7 +26,7 @@ impl JudgedMessage {
     pub fn or_no_answer(
         self,
         answer: &TextAnswer<'_>,
-        toolbook: &Toolbook,
+        tool_set: &ToolSet,
         scan: &ScanRules,
         repair: &RepairRules,
         context: &Context<'_>,
@@ -41,7 +41,7 @@ impl JudgedMessage {
             text: if inner.is_some() { "" } else { text },
             reasoned: inner.is_some() || answer.reasoning.is_some_and(|reasoning| !reasoning.trim().is_empty()),
         };
-        let Some(diagnosis) = scan_answer(&scanned, toolbook, scan) else { return self };
+        let Some(diagnosis) = scan_answer(&scanned, tool_set, scan) else { return self };
         let action = scan.faults.of(diagnosis.code);
         if diagnosis.code == FaultCode::CallAnnounced || !action.mends() {
             return Self { no_call_advice: Some(diagnosis), ..self };
@@ -49,9 +49,9 @@ impl JudgedMessage {
         // The proxy parses reasoning that the server left in the text. A separate member was already parsed by the
         // server.
         let reasoning = inner.filter(|inner| !inner.trim().is_empty()).or(answer.reasoning).unwrap_or_default();
-        let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, toolbook, scan, repair, context);
+        let judge = |(index, call): (usize, &Call)| JudgedCall::of(call, index, tool_set, scan, repair, context);
         let situation = Situation { budget: context.budget, ..answer.situation };
-        let judged = match rescue_end(reasoning, text, toolbook, &situation, context.conversation) {
+        let judged = match rescue_end(reasoning, text, tool_set, &situation, context.conversation) {
             Some(rescued) => Self { calls: judge_rescued(&rescued, judge), rescued: Some(rescued), ..self },
             None if action.blocks() => Self { no_call: Some(diagnosis), ..self },
             None => Self { no_call_advice: Some(diagnosis), ..self },
@@ -68,7 +68,7 @@ impl JudgedMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, toolbook};
+    use crate::scanner::testing::{TOOLS, tool_set};
     use callwright_types::rules::{Action, Evidence};
     use callwright_types::{RepairKind, Verdict};
 
@@ -78,7 +78,7 @@ mod tests {
         let situation = Situation { cut_off, ..Situation::with(Evidence::Alone) };
         let answer = TextAnswer { text, reasoning, situation };
         let message = JudgedMessage::default();
-        message.or_no_answer(&answer, &toolbook(TOOLS), &scan, &RepairRules::default(), &Context::default())
+        message.or_no_answer(&answer, &tool_set(TOOLS), &scan, &RepairRules::default(), &Context::default())
     }
 
     const CALL: &str = r#"<tool_call>{"name":"getWeather","arguments":{"city":"Oslo"}}</tool_call>"#;
@@ -128,7 +128,7 @@ mod tests {
         let message = JudgedMessage { no_call_advice: diagnosis, ..JudgedMessage::default() };
         let answer = TextAnswer { text: None, reasoning: Some(CALL), situation: Situation::with(Evidence::Alone) };
         let (scan, repair) = (ScanRules::default(), RepairRules::default());
-        let found = message.or_no_answer(&answer, &toolbook(TOOLS), &scan, &repair, &Context::default());
+        let found = message.or_no_answer(&answer, &tool_set(TOOLS), &scan, &repair, &Context::default());
         assert!(found.calls.is_empty() && found.no_call.is_none() && found.no_call_advice.is_some());
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::repair::{judge, mend};
-use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, toolbook, wild_json};
+use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
 use crate::scanner::{Context, scan};
 use callwright_types::rules::{RepairRules, ScanRules, UnknownParameters};
 
@@ -13,14 +13,14 @@ proptest! {
     #[test]
     fn a_right_call_is_never_changed((schema, arguments) in schema_and_arguments()) {
         let call = call_of(&arguments);
-        let mended = mend(&call, 3, &toolbook(&schema), &ScanRules::default(), &RepairRules::default());
+        let mended = mend(&call, 3, &tool_set(&schema), &ScanRules::default(), &RepairRules::default());
         prop_assert_eq!(mended.call, call);
         prop_assert!(mended.repairs.is_empty());
     }
 
     #[test]
     fn mending_twice_changes_nothing_more((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         for unknown_parameters in [UnknownParameters::Refuse, UnknownParameters::Drop] {
             let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
             let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
@@ -34,7 +34,7 @@ proptest! {
 
     #[test]
     fn a_mended_call_that_scans_clean_is_valid((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         let call = call_of(&misspelt(&arguments, &mut choices.into_iter()));
         let mended = mend(&call, 0, &book, &ScanRules::default(), &RepairRules::default());
         if let Ok(checked) = scan(&mended.call, 0, &book, &ScanRules::default()) {
@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn judging_is_mending_and_then_scanning((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse, UnknownParameters::Drop] {
             let rules = ScanRules { unknown_parameters, ..ScanRules::default() };
             let call = call_of(&misspelt(&arguments, &mut choices.iter().copied()));
@@ -59,7 +59,7 @@ proptest! {
 
     #[test]
     fn repairs_never_add_a_fault((schema, arguments) in schema_and_arguments(), choices in prop::collection::vec(0u8..12, 0..20)) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         let rules = ScanRules { report: callwright_types::rules::Report::All, ..ScanRules::default() };
         let call = call_of(&misspelt(&arguments, &mut choices.into_iter()));
         let mended = mend(&call, 0, &book, &rules, &RepairRules::default());
@@ -71,7 +71,7 @@ proptest! {
 
     #[test]
     fn any_schema_and_any_arguments_give_a_result(schema in wild_json(), arguments in wild_json()) {
-        let book = toolbook(&schema);
+        let book = tool_set(&schema);
         let rules = ScanRules { unknown_parameters: UnknownParameters::Drop, ..ScanRules::default() };
         let once = mend(&call_of(&arguments), 0, &book, &rules, &RepairRules::default());
         let twice = mend(&once.call, 0, &book, &rules, &RepairRules::default());

@@ -1,16 +1,16 @@
 //! Helpers for the unit tests of repair.
 
 use super::Mended;
-use crate::scanner::testing::{call, toolbook};
+use crate::scanner::testing::{call, tool_set};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, RepairKind};
 
 pub(super) fn mend_with(rules: &RepairRules, tools: &str, call: &Call) -> Mended {
-    super::mend(call, 0, &toolbook(tools), &ScanRules::default(), rules)
+    super::mend(call, 0, &tool_set(tools), &ScanRules::default(), rules)
 }
 
 pub(super) fn mend_under(scan: &ScanRules, tools: &str, call: &Call) -> Mended {
-    super::mend(call, 0, &toolbook(tools), scan, &RepairRules::default())
+    super::mend(call, 0, &tool_set(tools), scan, &RepairRules::default())
 }
 
 pub(super) fn mend(tools: &str, call: &Call) -> Mended {

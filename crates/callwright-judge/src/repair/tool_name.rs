@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::Mended;
 use super::rescue::call_in_code;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
 /// Renames the call to the offered tool, and returns that tool; `None` if it is unknown or the rename is not allowed.
-pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: bool) -> Option<&'a CompiledTool> {
+pub(super) fn mend<'a>(mended: &mut Mended, tool_set: &'a ToolSet, renames: bool) -> Option<&'a CompiledTool> {
     let name = &mut mended.call.name;
-    if let Some(tool) = toolbook.get(name) {
+    if let Some(tool) = tool_set.get(name) {
         return Some(tool);
     }
-    match toolbook.meant(name).as_slice() {
+    match tool_set.meant(name).as_slice() {
         [only] if renames => {
             let from = std::mem::replace(name, only.name().to_owned());
             mended.repairs.push(Repair {
@@ -26,19 +26,19 @@ pub(super) fn mend<'a>(mended: &mut Mended, toolbook: &'a Toolbook, renames: boo
             });
             Some(only)
         }
-        _ if renames => called_in_code(mended, toolbook),
+        _ if renames => called_in_code(mended, tool_set),
         _ => None,
     }
 }
 
 /// Resolves a name that is a call as code, such as `print(default_api.f(x=1))`, if there are no other arguments.
-fn called_in_code<'a>(mended: &mut Mended, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
+fn called_in_code<'a>(mended: &mut Mended, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
     let call = &mut mended.call;
     if !call.name.contains('(') || !matches!(call.arguments.trim(), "" | "{}" | "null") {
         return None;
     }
-    let (name, arguments) = call_in_code(&call.name, toolbook)?;
-    let tool = toolbook.get(&name)?;
+    let (name, arguments) = call_in_code(&call.name, tool_set)?;
+    let tool = tool_set.get(&name)?;
     let value = serde_json::from_str(&arguments).unwrap_or_default();
     let from = [std::mem::replace(&mut call.name, name.clone()), std::mem::replace(&mut call.arguments, arguments)];
     let to = [Value::from(name), value];

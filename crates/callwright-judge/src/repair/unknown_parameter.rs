@@ -12,7 +12,7 @@ use callwright_types::{Call, FaultCode, RepairKind};
 pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Option<Change> {
     let drops = job.scan.unknown_parameters == UnknownParameters::Drop
         && job.mends(FaultCode::ParameterUnknown)
-        && means_nothing(call, job.toolbook, job.scan, job.context, (job.tool, arguments), member);
+        && means_nothing(call, job.tool_set, job.scan, job.context, (job.tool, arguments), member);
     let path = member.path();
     let value = arguments.pointer(path.as_str()).filter(|_| drops)?;
     Some(Change::remove(RepairKind::ParameterDropped, &path, value))

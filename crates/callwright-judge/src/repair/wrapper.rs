@@ -82,7 +82,7 @@ fn is_name(key: &str, value: &Literal) -> bool {
 /// Whether the member names the called tool.
 fn is_own_name(key: &str, value: &Literal, guard: Guard<'_>) -> bool {
     let name = value.text().map(shape::clean).filter(|_| shape::NAMES.contains(&key));
-    name.is_some_and(|name| guard.toolbook.find(&name).is_some_and(|tool| tool.name() == guard.tool.name()))
+    name.is_some_and(|name| guard.tool_set.find(&name).is_some_and(|tool| tool.name() == guard.tool.name()))
 }
 
 fn is_beside(key: &str, value: &Literal) -> bool {

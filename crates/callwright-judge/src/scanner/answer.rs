@@ -1,7 +1,7 @@
 //! Scan of an answer without a tool call.
 
 use super::faults::{Check, TABLE};
-use super::toolbook::Toolbook;
+use super::tool_set::ToolSet;
 use callwright_types::Diagnosis;
 use callwright_types::rules::{Action, ScanRules};
 
@@ -15,8 +15,8 @@ pub struct CallFreeAnswer<'a> {
 }
 
 /// Scans an answer without a tool call. Returns the first fault of the table that applies and is not switched off.
-pub fn scan_answer(answer: &CallFreeAnswer<'_>, toolbook: &Toolbook, rules: &ScanRules) -> Option<Diagnosis> {
-    if toolbook.is_empty() {
+pub fn scan_answer(answer: &CallFreeAnswer<'_>, tool_set: &ToolSet, rules: &ScanRules) -> Option<Diagnosis> {
+    if tool_set.is_empty() {
         return None;
     }
     TABLE.iter().filter(|fault| rules.faults.of(fault.code) != Action::Off).find_map(|fault| match fault.check {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::toolbook::CompiledTool;
+use super::tool_set::CompiledTool;
 use callwright_types::Call;
 
 /// A tool call that passed the scan. Its only constructor is [`super::scan`]: a function that takes a `CheckedCall`

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::testing::call;
-use super::{Toolbook, testing};
+use super::{ToolSet, testing};
 use callwright_types::Call;
 
 /// Returns a configuration with a fixed seed, so that a failing case fails again.
@@ -174,8 +174,8 @@ pub(crate) fn misspelt(value: &Value, choices: &mut impl Iterator<Item = u8>) ->
 }
 
 /// Creates a tool set with the single tool `f`, which has these parameters.
-pub(crate) fn toolbook(parameters: &Value) -> Toolbook {
-    testing::toolbook(&json!([{ "name": "f", "description": "", "parameters": parameters }]).to_string())
+pub(crate) fn tool_set(parameters: &Value) -> ToolSet {
+    testing::tool_set(&json!([{ "name": "f", "description": "", "parameters": parameters }]).to_string())
 }
 
 /// Creates a call of `f`.
@@ -193,14 +193,14 @@ mod tests {
 
         #[test]
         fn arguments_that_fit_their_schema_are_never_called_faulty((schema, arguments) in schema_and_arguments()) {
-            let found = scan(&call_of(&arguments), 0, &toolbook(&schema), &ScanRules::default());
+            let found = scan(&call_of(&arguments), 0, &tool_set(&schema), &ScanRules::default());
             prop_assert!(found.is_ok(), "{schema} {arguments} {found:?}");
         }
 
         #[test]
         fn any_schema_and_any_arguments_give_a_result(schema in wild_json(), arguments in wild_json(), all in any::<bool>()) {
             let report = if all { Report::All } else { Report::First };
-            let book = toolbook(&schema);
+            let book = tool_set(&schema);
             for unknown_parameters in [UnknownParameters::Allow, UnknownParameters::Refuse] {
                 let rules = ScanRules { report, unknown_parameters, ..ScanRules::default() };
                 if let Err(diagnoses) = scan(&call_of(&arguments), 0, &book, &rules) {
@@ -215,7 +215,7 @@ mod tests {
             let arguments = misspelt(&arguments, &mut choices.into_iter());
             let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
             if !strict.is_valid(&arguments) {
-                prop_assert!(scan(&call_of(&arguments), 0, &toolbook(&schema), &ScanRules::default()).is_err(), "{schema} {arguments}");
+                prop_assert!(scan(&call_of(&arguments), 0, &tool_set(&schema), &ScanRules::default()).is_err(), "{schema} {arguments}");
             }
         }
     }

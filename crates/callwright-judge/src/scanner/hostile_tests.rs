@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::testing::{TOOLS, call, codes, tool, toolbook};
-use super::{MAX_DIAGNOSES, Toolbook, Validators, scan};
+use super::testing::{TOOLS, call, codes, tool, tool_set};
+use super::{MAX_DIAGNOSES, ToolSet, Validators, scan};
 use callwright_types::rules::{Report, ScanRules};
 use callwright_types::{Call, FaultCode};
 
-fn book(parameters: &Value) -> Toolbook {
-    Toolbook::compile(vec![tool("f", parameters)], &Validators::default())
+fn book(parameters: &Value) -> ToolSet {
+    ToolSet::compile(vec![tool("f", parameters)], &Validators::default())
 }
 
-fn found(book: &Toolbook, arguments: &str) -> Vec<FaultCode> {
+fn found(book: &ToolSet, arguments: &str) -> Vec<FaultCode> {
     let rules = ScanRules { report: Report::All, ..ScanRules::default() };
     let found = scan(&call("f", arguments), 0, book, &rules).err().unwrap_or_default();
     found.into_iter().map(|diagnosis| diagnosis.code).collect()
@@ -50,7 +50,7 @@ fn ten_thousand_properties_and_as_many_unknown_ones_give_a_bounded_report() {
 #[test]
 fn many_unknown_tools_among_many_offered_ones_are_all_told_apart() {
     let offered: Vec<_> = (0..400).map(|index| tool(&format!("offered_tool_{index}"), &Value::Null)).collect();
-    let book = Toolbook::compile(offered, &Validators::default());
+    let book = ToolSet::compile(offered, &Validators::default());
     let rules = ScanRules::default();
     for index in 0..400 {
         let name = format!("unheard_of_{index}_{}", "x".repeat(index * 50));
@@ -107,7 +107,7 @@ fn names_and_values_without_end_are_repeated_in_part() {
         ("get_weather", format!("{{\"city\":\"Oslo\",\"unit\":\"{long}\"}}")),
         ("get_weather", long.clone()),
     ] {
-        let found = scan(&call(name, &arguments), 0, &toolbook(TOOLS), &ScanRules::default()).unwrap_err();
+        let found = scan(&call(name, &arguments), 0, &tool_set(TOOLS), &ScanRules::default()).unwrap_err();
         assert!(found[0].message.len() < 1_000 && found[0].facts.to_string().len() < 4_000);
     }
 }

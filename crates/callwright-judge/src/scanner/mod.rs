@@ -24,7 +24,7 @@ mod settings;
 mod shared_data_tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod toolbook;
+mod tool_set;
 mod transcript;
 
 use std::collections::HashSet;
@@ -40,7 +40,7 @@ pub use expectations::{Expectation, Expectations};
 pub use relevance::{FoundTool, Relevance};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
-pub use toolbook::{CompiledTool, Toolbook};
+pub use tool_set::{CompiledTool, ToolSet};
 pub use transcript::{Conversation, PastCall, Round, Transcript};
 
 use callwright_common::json::Pointer;
@@ -68,20 +68,20 @@ pub struct Scan {
 ///
 /// # Errors
 /// The faults that reject the call.
-pub fn scan(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules) -> Result<CheckedCall, Vec<Diagnosis>> {
-    scan_in(call, index, toolbook, rules, &Context::default()).result
+pub fn scan(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules) -> Result<CheckedCall, Vec<Diagnosis>> {
+    scan_in(call, index, tool_set, rules, &Context::default()).result
 }
 
 /// Validates the call at `index` of an answer against the offered tools and the context.
 ///
 /// The rules do not change the classification of a fault, only the reaction to it ([`Action`]). The scan first finds
 /// all faults, then drops those that are switched off and separates those that are only recorded.
-pub fn scan_in(call: &Call, index: usize, toolbook: &Toolbook, rules: &ScanRules, context: &Context<'_>) -> Scan {
+pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules, context: &Context<'_>) -> Scan {
     if !context.step() {
         return Scan { result: Err(Vec::new()), advice: Vec::new() };
     }
-    let case = Case::new(call, index, toolbook, rules, context);
-    let tool = toolbook.get(&call.name);
+    let case = Case::new(call, index, tool_set, rules, context);
+    let tool = tool_set.get(&call.name);
     if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
         let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
         return Scan { result: Ok(checked), advice: Vec::new() };
@@ -220,13 +220,13 @@ fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>
 /// Whether an unknown member matches no parameter of this or another tool (E3).
 pub(crate) fn means_nothing(
     call: &Call,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     rules: &ScanRules,
     context: &Context<'_>,
     (tool, arguments): (&CompiledTool, &Value),
     member: &UnknownMember<'_>,
 ) -> bool {
-    let case = Case::new(call, 0, toolbook, rules, context).with_arguments(arguments);
+    let case = Case::new(call, 0, tool_set, rules, context).with_arguments(arguments);
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 
@@ -285,7 +285,7 @@ fn report(mut diagnoses: Vec<Diagnosis>, report: Report) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, call, codes, faults_under, toolbook};
+    use crate::scanner::testing::{TOOLS, call, codes, faults_under, tool_set};
 
     #[test]
     fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_checked_call_holds_what_was_scanned() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let call = call("get_weather", r#"{"city": "Oslo"}"#);
         let checked = scan(&call, 0, &book, &ScanRules::default()).unwrap();
         assert_eq!((checked.call(), checked.tool().name()), (&call, "get_weather"));
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn free_text_passes_unjudged() {
-        let book = toolbook(r#"[{"name":"sql","parameters":null,"free_text":true}]"#);
+        let book = tool_set(r#"[{"name":"sql","parameters":null,"free_text":true}]"#);
         let checked = scan(&call("sql", "SELECT 1"), 0, &book, &ScanRules::default()).unwrap();
         assert!(checked.is_free_text() && checked.arguments().is_empty());
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{PastCall, Toolbook, Validators, scan};
+use super::{PastCall, ToolSet, Validators, scan};
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode, Owner, Tool};
 
@@ -41,7 +41,7 @@ pub const TOOLS: &str = r##"[
 ]"##;
 
 /// Creates a tool set from a JSON list of `{"name", "description", "parameters"}`.
-pub fn toolbook(tools: &str) -> Toolbook {
+pub fn tool_set(tools: &str) -> ToolSet {
     let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
     let tool = |tool: &Value| Tool {
         name: tool["name"].as_str().unwrap().to_owned(),
@@ -51,7 +51,7 @@ pub fn toolbook(tools: &str) -> Toolbook {
         reads: None,
         owner: Owner::Client,
     };
-    Toolbook::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
+    ToolSet::compile(tools.iter().map(|value| Arc::new(tool(value))).collect(), &Validators::default())
 }
 
 /// Creates a client tool with these parameters.
@@ -79,7 +79,7 @@ pub fn past(name: &str, arguments: &str, result: &str) -> PastCall {
 
 /// Returns the faults that a scan with `rules` finds.
 pub fn faults_under(rules: &ScanRules, tools: &str, name: &str, arguments: &str) -> Vec<Diagnosis> {
-    scan(&call(name, arguments), 0, &toolbook(tools), rules).err().unwrap_or_default()
+    scan(&call(name, arguments), 0, &tool_set(tools), rules).err().unwrap_or_default()
 }
 
 /// Returns the faults that a scan with the default rules finds.

@@ -10,7 +10,7 @@ use super::Settings;
 use callwright_search::retrieval::{Term, content_terms, tokens};
 use callwright_types::ids::lesson_id;
 use callwright_types::memory::{Author, ClientFacts, Wording};
-use callwright_types::{Evidence, Lesson, LessonDraft, Polarity, Scope, Tally};
+use callwright_types::{Evidence, Lesson, LessonDraft, Polarity, Scope, UsageCounter};
 
 /// Maximum number of events that a lesson keeps: the first, which records how it was learned, and the latest.
 const MAX_EVIDENCE: usize = 256;
@@ -30,7 +30,7 @@ pub enum Learned {
 }
 
 /// Learns a draft that `evidence` verifies. `present` are the lessons that it may duplicate, from
-/// [`Notebook::like`](super::Notebook::like). A retired duplicate stays retired, because a harmful lesson must not be
+/// [`LessonStore::like`](super::LessonStore::like). A retired duplicate stays retired, because a harmful lesson must not be
 /// learned again. A draft that may contain text of a client's own tools is not learned.
 pub fn learn<'a>(
     draft: LessonDraft,
@@ -54,7 +54,7 @@ pub fn learn<'a>(
         composed: None,
         client: draft.client,
         evidence: vec![evidence],
-        tally: Tally::default(),
+        tally: UsageCounter::default(),
         retired: None,
         created_at: at,
         updated_at: at,

@@ -1,34 +1,34 @@
-//! Experience notebook (ExpNote): creates, stores and recalls lessons.
+//! Experience lesson_store (ExpNote): creates, stores and recalls lessons.
 //!
 //! Owns the texts of lessons and the lookup of lessons. Must not depend on turns, stores or callers. Everything in this
 //! module is a value or a pure function.
 //!
 //! [`compose`](compose()) drafts a lesson from a repaired mistake or a success. Once the draft is verified, [`learn`]
-//! creates a lesson or confirms an existing one. [`Notebook`] indexes the lessons of all scopes and finds those for a
+//! creates a lesson or confirms an existing one. [`LessonStore`] indexes the lessons of all scopes and finds those for a
 //! request. [`draw`] decides whether a found lesson is shown, [`observe`] counts the outcome of the turn, and
 //! [`retirement`](retirement()) reports when the lesson does harm. If a model writes the lessons, [`prompts`] builds
 //! its prompts and parses its output, and [`redacted`] removes personal data from them.
 
 mod compose;
+mod lesson_store;
 mod merge;
-mod notebook;
+mod note_taker;
 pub mod prompts;
 mod redaction;
 mod retirement;
 mod settings;
 mod shown;
-mod student;
 mod text;
 mod wording;
 
 pub use compose::{Event, Lived, compose, wording};
+pub use lesson_store::{Change, LessonStore, Noted, RecallQuery, Recollection, Subject, ToolInPlay, embedded_text};
 pub use merge::{Learned, is_conflict, is_near_duplicate, latest, learn, merged, surplus};
-pub use notebook::{Change, Notebook, Noted, RecallQuery, Recollection, Subject, ToolInPlay, embedded_text};
+pub use note_taker::{NoteTaker, Trained, is_right};
 pub use redaction::redacted;
 pub use retirement::{Watched, draw, observe, retirement};
 pub use settings::Settings;
 pub use shown::shown;
-pub use student::{Student, Trained, is_right};
 
 /// Text for a model when no lesson was found (paper, appendix B).
 pub const NO_EXPERIENCE: &str = "No relevant experience";

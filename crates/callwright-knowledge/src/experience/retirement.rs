@@ -15,7 +15,7 @@
 use jiff::Timestamp;
 
 use super::Settings;
-use callwright_types::Tally;
+use callwright_types::UsageCounter;
 use callwright_types::memory::Retirement;
 
 /// Minimum number of failed turns with the lesson before it is retired, regardless of the test. A few successful turns
@@ -43,7 +43,7 @@ pub fn draw(settings: &Settings, random: &mut fastrand::Rng) -> (bool, f64) {
 }
 
 /// Counts a turn and updates the capital with its draw.
-pub fn observe(tally: &mut Tally, turn: Watched) {
+pub fn observe(tally: &mut UsageCounter, turn: Watched) {
     let (shown, withheld) = match turn.failed {
         true => (tally.hurt, tally.withheld_hurt),
         false => (tally.helped, tally.withheld.saturating_sub(tally.withheld_hurt)),
@@ -71,14 +71,14 @@ pub fn observe(tally: &mut Tally, turn: Watched) {
 }
 
 /// Returns the reason to retire a lesson; `None` while there is no evidence of harm. May be called after every turn.
-pub fn retirement(tally: &Tally, settings: &Settings, at: Timestamp) -> Option<Retirement> {
+pub fn retirement(tally: &UsageCounter, settings: &Settings, at: Timestamp) -> Option<Retirement> {
     let has_data = tally.hurt >= LEAST_HURT && tally.uses + tally.withheld >= LEAST_TURNS;
     let is_shown = tally.evidence >= -settings.error_rate.ln();
     (has_data && is_shown).then(|| Retirement { at, reason: reason(tally, settings) })
 }
 
-fn reason(tally: &Tally, settings: &Settings) -> String {
-    let Tally { uses, hurt, withheld, withheld_hurt, .. } = tally;
+fn reason(tally: &UsageCounter, settings: &Settings) -> String {
+    let UsageCounter { uses, hurt, withheld, withheld_hurt, .. } = tally;
     format!(
         "related calls failed in {hurt} of {uses} turns with it and in {withheld_hurt} of {withheld} turns without it; \
          if it were harmless, the probability of this result would be at most {}",
@@ -93,7 +93,7 @@ mod tests {
     /// Returns the number of turns after which a lesson is retired.
     fn retired_after(with: f64, without: f64, turns: u64, random: &mut fastrand::Rng) -> Option<u64> {
         let settings = Settings::default();
-        let mut tally = Tally::default();
+        let mut tally = UsageCounter::default();
         (1..=turns).find(|_| {
             let (withheld, chance) = draw(&settings, random);
             let failed = random.f64() < if withheld { without } else { with };
@@ -124,7 +124,7 @@ mod tests {
         let settings = Settings::default();
         let mut random = fastrand::Rng::with_seed(3);
         let retired = (0..1000).filter(|_| {
-            let mut tally = Tally::default();
+            let mut tally = UsageCounter::default();
             (0..1000).any(|turn| {
                 let (withheld, chance) = draw(&settings, &mut random);
                 observe(&mut tally, Watched { chance, withheld, failed: turn / 50 % 2 == 0 });
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn without_an_effect_a_turn_changes_the_capital_by_nothing_in_the_mean() {
         let mut random = fastrand::Rng::with_seed(4);
-        let mut tally = Tally::default();
+        let mut tally = UsageCounter::default();
         for _ in 0..500 {
             let (chance, failed) = (0.05 + 0.9 * random.f64(), random.bool());
             let factor = |withheld: bool| {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn few_turns_never_retire_a_lesson() {
         let settings = Settings { error_rate: 0.9, withhold: 0.5, ..Settings::default() };
-        let mut tally = Tally::default();
+        let mut tally = UsageCounter::default();
         for turn in 0..LEAST_TURNS {
             assert_eq!(retirement(&tally, &settings, Timestamp::UNIX_EPOCH), None);
             let withheld = turn % 2 == 0;
@@ -165,7 +165,7 @@ mod tests {
         let reason = retirement(&tally, &settings, Timestamp::UNIX_EPOCH).unwrap().reason;
         assert!(reason.contains("in 10 of 10 turns with it and in 0 of 10 turns without it"), "{reason}");
         // Turns without a draw are counted but are no evidence.
-        let mut always = Tally::default();
+        let mut always = UsageCounter::default();
         for _ in 0..1000 {
             observe(&mut always, Watched { chance: 1.0, withheld: false, failed: true });
         }

@@ -1,4 +1,4 @@
-//! Settings of the notebook (`[experience]`).
+//! Settings of the lesson_store (`[experience]`).
 
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Settings;
 use callwright_types::plan::{Plan, Source};
-use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope, Tally, ids};
+use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope, UsageCounter, ids};
 
 /// Result of merging a verified draft.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ pub fn join<'a>(
             steps: draft.steps.clone(),
             plan: draft.plan.clone(),
             evidence: vec![evidence],
-            tally: Tally::default(),
+            tally: UsageCounter::default(),
             retired: None,
             created_at: now,
             updated_at: now,

@@ -4,7 +4,7 @@
 //! Owns the content of procedures. Must not depend on turns, stores or callers.
 //!
 //! `abstraction` converts calls to a procedure in which every value is replaced by its origin. `merging` merges it with
-//! known ones. [`Library`] finds procedures for a request. [`template()`] selects one that can be followed unchanged;
+//! known ones. [`ProcedureStore`] finds procedures for a request. [`template()`] selects one that can be followed unchanged;
 //! `preference` decides between several. [`compose`] combines two. [`workflow`] lets a model create a new one from
 //! known procedures.
 
@@ -22,7 +22,7 @@ pub mod workflow;
 
 pub use abstraction::{KnownTool, MadeCall, Workflow, draft_of_calls, draft_of_plan, names_only};
 pub use composition::{Feed, compose, feed};
-pub use library::{Change, Found, InPlay, Library, Query, Shelved};
+pub use library::{Change, Found, InPlay, ProcedureStore, Query, StoredProcedure};
 pub use merging::{Joined, join, likeness};
 pub use settings::Settings;
 pub use template::{ToolInPlay, template};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::abstraction::Parameters;
 use super::preference::preferred;
-use super::{Library, Query};
+use super::{ProcedureStore, Query};
 use callwright_search::retrieval::{is_stop_word, stem, tokens, words};
 use callwright_types::Procedure;
 use callwright_types::plan::{Node, Source};
@@ -27,7 +27,7 @@ pub struct ToolInPlay {
 /// with the fewest inputs is chosen, then the one with the best record. Returns `None` if there is none or the choice
 /// is ambiguous. Its plan is a template, whose missing inputs are named in [`Source::Missing`].
 pub fn template(
-    library: &Library,
+    library: &ProcedureStore,
     query: &Query<'_>,
     tools: &dyn Fn(&str) -> Option<ToolInPlay>,
 ) -> Option<Arc<Procedure>> {
@@ -111,16 +111,20 @@ mod tests {
         Some(ToolInPlay { parameters: Arc::new(parameters) })
     }
 
-    fn library(others: &[&str]) -> Library {
+    fn library(others: &[&str]) -> ProcedureStore {
         let mut all = vec![procedure("a", "Books a meeting room", &BOOKING)];
         for tool in others {
             let output = if *tool == "cancel_room" { "Cancels a booking" } else { "Books a meeting room for others" };
             all.push(procedure("a", output, &[("find_person", "name", "?"), (tool, "person_id", "step1/id")]));
         }
-        Library::of(all.iter().map(shelved), Settings::default())
+        ProcedureStore::of(all.iter().map(shelved), Settings::default())
     }
 
-    fn found(library: &Library, text: &str, tools: &(dyn Fn(&str) -> Option<ToolInPlay> + Sync)) -> Option<String> {
+    fn found(
+        library: &ProcedureStore,
+        text: &str,
+        tools: &(dyn Fn(&str) -> Option<ToolInPlay> + Sync),
+    ) -> Option<String> {
         let query =
             Query { scope: &Scope::of_group("a"), text, vector: None, in_play: &|tool, _| tools(tool).is_some() };
         template(library, &query, tools).map(|procedure| procedure.output.clone())
@@ -149,7 +153,7 @@ mod tests {
         let asked = "Book me a room with Jack on Friday, please.";
         let followed = |other: &Procedure| {
             let all = [procedure("a", "Books a meeting room", &BOOKING), Arc::new(other.clone())];
-            let library = Library::of(all.iter().map(shelved), Settings::default());
+            let library = ProcedureStore::of(all.iter().map(shelved), Settings::default());
             let query = Query { scope: &Scope::of_group("a"), text: asked, vector: None, in_play: &|_, _| true };
             template(&library, &query, &parameters).map(|found| found.plan.nodes()[0].tool.clone())
         };

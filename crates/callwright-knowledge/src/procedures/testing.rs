@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::merging::{Joined, join};
-use super::{Settings, Shelved};
+use super::{Settings, StoredProcedure};
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Backing, EvidenceKind, ProcedureInput};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
@@ -57,6 +57,6 @@ pub fn procedure(group: &str, output: &str, arguments: &[(&str, &str, &str)]) ->
 }
 
 /// Returns the procedure for a library, without an embedding.
-pub fn shelved(procedure: &Arc<Procedure>) -> Shelved {
-    Shelved { procedure: Arc::clone(procedure), vector: None }
+pub fn shelved(procedure: &Arc<Procedure>) -> StoredProcedure {
+    StoredProcedure { procedure: Arc::clone(procedure), vector: None }
 }

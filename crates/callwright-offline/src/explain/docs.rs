@@ -15,7 +15,7 @@ use callwright_search::embedding::Embedder;
 const MAX_NAMED: usize = 20;
 
 /// Documentation of all APIs.
-pub(super) struct Library {
+pub(super) struct DocumentLibrary {
     explainer: Explainer,
     apis: BTreeSet<String>,
     folder: String,
@@ -23,7 +23,7 @@ pub(super) struct Library {
     errors: Vec<DocumentError>,
 }
 
-impl Library {
+impl DocumentLibrary {
     /// Reads the folder. With an embedder, sections are also searched by embedding.
     ///
     /// # Errors

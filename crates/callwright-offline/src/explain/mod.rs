@@ -17,7 +17,7 @@ use super::{OfflineError, Watcher};
 use callwright_knowledge::explain::Settings;
 use callwright_search::embedding::Embedder;
 
-use docs::Library;
+use docs::DocumentLibrary;
 use record::explain_line;
 pub use summary::ExplainSummary;
 
@@ -46,7 +46,7 @@ pub struct ExplainJob {
 /// [`OfflineError`] if a file cannot be read or written, or the folder has no documentation. Unusable lines are
 /// reported to the watcher and counted in the summary instead.
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
-    let library = runtime.block_on(Library::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
+    let library = runtime.block_on(DocumentLibrary::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
     let failures = Lines::of(Input::open(&job.failures)?);
     let output = Output::create(&job.explanations, &[&job.failures])?;

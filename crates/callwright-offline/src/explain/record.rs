@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::docs::Library;
+use super::docs::DocumentLibrary;
 use callwright_common::json::raw;
 use callwright_openai::name_of;
 use callwright_types::outcome::ApiAnswer;
@@ -44,7 +44,7 @@ const UNTOLD_STATUS: u16 = 200;
 /// The error and its remedy if the line is unusable; nothing is appended then.
 pub(super) async fn explain_line(
     text: &str,
-    library: &Library,
+    library: &DocumentLibrary,
     details: bool,
     lines: &mut Vec<u8>,
 ) -> Result<Explanation, String> {

@@ -1,6 +1,6 @@
 //! Counts of found explanations.
 
-use super::docs::Library;
+use super::docs::DocumentLibrary;
 use crate::answers::Summary;
 use callwright_types::Explanation;
 
@@ -24,7 +24,7 @@ pub struct ExplainSummary {
 }
 
 impl ExplainSummary {
-    pub(super) fn of(library: &Library) -> Self {
+    pub(super) fn of(library: &DocumentLibrary) -> Self {
         Self { apis: library.apis().len() as u64, indexed: library.passages() as u64, ..Self::default() }
     }
 

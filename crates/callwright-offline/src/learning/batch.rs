@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
                 Backing::Verdict => {}
             }
         }
-        self.workflows.count(revision, trace, memory, self.known.notebook.settings());
+        self.workflows.count(revision, trace, memory, self.known.lesson_store.settings());
         self.workflows.turn(progress, trace, memory, self.settings);
     }
 
@@ -96,7 +96,7 @@ impl<'a> Batch<'a> {
     /// Retires memory that rests only on a turn that was judged wrong.
     fn refute(&mut self, memory: &MemoryNote, row: &FeedbackRow, trace: &Trace) {
         let rests_on = |evidence: &[Evidence]| evidence.iter().any(|event| event.trace.as_deref() == Some(&trace.id));
-        let mut lessons = self.known.notebook.of_scope(&memory.scope);
+        let mut lessons = self.known.lesson_store.of_scope(&memory.scope);
         lessons.retain(|lesson| rests_on(&lesson.evidence));
         let ids: BTreeSet<String> = lessons.iter().map(|lesson| lesson.id.clone()).collect();
         let new = self.lessons.values().filter(|lesson| rests_on(&lesson.evidence)).map(|lesson| lesson.id.clone());
@@ -132,8 +132,8 @@ impl<'a> Batch<'a> {
 
     fn learn(&mut self, scope: &Scope, draft: &LessonDraft, evidence: Evidence) {
         let kind = evidence.kind;
-        let settings = self.known.notebook.settings();
-        let stored = self.known.notebook.like(scope, draft);
+        let settings = self.known.lesson_store.settings();
+        let stored = self.known.lesson_store.like(scope, draft);
         let unchanged = stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
         let present = self.lessons.values().chain(unchanged);
         let learned =
@@ -151,7 +151,7 @@ impl<'a> Batch<'a> {
         let watched = Watched { chance: recalled.chance, withheld: recalled.withheld, failed };
         experience::observe(&mut lesson.tally, watched);
         lesson.tally.counted = revision;
-        let retired = experience::retirement(&lesson.tally, self.known.notebook.settings(), self.now);
+        let retired = experience::retirement(&lesson.tally, self.known.lesson_store.settings(), self.now);
         self.retire(&mut lesson.retired, retired);
         lesson.updated_at = self.now;
         self.lessons.insert(lesson.id.clone(), lesson);
@@ -159,7 +159,7 @@ impl<'a> Batch<'a> {
 
     /// Returns a lesson with the changes of this batch.
     fn lesson(&self, scope: &Scope, id: &str) -> Option<Lesson> {
-        let stored = || self.known.notebook.get(scope, id).map(|lesson| Lesson::clone(lesson));
+        let stored = || self.known.lesson_store.get(scope, id).map(|lesson| Lesson::clone(lesson));
         self.lessons.get(id).cloned().or_else(stored)
     }
 
@@ -167,11 +167,11 @@ impl<'a> Batch<'a> {
     pub(super) fn surplus(&self) -> Vec<String> {
         let scopes: BTreeSet<&Scope> = self.lessons.values().map(|lesson| &lesson.scope).collect();
         let surplus = scopes.into_iter().flat_map(|scope| {
-            let stored = self.known.notebook.of_scope(scope);
+            let stored = self.known.lesson_store.of_scope(scope);
             let unchanged =
                 stored.iter().filter(|lesson| !self.lessons.contains_key(&lesson.id)).map(|lesson| &**lesson);
             let changed = self.lessons.values().filter(|lesson| lesson.scope == *scope);
-            experience::surplus(unchanged.chain(changed), self.known.notebook.settings())
+            experience::surplus(unchanged.chain(changed), self.known.lesson_store.settings())
         });
         surplus.collect()
     }
@@ -201,8 +201,8 @@ pub(super) fn went_wrong(trace: &Trace, tools: &[String]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_knowledge::experience::{Notebook, Noted};
-    use callwright_knowledge::procedures::{self, Library};
+    use callwright_knowledge::experience::{LessonStore, Noted};
+    use callwright_knowledge::procedures::{self, ProcedureStore};
     use callwright_types::memory::{Polarity, Returned};
     use callwright_types::trace::{Attempt, sample};
     use callwright_types::{Call, ProcedureDraft, Usage};
@@ -249,9 +249,9 @@ mod tests {
     }
 
     fn known(lessons: impl IntoIterator<Item = Lesson>) -> Known {
-        let notebook = Notebook::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
-        let library = Library::of([], procedures::Settings::default());
-        Known { notebook: Arc::new(notebook), library: Arc::new(library), lessons: 0, procedures: 0 }
+        let lesson_store = LessonStore::of(lessons.into_iter().map(Noted::from), experience::Settings::default());
+        let library = ProcedureStore::of([], procedures::Settings::default());
+        Known { lesson_store: Arc::new(lesson_store), library: Arc::new(library), lessons: 0, procedures: 0 }
     }
 
     fn booking(backing: Backing) -> Option<ProcedureDraft> {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Settings;
 use super::progress::{Awaited, Progress};
 use super::workflows::Workflows;
-use callwright_knowledge::procedures::Library;
+use callwright_knowledge::procedures::ProcedureStore;
 use callwright_store::FeedbackRow;
 use callwright_types::{Evidence, EvidenceKind, Procedure, Trace};
 
@@ -49,7 +49,7 @@ pub struct Gathered {
 
 impl Gathering {
     /// Creates an empty run; `library` has the known procedures.
-    pub fn new(library: Arc<Library>, settings: Settings, now: Timestamp) -> Self {
+    pub fn new(library: Arc<ProcedureStore>, settings: Settings, now: Timestamp) -> Self {
         let workflows = Workflows::new(library, now);
         Self { settings, progress: Progress::default(), workflows, tally: Gathered::default() }
     }
@@ -115,7 +115,7 @@ mod tests {
 
     fn gathering(known: Vec<Procedure>) -> Gathering {
         let known = known.into_iter().map(|procedure| shelved(&Arc::new(procedure)));
-        let library = Library::of(known, callwright_knowledge::procedures::Settings::default());
+        let library = ProcedureStore::of(known, callwright_knowledge::procedures::Settings::default());
         Gathering::new(Arc::new(library), Settings::default(), Timestamp::UNIX_EPOCH)
     }
 

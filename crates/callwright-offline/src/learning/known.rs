@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use callwright_knowledge::experience::{self, Notebook, Noted};
-use callwright_knowledge::procedures::{self, Library, Shelved};
+use callwright_knowledge::experience::{self, LessonStore, Noted};
+use callwright_knowledge::procedures::{self, ProcedureStore, StoredProcedure};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_store::{Memory, Revision, Store, StoreError};
 use callwright_types::{Lesson, Procedure};
@@ -17,9 +17,9 @@ const PAGE: u32 = 1_000;
 #[derive(Debug, Clone)]
 pub struct Known {
     /// Lessons of all scopes.
-    pub notebook: Arc<Notebook>,
+    pub lesson_store: Arc<LessonStore>,
     /// Procedures of all scopes.
-    pub library: Arc<Library>,
+    pub library: Arc<ProcedureStore>,
     /// Revision of the last included change of a lesson.
     pub lessons: Revision,
     /// Revision of the last included change of a procedure.
@@ -28,13 +28,13 @@ pub struct Known {
 
 /// Keeps the cache current.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct MemoryCache {
     store: Arc<Store>,
     embedder: Option<Arc<dyn Embedder>>,
     known: Mutex<Known>,
 }
 
-impl Keeper {
+impl MemoryCache {
     /// Creates an empty cache. With an embedder, lessons and procedures get vectors.
     pub fn new(
         store: Arc<Store>,
@@ -43,8 +43,8 @@ impl Keeper {
         procedures: procedures::Settings,
     ) -> Self {
         let known = Known {
-            notebook: Arc::new(Notebook::of([], experience)),
-            library: Arc::new(Library::of([], procedures)),
+            lesson_store: Arc::new(LessonStore::of([], experience)),
+            library: Arc::new(ProcedureStore::of([], procedures)),
             lessons: 0,
             procedures: 0,
         };
@@ -67,7 +67,7 @@ impl Keeper {
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
                 let noted = self.noted(changes.changed).await.into_iter().map(experience::Change::Noted);
                 let forgotten = changes.removed.into_iter().map(experience::Change::Forgotten);
-                known.notebook = Arc::new(known.notebook.with(noted.chain(forgotten)));
+                known.lesson_store = Arc::new(known.lesson_store.with(noted.chain(forgotten)));
             }
             known.lessons = changes.upto;
             if !changes.more {
@@ -77,7 +77,7 @@ impl Keeper {
         loop {
             let changes = Memory::<Procedure>::changed(&*self.store, known.procedures, PAGE).await?;
             if !(changes.changed.is_empty() && changes.removed.is_empty()) {
-                let shelved = self.shelved(changes.changed).await.into_iter().map(procedures::Change::Shelved);
+                let shelved = self.shelved(changes.changed).await.into_iter().map(procedures::Change::StoredProcedure);
                 let forgotten = changes.removed.into_iter().map(procedures::Change::Forgotten);
                 known.library = Arc::new(known.library.with(shelved.chain(forgotten)));
             }
@@ -95,11 +95,11 @@ impl Keeper {
         noted.map(|(lesson, vector)| Noted { lesson: Arc::new(lesson), vector }).collect()
     }
 
-    async fn shelved(&self, procedures: Vec<Procedure>) -> Vec<Shelved> {
+    async fn shelved(&self, procedures: Vec<Procedure>) -> Vec<StoredProcedure> {
         let vectors = self.vectors(procedures.iter().map(procedures::embedded_text)).await;
         let shelved = procedures.into_iter().zip(vectors);
         shelved
-            .map(|(procedure, vector)| Shelved { procedure: Arc::new(procedure), vector: vector.map(Arc::new) })
+            .map(|(procedure, vector)| StoredProcedure { procedure: Arc::new(procedure), vector: vector.map(Arc::new) })
             .collect()
     }
 

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::batch::Batch;
 use super::job::{Job, JobError, Ran};
 use super::progress::Progress;
-use super::{Keeper, Known, Settings};
+use super::{Known, MemoryCache, Settings};
 use callwright_store::{Feedback, FeedbackRow, Jobs, Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob};
@@ -22,7 +22,7 @@ const TRIES: u32 = 3;
 #[derive(Debug)]
 pub struct Learner {
     store: Arc<Store>,
-    keeper: Arc<Keeper>,
+    memory_cache: Arc<MemoryCache>,
     settings: Settings,
     metrics: Arc<Metrics>,
 }
@@ -35,9 +35,9 @@ struct Judged {
 }
 
 impl Learner {
-    /// Creates a learner for this store, with the memory that `keeper` caches.
-    pub fn new(store: Arc<Store>, keeper: Arc<Keeper>, settings: Settings, metrics: Arc<Metrics>) -> Self {
-        Self { store, keeper, settings, metrics }
+    /// Creates a learner for this store, with the memory that `memory_cache` caches.
+    pub fn new(store: Arc<Store>, memory_cache: Arc<MemoryCache>, settings: Settings, metrics: Arc<Metrics>) -> Self {
+        Self { store, memory_cache, settings, metrics }
     }
 }
 
@@ -61,7 +61,7 @@ impl Job for Learner {
             return Ok(Ran::Idle);
         }
         for _ in 0..TRIES {
-            let known = self.keeper.refresh().await?;
+            let known = self.memory_cache.refresh().await?;
             let mut progress = before.clone();
             let now = Timestamp::now();
             let mut batch = Batch::new(&known, &self.settings, now);
@@ -179,9 +179,9 @@ mod tests {
         let settings = store::Settings { url: "sqlite::memory:".into(), ..Default::default() };
         let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
         let of = (experience::Settings::default(), procedures::Settings::default());
-        let keeper = Arc::new(Keeper::new(Arc::clone(&store), None, of.0, of.1));
+        let memory_cache = Arc::new(MemoryCache::new(Arc::clone(&store), None, of.0, of.1));
         let settings = Settings { verdict_seconds, ..Settings::default() };
-        (Learner::new(Arc::clone(&store), keeper, settings, Arc::new(Metrics::new())), store)
+        (Learner::new(Arc::clone(&store), memory_cache, settings, Arc::new(Metrics::new())), store)
     }
 
     async fn give(store: &Store, verdict: FeedbackVerdict) {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     async fn lessons(learner: &Learner) -> usize {
-        learner.keeper.refresh().await.unwrap().notebook.len()
+        learner.memory_cache.refresh().await.unwrap().lesson_store.len()
     }
 
     #[tokio::test]

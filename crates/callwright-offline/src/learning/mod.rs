@@ -4,7 +4,7 @@
 //!
 //! [`Known`] caches the memory in the store. A [`Worker`] runs a [`Job`], which one replica at a time holds. The
 //! [`Learner`] learns from traces and feedback; `batch` decides without I/O, and `workflows` does so for procedures.
-//! The [`Wordsmith`] has a model rewrite lessons. [`Gathering`] learns procedures from records as the learner does, all
+//! The [`LessonRewriter`] has a model rewrite lessons. [`Gathering`] learns procedures from records as the learner does, all
 //! at once.
 
 mod batch;
@@ -12,16 +12,16 @@ mod gathering;
 mod job;
 mod known;
 mod learner;
+mod lesson_rewriter;
 mod progress;
 mod sampling;
 mod settings;
 mod verdicts;
-mod wordsmith;
 mod workflows;
 
 pub use gathering::{Gathered, Gathering, Word};
 pub use job::{Job, JobError, Ran, Worker};
-pub use known::{Keeper, Known};
+pub use known::{Known, MemoryCache};
 pub use learner::Learner;
+pub use lesson_rewriter::LessonRewriter;
 pub use settings::Settings;
-pub use wordsmith::Wordsmith;

@@ -10,7 +10,7 @@ use super::batch::went_wrong;
 use super::progress::{Awaited, Progress};
 use super::verdicts::without;
 use callwright_knowledge::experience::{self, Watched, observe, retirement};
-use callwright_knowledge::procedures::{Joined, Library, join};
+use callwright_knowledge::procedures::{Joined, ProcedureStore, join};
 use callwright_store::{FeedbackRow, Revision};
 use callwright_types::memory::Backing;
 use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure, ProcedureDraft, Scope, Trace};
@@ -18,7 +18,7 @@ use callwright_types::{Evidence, EvidenceKind, MemoryNote, PlanResult, Procedure
 /// Known procedures and their changes.
 #[derive(Debug)]
 pub(super) struct Workflows {
-    library: Arc<Library>,
+    library: Arc<ProcedureStore>,
     now: Timestamp,
     /// New and changed procedures, by id.
     changed: BTreeMap<String, Arc<Procedure>>,
@@ -30,7 +30,7 @@ pub(super) struct Workflows {
 
 impl Workflows {
     /// Creates an empty set of changes.
-    pub(super) fn new(library: Arc<Library>, now: Timestamp) -> Self {
+    pub(super) fn new(library: Arc<ProcedureStore>, now: Timestamp) -> Self {
         let (changed, learned, retired) = Default::default();
         Self { library, now, changed, learned, retired }
     }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use callwright_knowledge::experience::draw;
     use callwright_knowledge::procedures::testing::{procedure, shelved};
-    use callwright_knowledge::procedures::{self, Library};
+    use callwright_knowledge::procedures::{self, ProcedureStore};
     use callwright_types::memory::Recalled;
     use callwright_types::trace::{Execution, sample};
     use callwright_types::{Call, PlanNote};
@@ -212,7 +212,7 @@ mod tests {
     fn workflows() -> (Workflows, String) {
         let known =
             procedure("a", "Books a room", &[("find_person", "name", "?"), ("book_room", "person_id", "step1/id")]);
-        let library = Library::of([shelved(&known)], procedures::Settings::default());
+        let library = ProcedureStore::of([shelved(&known)], procedures::Settings::default());
         (Workflows::new(Arc::new(library), Timestamp::UNIX_EPOCH), known.id.clone())
     }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::answer::Answer;
 use super::recorded::{counted_attempts, recorded_answer};
 use crate::judge::Judge;
-use crate::toolbooks::{Key, Offered};
+use crate::tool_sets::{Key, Offered};
 use callwright_judge::repair::Spoken;
 use callwright_judge::repair::rescue::Situation;
 use callwright_openai::{Completion, RecordedAnswer, is_cut_off};
@@ -22,8 +22,8 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
     let read = || Ok::<_, std::convert::Infallible>(tools.to_owned());
     let Ok(offered) = judge.offered(Key::Own(tools.to_owned()), read);
     // Tools of a toolset are not part of any body.
-    let knows_all = trace.tools_offered.iter().all(|name| offered.toolbook.get(name).is_some());
-    if offered.toolbook.is_empty() || !knows_all {
+    let knows_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());
+    if offered.tool_set.is_empty() || !knows_all {
         return None;
     }
     if trace.mode != Mode::Guard.label() || is_untouched(trace) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::verdict_line::write_verdict;
 use crate::judge::Judge;
 use crate::questions::{MAX_QUOTED, Questions};
-use crate::toolbooks::{Key, Offered};
+use crate::tool_sets::{Key, Offered};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
 use callwright_openai::{RecordedAnswer, name_of};

@@ -17,7 +17,7 @@ use super::parameter::Parameter;
 use super::swagger;
 use callwright_types::DocText;
 pub(super) use collector::Collector;
-pub(super) use library::Library;
+pub(super) use library::DocumentationLibrary;
 pub(super) use response::{describe_content, is_error, show_example};
 pub(super) use schema::describe as describe_schema;
 

@@ -10,7 +10,7 @@ use super::super::document::Document;
 use super::super::load::toolset_of;
 use super::super::{Offline, Origin, Toolset, ToolsetSettings, load_document};
 use super::soundness;
-use callwright_judge::scanner::{self, Toolbook, Validators};
+use callwright_judge::scanner::{self, ToolSet, Validators};
 
 /// Number of operations of each document whose schemas are checked: enough to cover every kind, few enough for every
 /// build.
@@ -88,8 +88,8 @@ fn check_some_operations(toolset: &Toolset, file: &str) {
     for operation in toolset.operations.iter().step_by(step) {
         soundness::check_schema(operation);
         // A pattern that the validator cannot run is still useful to a model.
-        let toolbook = Toolbook::compile(vec![operation.tool.clone()], &validators);
-        let problems = toolbook.tools().iter().flat_map(|tool| tool.problems());
+        let tool_set = ToolSet::compile(vec![operation.tool.clone()], &validators);
+        let problems = tool_set.tools().iter().flat_map(|tool| tool.problems());
         let problems: Vec<&String> = problems.filter(|problem| !problem.contains("/pattern")).collect();
         assert!(problems.is_empty(), "{file}: {}: {problems:?}", operation.label());
     }

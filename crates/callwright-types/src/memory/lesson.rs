@@ -1,10 +1,10 @@
-//! Lessons: the key-value pairs of the experience notebook (ExpNote, section 3).
+//! Lessons: the key-value pairs of the experience lesson_store (ExpNote, section 3).
 
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ClientFacts, Evidence, EvidenceKind, Scope, Tally};
+use super::{ClientFacts, Evidence, EvidenceKind, Scope, UsageCounter};
 
 /// Phrases in composed lessons that precede a tool name. The name may differ from the tool that the lesson is about.
 const BEFORE_A_TOOL: [&str; 3] = ["What worked instead: `", "For this, use `", "from the answer of `"];
@@ -49,7 +49,7 @@ pub struct Lesson {
     pub evidence: Vec<Evidence>,
     /// Results of turns with and without the lesson.
     #[serde(default)]
-    pub tally: Tally,
+    pub tally: UsageCounter,
     /// Reason why the lesson is no longer used, if it is retired.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retired: Option<Retirement>,
@@ -221,7 +221,7 @@ pub fn sample() -> Lesson {
         composed: None,
         client: None,
         evidence: Vec::new(),
-        tally: Tally::default(),
+        tally: UsageCounter::default(),
         retired: None,
         created_at: Timestamp::UNIX_EPOCH,
         updated_at: Timestamp::UNIX_EPOCH,

@@ -20,4 +20,4 @@ pub use note::{Backing, MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
 pub use sample::ToolSample;
 pub use scope::Scope;
-pub use tally::Tally;
+pub use tally::UsageCounter;

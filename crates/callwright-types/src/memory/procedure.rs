@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Backing, ClientTool, Evidence, Fingerprint, Retirement, Scope, Tally};
+use super::{Backing, ClientTool, Evidence, Fingerprint, Retirement, Scope, UsageCounter};
 use crate::Plan;
 
 /// A past solution: its inputs, its output, and the calls that lead there.
@@ -37,7 +37,7 @@ pub struct Procedure {
     pub evidence: Vec<Evidence>,
     /// Results of turns with and without the procedure.
     #[serde(default)]
-    pub tally: Tally,
+    pub tally: UsageCounter,
     /// Reason why the procedure is no longer used, if it is retired.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retired: Option<Retirement>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// benefit can only be measured by comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tally {
+pub struct UsageCounter {
     /// Turns in which it was shown.
     pub uses: u64,
     /// Turns of `uses` without a fault in calls that it is about.

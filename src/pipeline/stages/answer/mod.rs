@@ -199,7 +199,7 @@ fn wanted_calls(turn: &Turn, offer: &Offer, calls: &[JudgedCall], kept: &KeptCal
         };
         wanted.push(call);
     }
-    wanted.retain(|call| !(offer.is_proxys(&call.name) && offer.toolbook.get(&call.name).is_some()));
+    wanted.retain(|call| !(offer.is_proxys(&call.name) && offer.tool_set.get(&call.name).is_some()));
     if !turn.request.parallel_tool_calls() {
         wanted.truncate(1);
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
+use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, ResponseSender};
 use crate::pipeline::stages::ask::Relay;
 use crate::pipeline::turn::Turn;
 use callwright_openai::{ErrorBody, emit, event};
@@ -11,31 +11,35 @@ use callwright_types::UpstreamFailure;
 use callwright_upstream::{forbid_retry, is_retry_forbidden};
 
 /// Forwards an answer that the proxy does not validate, or reports an upstream failure.
-pub(crate) async fn relay(turn: &mut Turn, outlet: &mut Outlet, relay: Relay) -> Result<(), ClientGone> {
+pub(crate) async fn relay(
+    turn: &mut Turn,
+    response_sender: &mut ResponseSender,
+    relay: Relay,
+) -> Result<(), ClientGone> {
     match relay {
         Relay::Answer { status, body } => {
             turn.record.trace_mut().status = status.as_u16();
-            if outlet.is_open() {
+            if response_sender.is_open() {
                 let event = match status.is_success() {
                     true => event(&body),
                     false => emit::late_error(&body, status, &turn.answer_headers),
                 };
-                outlet.send(event).await?;
-                return outlet.send(Bytes::from_static(emit::DONE)).await;
+                response_sender.send(event).await?;
+                return response_sender.send(Bytes::from_static(emit::DONE)).await;
             }
             let headers = turn.answer_headers();
-            outlet.whole(Answer { status, headers, body: AnswerBody::Whole(body) });
+            response_sender.whole(Answer { status, headers, body: AnswerBody::Whole(body) });
             Ok(())
         }
         Relay::ErrorEvent(event) => {
             turn.record.trace_mut().status = StatusCode::OK.as_u16();
             turn.record.trace_mut().error = Some("the upstream sent an error inside its stream".to_owned());
-            outlet.open(turn.stream_headers())?;
-            outlet.send(event).await
+            response_sender.open(turn.stream_headers())?;
+            response_sender.send(event).await
         }
         Relay::Failure(failure) => {
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-            refuse_until(turn, outlet, status, &error_of(&failure), failure.retry_after_seconds()).await
+            refuse_until(turn, response_sender, status, &error_of(&failure), failure.retry_after_seconds()).await
         }
     }
 }
@@ -52,25 +56,25 @@ fn error_of(failure: &UpstreamFailure) -> ErrorBody {
 /// Sends an error to the client: as status and body, or as an event if the status is already sent.
 pub(crate) async fn refuse(
     turn: &mut Turn,
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     status: StatusCode,
     error: &ErrorBody,
 ) -> Result<(), ClientGone> {
-    refuse_until(turn, outlet, status, error, None).await
+    refuse_until(turn, response_sender, status, error, None).await
 }
 
 /// Sends an error with `Retry-After` in seconds.
 async fn refuse_until(
     turn: &mut Turn,
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     status: StatusCode,
     error: &ErrorBody,
     seconds: Option<u64>,
 ) -> Result<(), ClientGone> {
     turn.record.trace_mut().error = Some(error.message.clone());
-    turn.record.trace_mut().status = if outlet.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
-    if outlet.is_open() {
-        return outlet.send(emit::late_error(&error.to_bytes(), status, &retry_after(seconds))).await;
+    turn.record.trace_mut().status = if response_sender.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
+    if response_sender.is_open() {
+        return response_sender.send(emit::late_error(&error.to_bytes(), status, &retry_after(seconds))).await;
     }
     // The body is the proxy's own, so none of the upstream's header fields applies.
     let was_retried = is_retry_forbidden(&turn.answer_headers);
@@ -81,7 +85,7 @@ async fn refuse_until(
     turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     turn.answer_headers.extend(retry_after(seconds));
     let headers = turn.answer_headers();
-    outlet.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
+    response_sender.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
     Ok(())
 }
 

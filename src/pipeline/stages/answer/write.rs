@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::BytesMut;
 use http::StatusCode;
 
-use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, Outlet};
+use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, ResponseSender};
 use crate::pipeline::turn::Turn;
 use callwright_common::json::RawObject;
 use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
@@ -16,7 +16,11 @@ use callwright_types::rules::{Mode, UsageReport};
 use super::{Settled, report};
 
 /// Writes the settled answer: as one body, or as the remaining events of a stream.
-pub(crate) async fn write(turn: &mut Turn, outlet: &mut Outlet, settled: Settled) -> Result<(), ClientGone> {
+pub(crate) async fn write(
+    turn: &mut Turn,
+    response_sender: &mut ResponseSender,
+    settled: Settled,
+) -> Result<(), ClientGone> {
     let Settled { mut completion, changed, rescued } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
     if turn.record.keeps_bodies() {
@@ -29,19 +33,23 @@ pub(crate) async fn write(turn: &mut Turn, outlet: &mut Outlet, settled: Settled
     // Outside of `guard`, a non-streamed upstream answer is forwarded unchanged.
     let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.head.is_some();
     if turn.request.is_stream() && is_changed {
-        return stream(turn, outlet, &completion, changed || sum, &rescued).await;
+        return stream(turn, response_sender, &completion, changed || sum, &rescued).await;
     }
     if turn.debug {
         completion.set_debug(&report::debug(turn));
     }
     let headers = turn.answer_headers();
-    outlet.whole(Answer { status: turn.answer_status, headers, body: AnswerBody::Whole(completion.to_bytes()) });
+    response_sender.whole(Answer {
+        status: turn.answer_status,
+        headers,
+        body: AnswerBody::Whole(completion.to_bytes()),
+    });
     Ok(())
 }
 
 async fn stream(
     turn: &mut Turn,
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     completion: &Completion,
     changed: bool,
     rescued: &BTreeMap<u32, String>,
@@ -49,8 +57,8 @@ async fn stream(
     if turn.streamed.delivered {
         return Ok(());
     }
-    let opened = outlet.is_open();
-    outlet.open(turn.stream_headers())?;
+    let opened = response_sender.is_open();
+    response_sender.open(turn.stream_headers())?;
     let mut out = BytesMut::new();
     let only_held = turn.streamed.verbatim && turn.streamed.unsent.is_empty() && turn.streamed.head.is_some();
     if only_held && !changed {
@@ -66,7 +74,7 @@ async fn stream(
         out.extend_from_slice(&emit::debug(&head, &report::debug(turn)));
     }
     out.extend_from_slice(emit::DONE);
-    outlet.send(out.freeze()).await
+    response_sender.send(out.freeze()).await
 }
 
 /// Writes the part that the client does not have yet as well-formed events.

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::timeout_at;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::answer::{ClientGone, Outlet};
+use crate::pipeline::answer::{ClientGone, ResponseSender};
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
 use callwright_judge::repair::rescue::hold::HoldRules;
@@ -153,7 +153,7 @@ pub(super) async fn flow(
     turn: &mut Turn,
     (offer, request): (&Offer, &ChatRequest),
     answer: upstream::Answer,
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
@@ -181,12 +181,12 @@ pub(super) async fn flow(
         out: BytesMut::new(),
         done: false,
     };
-    match flow.run(turn, answer, outlet, notes).await {
+    match flow.run(turn, answer, response_sender, notes).await {
         Ok(()) => {}
         Err(Broken::Client) => return Asked::ClientGone,
         Err(broken) => {
             turn.streamed.unsent.clear();
-            if flow.release(turn, outlet).await.is_err() {
+            if flow.release(turn, response_sender).await.is_err() {
                 return Asked::ClientGone;
             }
             return Asked::Relay(match broken {
@@ -224,7 +224,7 @@ impl Flow<'_> {
         &mut self,
         turn: &mut Turn,
         mut answer: upstream::Answer,
-        outlet: &mut Outlet,
+        response_sender: &mut ResponseSender,
         notes: &mut Notes,
     ) -> Result<(), Broken> {
         let started = Instant::now();
@@ -236,7 +236,7 @@ impl Flow<'_> {
                     Err(_) => {
                         self.texts.expire();
                         self.texts.drain(&mut self.out);
-                        self.send(turn, outlet).await?;
+                        self.send(turn, response_sender).await?;
                         continue;
                     }
                 },
@@ -247,7 +247,7 @@ impl Flow<'_> {
             let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
             // Data before the error still belongs to the client.
-            self.send(turn, outlet).await?;
+            self.send(turn, response_sender).await?;
             taken?;
         }
         let rest = std::mem::replace(&mut self.events, SseReader::new(0));
@@ -255,7 +255,7 @@ impl Flow<'_> {
             self.take(turn, event)?;
         }
         self.end(turn)?;
-        self.send(turn, outlet).await
+        self.send(turn, response_sender).await
     }
 
     /// Processes one event: forwards parts and holds parts.
@@ -320,13 +320,13 @@ impl Flow<'_> {
 
     /// Sends the held text of an aborted stream, which will not be validated. If the client has nothing yet, nothing is
     /// sent: a status reports the failure better.
-    async fn release(&mut self, turn: &Turn, outlet: &mut Outlet) -> Result<(), Broken> {
-        if self.way != Way::Text || !outlet.is_open() {
+    async fn release(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), Broken> {
+        if self.way != Way::Text || !response_sender.is_open() {
             return Ok(());
         }
         self.texts.give_up();
         self.texts.drain(&mut self.out);
-        self.send(turn, outlet).await
+        self.send(turn, response_sender).await
     }
 
     /// Forwards comments and the end marker, but only if everything is forwarded.
@@ -354,12 +354,12 @@ impl Flow<'_> {
     }
 
     /// Sends the pending data; the first send opens the client's stream.
-    async fn send(&mut self, turn: &Turn, outlet: &mut Outlet) -> Result<(), Broken> {
+    async fn send(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), Broken> {
         if self.out.is_empty() {
             return Ok(());
         }
-        outlet.open(turn.stream_headers())?;
-        outlet.send(self.out.split().freeze()).await?;
+        response_sender.open(turn.stream_headers())?;
+        response_sender.send(self.out.split().freeze()).await?;
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use http::{HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::answer::Outlet;
+use crate::pipeline::answer::ResponseSender;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
@@ -64,7 +64,7 @@ async fn attempt(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offer, draft): (&Offer, &Draft),
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     purpose: Purpose,
 ) -> (Asked, Option<Again>) {
     let started = Instant::now();
@@ -74,7 +74,7 @@ async fn attempt(
     let upstream = turn.upstream.clone();
     let (left, limit) = (turn.total_time_left(), turn.policy.limits.total_seconds);
     let request = draft.request_to(&turn.model);
-    let exchange = exchange(pipeline, turn, (offer, &request), outlet, &mut notes, purpose);
+    let exchange = exchange(pipeline, turn, (offer, &request), response_sender, &mut notes, purpose);
     let asked = tokio::select! {
         biased;
         () = cancelled.cancelled() => Asked::ClientGone,
@@ -112,7 +112,7 @@ async fn exchange(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offer, request): (&Offer, &ChatRequest),
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     notes: &mut Notes,
     purpose: Purpose,
 ) -> Asked {
@@ -127,7 +127,7 @@ async fn exchange(
     let mut headers = std::mem::take(&mut answer.headers);
     if answer.status.is_success() && turn.request.is_stream() && is_stream {
         turn.answer_headers = headers;
-        return flow::flow(pipeline, turn, (offer, request), answer, outlet, notes, purpose).await;
+        return flow::flow(pipeline, turn, (offer, request), answer, response_sender, notes, purpose).await;
     }
     let status = answer.status;
     let whole = whole(turn, answer, is_stream).await;
@@ -243,7 +243,8 @@ fn note(
     };
     // An answer that the client abandons is charged up to that point.
     let is_served = notes.status.is_some_and(|status| status.is_success()) || matches!(asked, Asked::ClientGone);
-    let estimate = (turn.admission.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
+    let estimate =
+        (turn.request_permit.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
     let usage = told.unwrap_or_default();
     if let Some(first_chunk) = notes.first_chunk {
         pipeline.metrics.time_to_first_chunk.observe(first_chunk.as_secs_f64());

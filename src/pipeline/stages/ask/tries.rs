@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::answer::Outlet;
+use crate::pipeline::answer::ResponseSender;
 use crate::pipeline::dialogue::Purpose;
 use crate::pipeline::turn::Turn;
 use callwright_types::UpstreamFailureKind;
@@ -26,14 +26,14 @@ pub(crate) async fn ask(
     turn: &mut Turn,
     offer: &Offer,
     draft: &Draft,
-    outlet: &mut Outlet,
+    response_sender: &mut ResponseSender,
     purpose: Purpose,
 ) -> Asked {
     let mut retries = turn.upstream.retries(&turn.headers);
     let mut were_made = false;
     loop {
-        let (asked, again) = attempt(pipeline, turn, (offer, draft), outlet, purpose).await;
-        let left = time_for_waits(pipeline, turn, outlet);
+        let (asked, again) = attempt(pipeline, turn, (offer, draft), response_sender, purpose).await;
+        let left = time_for_waits(pipeline, turn, response_sender);
         let wait = match (&asked, again) {
             (Asked::Relay(Relay::Failure(failure)), _) if failure.kind == UpstreamFailureKind::Connect => {
                 retries.after_connect(left)
@@ -45,7 +45,11 @@ pub(crate) async fn ask(
             if !pause(turn, wait).await {
                 return Asked::ClientGone;
             }
-        } else if !outlet.is_open() && !turn.time_left().is_zero() && is_of_no_use(&asked, again) && turn.fall_back() {
+        } else if !response_sender.is_open()
+            && !turn.time_left().is_zero()
+            && is_of_no_use(&asked, again)
+            && turn.fall_back()
+        {
             were_made |= retries.were_made();
             retries = turn.upstream.retries(&turn.headers);
         } else {
@@ -55,7 +59,7 @@ pub(crate) async fn ask(
             }
             return asked;
         }
-        if !outlet.is_open() {
+        if !response_sender.is_open() {
             forget(turn);
         }
     }
@@ -63,10 +67,10 @@ pub(crate) async fn ask(
 
 /// Returns the maximum wait. A wait must not hold the head of a stream beyond its time limit: until then, the client
 /// can get the status of the failure.
-fn time_for_waits(pipeline: &Pipeline, turn: &Turn, outlet: &Outlet) -> Duration {
+fn time_for_waits(pipeline: &Pipeline, turn: &Turn, response_sender: &ResponseSender) -> Duration {
     let left = turn.time_left();
     match pipeline.hold_head().checked_sub(turn.record.elapsed()) {
-        Some(held) if turn.request.is_stream() && !outlet.is_open() => left.min(held),
+        Some(held) if turn.request.is_stream() && !response_sender.is_open() => left.min(held),
         _ => left,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use callwright_judge::scanner::{CompiledTool, Toolbook};
+use callwright_judge::scanner::{CompiledTool, ToolSet};
 use callwright_knowledge::experience::{Event, Lived, Settings, compose};
 use callwright_types::memory::Backing;
 use callwright_types::{Call, Explanation, LessonDraft, Trace};
@@ -17,14 +17,14 @@ const MAX_DRAFTS: usize = 8;
 pub(super) fn drafts(
     trace: &Trace,
     results: &[ToolResult],
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     settings: &Settings,
 ) -> Vec<LessonDraft> {
-    let source = Source { toolbook, settings };
-    let is_clients = |name: &str| toolbook.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy());
+    let source = Source { tool_set, settings };
+    let is_clients = |name: &str| tool_set.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy());
     let mut drafts: Vec<LessonDraft> = Vec::new();
     for mended in mended(trace, is_clients) {
-        let called = mended.faulty.and_then(|call| toolbook.get(&call.name));
+        let called = mended.faulty.and_then(|call| tool_set.get(&call.name));
         for diagnosis in mended.diagnoses {
             let event = Event::Fault { diagnosis, called: called.map(|tool| &*tool.tool) };
             drafts.extend(source.draft(event, mended.call, mended.backing.clone()));
@@ -53,7 +53,7 @@ pub(super) fn drafts(
 
 /// Data for the creation of drafts.
 struct Source<'a> {
-    toolbook: &'a Toolbook,
+    tool_set: &'a ToolSet,
     settings: &'a Settings,
 }
 
@@ -73,13 +73,13 @@ impl Source<'_> {
     fn draft(&self, event: Event<'_>, worked: &Call, backing: Backing) -> Option<LessonDraft> {
         let tool = self.tool(worked)?;
         let arguments = arguments(worked);
-        let offered = |name: &str| self.toolbook.get(name).map(|tool| &*tool.tool);
+        let offered = |name: &str| self.tool_set.get(name).map(|tool| &*tool.tool);
         let lived = Lived { event, tool: &tool.tool, arguments: &arguments, offered: &offered };
         compose(&lived, backing, self.settings)
     }
 
     fn tool(&self, call: &Call) -> Option<&CompiledTool> {
-        self.toolbook.get(&call.name).map(|tool| &**tool)
+        self.tool_set.get(&call.name).map(|tool| &**tool)
     }
 }
 

@@ -38,8 +38,8 @@ fn note(turn: &mut Turn, offer: &Offer, draft: &Draft, is_last_word: bool) {
     let results = client_results(turn);
     let trace = turn.record.trace();
     let returned = returned::returned(&results, trace);
-    let settings = turn.snapshot.memory.notebook.settings();
-    let drafts = drafts::drafts(trace, &results, &offer.toolbook, settings);
+    let settings = turn.snapshot.memory.lesson_store.settings();
+    let drafts = drafts::drafts(trace, &results, &offer.tool_set, settings);
     let is_over = is_last_word && trace.exhausted.is_none() && trace.error.is_none();
     let is_mended = drafts.iter().any(|draft| draft.backing == Backing::Seen);
     let workflow = if is_over { workflow::draft(turn, offer, draft, is_mended) } else { None };

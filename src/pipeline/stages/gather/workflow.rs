@@ -73,7 +73,7 @@ fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
     }
     let answered = calls.into_iter().filter_map(|call| {
         let said = answers.remove(&call.id)?;
-        let owner = &offer.toolbook.get(&call.name)?.tool.owner;
+        let owner = &offer.tool_set.get(&call.name)?.tool.owner;
         let (worked, text) = match (owner, executed.get(call.id.as_str())) {
             (Owner::Client, _) => (!failed.contains(call.id.as_str()), said),
             (_, Some(execution)) => (worked(execution), execution.body.clone().unwrap_or(said)),
@@ -95,7 +95,7 @@ fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a CompiledTool> {
     let mut names: Vec<&str> = made.iter().map(|made| made.tool.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    names.into_iter().filter_map(|name| offer.toolbook.get(name)).map(|tool| &**tool).collect()
+    names.into_iter().filter_map(|name| offer.tool_set.get(name)).map(|tool| &**tool).collect()
 }
 
 /// Returns the parameter names of a client's own tool: nothing else of it may be learned.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::offer::Offer;
-use crate::pipeline::tool_shelf::ToolShelf;
+use crate::pipeline::toolset_index::ToolsetIndex;
 use callwright_judge::scanner::{Context, Relevance, Validators, scan_in};
 use callwright_knowledge::representation::Representations;
 use callwright_search::embedding::{Settings, built_in};
@@ -78,7 +78,7 @@ struct Trial {
     wrong: String,
 }
 
-fn trials(set: &str, shelf: &ToolShelf, mut requests: Vec<Value>) -> Vec<Trial> {
+fn trials(set: &str, shelf: &ToolsetIndex, mut requests: Vec<Value>) -> Vec<Trial> {
     let mut random = fastrand::Rng::with_seed(5);
     let tools = lines(set, "tools.jsonl");
     random.shuffle(&mut requests);
@@ -110,7 +110,7 @@ fn alarms(trials: &[Trial], relevance: &RelevanceRules) -> [f64; 2] {
     let alarm = |trial: &Trial, name: &String| {
         let call = Call { id: String::new(), name: name.clone(), arguments: "{}".to_owned() };
         let context = Context { relevance: Some(&trial.relevance), ..Context::default() };
-        scan_in(&call, 0, &trial.offer.toolbook, &rules, &context).result.is_err()
+        scan_in(&call, 0, &trial.offer.tool_set, &rules, &context).result.is_err()
     };
     let share = |name: fn(&Trial) -> &String| {
         trials.iter().filter(|trial| alarm(trial, name(trial))).count() as f64 / trials.len().max(1) as f64
@@ -158,7 +158,7 @@ fn by_words_a_call_of_the_right_tool_raises_next_to_no_alarm() {
         return;
     }
     println!("by words");
-    let shelf = ToolShelf::default();
+    let shelf = ToolsetIndex::default();
     let sets: Vec<_> = SETS.iter().map(|set| (*set, trials(set, &shelf, lines(set, "train.jsonl")))).collect();
     measure(&sets, LEAST_RECALL_BY_WORDS);
 }
@@ -169,7 +169,7 @@ fn by_meaning_a_call_of_the_right_tool_raises_next_to_no_alarm() {
         return;
     }
     println!("by meaning");
-    let shelf = ToolShelf::of_clients(Representations::default(), Some(built_in(&Settings::default()).unwrap()));
+    let shelf = ToolsetIndex::of_clients(Representations::default(), Some(built_in(&Settings::default()).unwrap()));
     let sets: Vec<_> = SETS.iter().map(|set| (*set, trials(set, &shelf, lines(set, "train.jsonl")))).collect();
     measure(&sets, LEAST_RECALL_BY_MEANING);
 }
@@ -188,7 +188,7 @@ fn by_learned_patterns_a_call_of_the_right_tool_raises_next_to_no_alarm() {
         let representations = Representations::of_directory(&learned.join(format!("{set}.rep"))).unwrap();
         let requests = std::fs::read_to_string(learned.join(format!("{set}.eval.jsonl"))).unwrap();
         let requests = requests.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let shelf = ToolShelf::of_clients(representations, Some(built_in(&Settings::default()).unwrap()));
+        let shelf = ToolsetIndex::of_clients(representations, Some(built_in(&Settings::default()).unwrap()));
         (set, trials(set, &shelf, requests))
     };
     let sets: Vec<_> = learned_sets.map(of_set).collect();

@@ -141,7 +141,7 @@ async fn look(
     earlier: &[String],
 ) -> (Failure, bool) {
     let ToolResult { call, text, .. } = result;
-    let tool = offer.toolbook.get(&call.name);
+    let tool = offer.tool_set.get(&call.name);
     let texts = tool.map(|tool| texts(tool)).unwrap_or_default();
     let arguments: Map<_, _> = serde_json::from_str(&call.arguments).unwrap_or_default();
     let tool_of = ClientTool { name: &call.name, texts: &texts, toolsets };

@@ -132,7 +132,7 @@ fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
 /// Hashes an offered tool; a tool that is not offered adds nothing.
 fn tool(offer: &Offer, name: &str) -> [u8; 32] {
     let mut hash = Sha256::new();
-    if let Some(compiled) = offer.toolbook.get(name) {
+    if let Some(compiled) = offer.tool_set.get(name) {
         add_part(&mut hash, compiled.tool.description.as_bytes());
         add_part(&mut hash, compiled.tool.parameters.to_string().as_bytes());
     }

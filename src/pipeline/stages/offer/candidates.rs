@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
+use crate::pipeline::toolset_index::{ShelvedTools, ToolsetIndex};
 use callwright_common::cache::ByteCache;
 use callwright_judge::scanner::names;
 use callwright_knowledge::representation::render;
@@ -66,7 +66,7 @@ pub(super) struct Ruled {
 
 impl Candidates {
     /// Collects the tools of those `toolsets` that the catalog has.
-    pub(super) fn of(catalog: &Catalog, shelf: &ToolShelf, toolsets: &[String], dialect: SchemaDialect) -> Self {
+    pub(super) fn of(catalog: &Catalog, shelf: &ToolsetIndex, toolsets: &[String], dialect: SchemaDialect) -> Self {
         let (mut tools, mut shelved) = (Vec::new(), Vec::new());
         for toolset in toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
             shelved.extend(shelf.of_toolset(&toolset.name).cloned());
@@ -79,7 +79,7 @@ impl Candidates {
     }
 
     /// Collects the client's own tools that may be omitted, each with its index in the client's list and its JSON text.
-    pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolShelf) -> Self {
+    pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolsetIndex) -> Self {
         let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(&[text])));
         let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
         let shelved = shelf.of_client(&tools.iter().map(|(_, tool, _)| *tool).collect::<Vec<_>>());

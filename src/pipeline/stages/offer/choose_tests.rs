@@ -9,7 +9,7 @@ use super::choose::{Chosen, Rules};
 use super::conversation::Step;
 use super::pool::{Pool, Side};
 use super::ranking::{Query, Searches, Vectors, rank};
-use crate::pipeline::ToolShelf;
+use crate::pipeline::ToolsetIndex;
 use callwright_types::rules::{OfferRules, ToolGlobs};
 use callwright_types::{OfferReason, Owner, Tool};
 
@@ -32,7 +32,7 @@ fn pool(rules: &OfferRules, hidden: &[&str]) -> Pool {
     let tools = NAMES.map(tool);
     let listed: Vec<(usize, &Tool, &str)> =
         tools.iter().enumerate().map(|(place, tool)| (place, tool, NAMES[place])).collect();
-    let candidates = Candidates::of_client(&listed, &ToolShelf::default());
+    let candidates = Candidates::of_client(&listed, &ToolsetIndex::default());
     Pool::new(Side::Catalog, Arc::new(candidates), rules, hidden.iter().copied())
 }
 

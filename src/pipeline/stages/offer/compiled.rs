@@ -4,10 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use indexmap::Equivalent;
 
-use crate::pipeline::tool_shelf::ToolShelf;
+use crate::pipeline::toolset_index::ToolsetIndex;
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
-use callwright_judge::scanner::{Relevance, Toolbook, Validators};
+use callwright_judge::scanner::{Relevance, ToolSet, Validators};
 use callwright_knowledge::planner::when::may_require_key;
 use callwright_openai::{SentTool, WrittenTool};
 use callwright_telemetry::Metrics;
@@ -21,7 +21,7 @@ use super::relevance_index::RelevanceIndex;
 #[derive(Debug)]
 pub(crate) struct Offer {
     /// All tools, compiled.
-    pub(crate) toolbook: Toolbook,
+    pub(crate) tool_set: ToolSet,
     /// Possible beginnings of their calls in a text.
     pub(crate) starts: Starts,
     /// The tools to send.
@@ -54,21 +54,21 @@ impl Offer {
 
     /// Compiles tools in the order sent.
     pub(super) fn compile(tools: Vec<Arc<Tool>>, sent: Sent, client_sent_tools: bool, validators: &Validators) -> Self {
-        let toolbook = Toolbook::compile(tools, validators);
-        let names = toolbook.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
-        let starts = Starts::of(&toolbook);
+        let tool_set = ToolSet::compile(tools, validators);
+        let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
+        let starts = Starts::of(&tool_set);
         let (relevance, may_require_key) = (OnceLock::new(), OnceLock::new());
-        Self { toolbook, starts, sent, client_sent_tools, relevance, may_require_key, names }
+        Self { tool_set, starts, sent, client_sent_tools, relevance, may_require_key, names }
     }
 
     /// Whether there are tools for validating calls.
     pub(crate) fn is_judged(&self) -> bool {
-        !self.toolbook.is_empty()
+        !self.tool_set.is_empty()
     }
 
     /// Returns the relevance of each tool to a request, using the index data in `shelf`.
-    pub(crate) fn relevance(&self, request: &str, shelf: &ToolShelf) -> Relevance {
-        let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.toolbook, shelf));
+    pub(crate) fn relevance(&self, request: &str, shelf: &ToolsetIndex) -> Relevance {
+        let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.tool_set, shelf));
         index.search(request, shelf.text_vectors())
     }
 
@@ -76,12 +76,12 @@ impl Offer {
     pub(crate) fn may_require_key(&self) -> bool {
         *self
             .may_require_key
-            .get_or_init(|| self.toolbook.tools().iter().any(|tool| may_require_key(&tool.tool.parameters)))
+            .get_or_init(|| self.tool_set.tools().iter().any(|tool| may_require_key(&tool.tool.parameters)))
     }
 
     /// Whether the proxy executes calls of the tool `name`.
     pub(crate) fn is_proxys(&self, name: &str) -> bool {
-        match self.toolbook.get(name) {
+        match self.tool_set.get(name) {
             Some(compiled) => compiled.tool.owner.is_proxy(),
             // The tool is unknown: the fault belongs to the client if it sent any tools.
             None => !self.client_sent_tools,
@@ -170,7 +170,7 @@ impl Offers {
     /// Creates caches of at most this many bytes, and half as many for searchable lists. They belong to one catalog.
     pub fn new(bytes: u64) -> Self {
         let of_offer = |key: &Key, offer: &Arc<Offer>| {
-            key.tools.len() * OFFER_BYTES_PER_BYTE + offer.toolbook.tools().len() * OFFER_BYTES_PER_TOOL
+            key.tools.len() * OFFER_BYTES_PER_BYTE + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
         };
         let of_list = |list: &String, candidates: &Arc<Candidates>| {
             list.len() * CANDIDATES_BYTES_PER_BYTE + candidates.len() * CANDIDATES_BYTES_PER_TOOL
@@ -236,8 +236,8 @@ impl Offers {
 
 /// Logs and counts each schema with unusable parts once, for schemas that were used for validation. Their tools are
 /// still offered and called.
-pub(crate) fn report_problems(toolbook: &Toolbook, metrics: &Metrics) {
-    let compiled = toolbook.tools().iter().filter(|tool| tool.is_compiled());
+pub(crate) fn report_problems(tool_set: &ToolSet, metrics: &Metrics) {
+    let compiled = tool_set.tools().iter().filter(|tool| tool.is_compiled());
     for tool in compiled.filter(|tool| !tool.problems().is_empty() && tool.is_new()) {
         let (judges, problem) = (tool.judges_values(), tool.problems().join("; "));
         metrics.schema_problems.inc(judges);
@@ -279,12 +279,12 @@ mod tests {
         for _ in 0..2 {
             let sent = Sent::Behind(Vec::new());
             let offer = Offer::compile(offered.clone(), sent, true, &validators);
-            assert!(offer.toolbook.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
-            report_problems(&offer.toolbook, &metrics);
-            for tool in offer.toolbook.tools() {
+            assert!(offer.tool_set.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
+            report_problems(&offer.tool_set, &metrics);
+            for tool in offer.tool_set.tools() {
                 tool.problems();
             }
-            report_problems(&offer.toolbook, &metrics);
+            report_problems(&offer.tool_set, &metrics);
         }
         let text = metrics.render();
         for judges in ["true", "false"] {

@@ -59,8 +59,8 @@ impl Offering {
         if self.pools.is_empty() {
             return false;
         }
-        let toolbook = &self.offer.toolbook;
-        let unknown = called.filter(|name| toolbook.get(name).is_none() && toolbook.literal(name).is_empty());
+        let tool_set = &self.offer.tool_set;
+        let unknown = called.filter(|name| tool_set.get(name).is_none() && tool_set.literal(name).is_empty());
         let asked: Vec<ToolAt> =
             unknown.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
         self.grow(pipeline, turn, &asked, OfferReason::Asked)

@@ -1,7 +1,7 @@
 //! Prerequisites of the selected tools: the tools that return a required key that is missing in the conversation.
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::plan_context::PlanContext;
 use crate::pipeline::turn::Turn;
 use callwright_knowledge::planner::drawing::Tools;
 use callwright_knowledge::planner::when::Said;
@@ -14,7 +14,7 @@ use super::pool::{Pool, ToolAt};
 /// Finds the tools that supply required keys.
 #[derive(Debug)]
 pub(super) struct Prerequisites {
-    ground: PlanGround,
+    ground: PlanContext,
     /// Maximum number of tools per key.
     at_most: usize,
 }
@@ -23,7 +23,7 @@ impl Prerequisites {
     /// Creates the lookup for a turn; `None` if policy disables prerequisites.
     pub(super) fn of(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Option<Self> {
         let at_most = turn.policy.offer.prerequisites as usize;
-        (at_most > 0).then(|| Self { ground: PlanGround::of(pipeline, turn, offering), at_most })
+        (at_most > 0).then(|| Self { ground: PlanContext::of(pipeline, turn, offering), at_most })
     }
 
     /// Returns the tools that supply the missing required keys of the tools selected in the last step, in the order of
@@ -60,7 +60,7 @@ fn is_wanted(pick: &Pick) -> bool {
     pick.share.is_some() || matches!(pick.reason, Required | Named | Ranked)
 }
 
-fn position(ground: &PlanGround, pools: &[Pool], tool: ToolAt) -> Option<usize> {
+fn position(ground: &PlanContext, pools: &[Pool], tool: ToolAt) -> Option<usize> {
     let pool = pools.iter().find(|pool| pool.side == tool.side)?;
     ground.position(pool.candidates.name(tool.position as usize)?)
 }

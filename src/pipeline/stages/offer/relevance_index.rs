@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::pipeline::tool_shelf::{ShelvedTools, ToolShelf};
-use callwright_judge::scanner::{FoundTool, Relevance, Toolbook};
+use crate::pipeline::toolset_index::{ShelvedTools, ToolsetIndex};
+use callwright_judge::scanner::{FoundTool, Relevance, ToolSet};
 use callwright_search::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
 
 /// The tools' texts with their learned patterns. Uses vectors if available, else keywords.
@@ -19,7 +19,7 @@ pub(super) struct RelevanceIndex {
 
 impl RelevanceIndex {
     /// Creates an index of the tools of an offer.
-    pub(super) fn new(offered: &Toolbook, shelf: &ToolShelf) -> Self {
+    pub(super) fn new(offered: &ToolSet, shelf: &ToolsetIndex) -> Self {
         let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
         Self {
             tools: shelf.of_offer(offered),

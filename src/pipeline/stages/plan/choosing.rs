@@ -7,9 +7,9 @@ use callwright_knowledge::planner::progress::{Options, by_words};
 use callwright_types::plan::Item;
 use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 
-use super::course::Course;
 use super::drawing;
-use super::scene::Scene;
+use super::plan_run::PlanRun;
+use super::stage_context::StageContext;
 
 /// A choice between the items of a list.
 pub(super) struct Choice {
@@ -57,27 +57,27 @@ impl Choice {
 }
 
 /// Chooses by rule, else by the planning model. If neither decides, the plan is given up.
-pub(super) async fn choose(scene: &mut Scene<'_>, course: &mut Course, choice: Choice) {
+pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, choice: Choice) {
     let conversation = scene.conversation();
     let chosen = match choice.by_rule(&conversation) {
         Some(chosen) => Some(chosen),
-        None => by_model(scene, course, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
+        None => by_model(scene, plan_run, &choice, &conversation).await.map(|item| (item, ChosenBy::Model)),
     };
     let Some((taken, by)) = chosen else {
-        return course.end(PlanResult::GivenUp, format!("cannot determine the list item for `{}`", choice.argument));
+        return plan_run.end(PlanResult::GivenUp, format!("cannot determine the list item for `{}`", choice.argument));
     };
-    course.waiting.progress.choose(&choice.taker, &choice.from, taken);
+    plan_run.waiting.progress.choose(&choice.taker, &choice.from, taken);
     let items = choice.items.len();
-    course.choices.push(PlanChoice { call: choice.taker, from: choice.from, items, taken, by });
+    plan_run.choices.push(PlanChoice { call: choice.taker, from: choice.from, items, taken, by });
 }
 
 async fn by_model(
-    scene: &mut Scene<'_>,
-    course: &mut Course,
+    scene: &mut StageContext<'_>,
+    plan_run: &mut PlanRun,
     choice: &Choice,
     conversation: &[Message],
 ) -> Option<usize> {
-    let tool = scene.offering.offer().toolbook.get(&choice.tool);
+    let tool = scene.offering.offer().tool_set.get(&choice.tool);
     let schema = tool.and_then(|tool| Some(tool.parameter(&choice.argument)?.schema.clone())).unwrap_or_default();
     let chance = Chance {
         conversation,
@@ -88,8 +88,8 @@ async fn by_model(
         schema: &schema,
         options: &choice.items,
     };
-    let chosen = drawing::choose_item(scene, course, &chance).await;
-    course.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
+    let chosen = drawing::choose_item(scene, plan_run, &chance).await;
+    plan_run.notes.extend(chosen.undecided.map(|undecided| undecided.to_string()));
     chosen.index
 }
 

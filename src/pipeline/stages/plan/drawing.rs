@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::plan_context::PlanContext;
 use callwright_knowledge::planner::drawing::{
     Chance, Chosen, DrawSettings, Drawn, Occasion, Present, Renewal, Undrawn, choose, draw_from, redraw,
 };
@@ -10,14 +10,14 @@ use callwright_knowledge::planner::producers::Asked;
 use callwright_telemetry::labels::Purpose;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
-use super::course::Course;
 use super::metered::Metered;
-use super::scene::Scene;
+use super::plan_run::PlanRun;
+use super::stage_context::StageContext;
 
 /// Input for plan generation in a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sketch<'a> {
-    pub(super) ground: &'a PlanGround,
+    pub(super) ground: &'a PlanContext,
     pub(super) asked: &'a Asked,
     pub(super) conversation: &'a [Message],
     /// Outline from similar requests.
@@ -41,11 +41,11 @@ impl Sketch<'_> {
 /// Generates a plan, from a matching procedure if there is one. Without a plan, the trace has the reason, and the turn
 /// continues without it.
 pub(super) async fn begin(
-    scene: &mut Scene<'_>,
+    scene: &mut StageContext<'_>,
     sketch: &Sketch<'_>,
     reason: String,
     procedure: Option<Arc<Procedure>>,
-) -> Option<Course> {
+) -> Option<PlanRun> {
     let mut cost = Cost::default();
     let template = procedure.as_ref().map(|procedure| &procedure.plan);
     let draw =
@@ -56,16 +56,16 @@ pub(super) async fn begin(
         Ok(plan) => (plan, None),
         Err(undrawn) => (Plan::default(), Some(undrawn)),
     };
-    let mut course = Course::begin(plan, reason);
-    (course.cost, course.notes) = (cost, notes);
+    let mut plan_run = PlanRun::begin(plan, reason);
+    (plan_run.cost, plan_run.notes) = (cost, notes);
     if let Some(procedure) = procedure {
-        course.waiting.procedure = Some(procedure.id.clone());
+        plan_run.waiting.procedure = Some(procedure.id.clone());
     }
     if let Some(undrawn) = &undrawn {
-        course.end(result_of(undrawn), undrawn.to_string());
+        plan_run.end(result_of(undrawn), undrawn.to_string());
     }
-    course.note(scene.turn);
-    undrawn.is_none().then_some(course)
+    plan_run.note(scene.turn);
+    undrawn.is_none().then_some(plan_run)
 }
 
 /// Generates a part of the plan again; `mends` is whether a call had failed.
@@ -73,27 +73,27 @@ pub(super) async fn begin(
 /// # Errors
 /// [`Undrawn`] if there is no plan any more.
 pub(super) async fn renew(
-    scene: &mut Scene<'_>,
-    course: &mut Course,
+    scene: &mut StageContext<'_>,
+    plan_run: &mut PlanRun,
     sketch: &Sketch<'_>,
     renewal: Renewal<'_>,
     mends: bool,
 ) -> Result<(), Undrawn> {
-    let (plan, made) = (course.waiting.progress.plan().clone(), course.waiting.progress.made());
+    let (plan, made) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.made());
     let present = Present { plan: &plan, made: &made };
     let draw = async |model: &Metered, settings: &DrawSettings| {
         redraw(&sketch.occasion(), &present, &renewal, model, settings).await
     };
-    let Drawn { result, notes, .. } = asking(scene, &mut course.cost, draw).await;
-    course.notes.extend(notes);
-    course.waiting.progress.replace(result?, mends);
+    let Drawn { result, notes, .. } = asking(scene, &mut plan_run.cost, draw).await;
+    plan_run.notes.extend(notes);
+    plan_run.waiting.progress.replace(result?, mends);
     Ok(())
 }
 
 /// Requests the choice of a list item from the model.
-pub(super) async fn choose_item(scene: &mut Scene<'_>, course: &mut Course, chance: &Chance<'_>) -> Chosen {
+pub(super) async fn choose_item(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, chance: &Chance<'_>) -> Chosen {
     let ask = async |model: &Metered, settings: &DrawSettings| choose(chance, model, settings).await;
-    asking(scene, &mut course.cost, ask).await
+    asking(scene, &mut plan_run.cost, ask).await
 }
 
 /// Returns the result in the trace for a plan that was not generated.
@@ -105,7 +105,11 @@ pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
 }
 
 /// Runs model requests within the remaining limits. Records their cost in the trace and adds it to `cost`.
-async fn asking<T>(scene: &mut Scene<'_>, cost: &mut Cost, run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T) -> T {
+async fn asking<T>(
+    scene: &mut StageContext<'_>,
+    cost: &mut Cost,
+    run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T,
+) -> T {
     let mut settings = scene.pipeline.planner.drawing(&scene.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());

@@ -12,18 +12,18 @@ use callwright_types::ids;
 
 use super::super::answer::Settled;
 use super::super::kept_key::Said;
-use super::course::{Course, Standing};
+use super::plan_run::{PlanRun, PlanRunState};
 
 /// Stores a plan that waits for the client: for the results of its calls, or for the user's answer to a question.
 /// Without a store, the next turn continues without the plan.
-pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Option<Course>, settled: &Settled) {
-    let Some(course) = course else { return };
-    if matches!(course.standing, Standing::Over(_)) {
-        return ended(pipeline, turn, course).await;
+pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, plan_run: &mut Option<PlanRun>, settled: &Settled) {
+    let Some(plan_run) = plan_run else { return };
+    if matches!(plan_run.standing, PlanRunState::Over(_)) {
+        return ended(pipeline, turn, plan_run).await;
     }
     let Some(message) = settled.message() else { return };
     let sent: Vec<&str> = message.calls().iter().map(|call| call.id.as_str()).collect();
-    let progress = &mut course.waiting.progress;
+    let progress = &mut plan_run.waiting.progress;
     for id in progress.under_way() {
         if !sent.contains(&id.as_str()) {
             progress.unmade(&id);
@@ -38,7 +38,7 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
         // The model made calls of its own, so it has taken over.
         return;
     };
-    let document = match serde_json::to_string(&course.waiting) {
+    let document = match serde_json::to_string(&plan_run.waiting) {
         Ok(document) if document.len() <= pipeline.settings.max_kept_bytes => document,
         Ok(_) => {
             let limit = pipeline.settings.max_kept_bytes;
@@ -55,8 +55,8 @@ pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, course: &mut Opti
 }
 
 /// Deletes the state of a plan that has ended, so that later turns of the conversation do not find it.
-pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, course: &Course) {
-    let Some(key) = &course.found_by else { return };
+pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, plan_run: &PlanRun) {
+    let Some(key) = &plan_run.found_by else { return };
     if let Err(error) = pipeline.plans.end_plan(turn.tenant(), key).await {
         refused(pipeline, &error);
     }

@@ -14,7 +14,7 @@ use callwright_types::trace::Attempt;
 use callwright_types::{Cost, Usage};
 use callwright_upstream::{Exchange, Manner, TextModel, TextSource};
 
-use super::scene::Scene;
+use super::stage_context::StageContext;
 
 /// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Metered {
 
 impl Metered {
     /// Creates the planning model of a turn for this purpose.
-    pub(super) fn of(scene: &Scene<'_>, purpose: Purpose) -> Self {
+    pub(super) fn of(scene: &StageContext<'_>, purpose: Purpose) -> Self {
         let turn = &*scene.turn;
         let (model, upstream, name) = scene.pipeline.planning_model(turn);
         Self {
@@ -53,7 +53,7 @@ impl Metered {
     }
 
     /// Records the requests in the trace, and returns their cost.
-    pub(super) fn charge(self, scene: &mut Scene<'_>) -> Cost {
+    pub(super) fn charge(self, scene: &mut StageContext<'_>) -> Cost {
         let mut cost = Cost::default();
         for (attempt, took, spent) in self.attempts.into_inner().unwrap_or_else(PoisonError::into_inner) {
             cost.add(spent);

@@ -10,16 +10,16 @@
 //! turn its answer.
 
 mod choosing;
-mod course;
 mod drawing;
 mod keep;
 mod mending;
 mod metered;
 mod outlined;
 mod past;
+mod plan_run;
 mod resume;
-mod scene;
 mod speak;
+mod stage_context;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -29,7 +29,7 @@ use futures_util::FutureExt;
 use crate::pipeline::Pipeline;
 use crate::pipeline::cpu::Work;
 use crate::pipeline::dialogue::Purpose;
-use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::plan_context::PlanContext;
 use crate::pipeline::turn::Turn;
 use callwright_knowledge::planner::drawing::Tools;
 use callwright_knowledge::planner::when::{lacking, needs_plan};
@@ -42,12 +42,12 @@ use callwright_types::{Message, PlanResult};
 use super::compose::Draft;
 use super::judge::JudgedAnswer;
 use super::offer::Offering;
-pub(crate) use course::Course;
 use drawing::Sketch;
 pub(crate) use keep::keep;
 pub(crate) use outlined::OutlinedBefore;
 use past::Past;
-use scene::Scene;
+pub(crate) use plan_run::PlanRun;
+use stage_context::StageContext;
 
 /// Returns the plan for this turn: a stored one that waited for the client, or a new one if policy requires one.
 pub(crate) async fn plan(
@@ -55,7 +55,7 @@ pub(crate) async fn plan(
     turn: &mut Turn,
     offering: &mut Offering,
     draft: &mut Draft,
-) -> Option<Course> {
+) -> Option<PlanRun> {
     outlined::put_back(pipeline, turn, draft);
     if !may_plan(turn, offering) {
         return None;
@@ -63,7 +63,7 @@ pub(crate) async fn plan(
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
     let attempts = turn.record.trace().attempts.len();
     // An auxiliary stage: a panic here must not affect the turn.
-    let mut scene = Scene { pipeline, turn: &mut *turn, offering, draft };
+    let mut scene = StageContext { pipeline, turn: &mut *turn, offering, draft };
     let begun = AssertUnwindSafe(begin(&mut scene)).catch_unwind().await;
     let asking = turn.record.elsewhere().saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
@@ -93,15 +93,15 @@ fn may_plan(turn: &Turn, offering: &Offering) -> bool {
         && offering.offer().is_judged()
 }
 
-async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
+async fn begin(scene: &mut StageContext<'_>) -> Option<PlanRun> {
     let (mode, past) = (scene.turn.policy.plan, Past::of(scene.turn));
     if mode == PlanMode::Off && past.is_none() {
         return None;
     }
     if mode != PlanMode::Off
-        && let Some(course) = resume::resume(scene).await
+        && let Some(plan_run) = resume::resume(scene).await
     {
-        return Some(course);
+        return Some(plan_run);
     }
     let request = asked_now(&scene.turn.request)?;
     let is_outlined = past.as_ref().is_some_and(Past::is_always);
@@ -132,13 +132,13 @@ async fn begin(scene: &mut Scene<'_>) -> Option<Course> {
 }
 
 /// Returns the tools of the turn as the planner sees them; `None` if one of them has to require a key and none does.
-async fn ground(scene: &Scene<'_>, needs_key: bool) -> Option<PlanGround> {
+async fn ground(scene: &StageContext<'_>, needs_key: bool) -> Option<PlanContext> {
     let build = || {
-        let ground = PlanGround::of(scene.pipeline, scene.turn, scene.offering);
+        let ground = PlanContext::of(scene.pipeline, scene.turn, scene.offering);
         (!needs_key || ground.requires_key()).then_some(ground)
     };
     // A list that is not indexed yet takes as long as compiling it.
-    if PlanGround::is_known(scene.turn, scene.offering) {
+    if PlanContext::is_known(scene.turn, scene.offering) {
         return build();
     }
     let bytes = scene.turn.request.tools_text().map_or(0, str::len);
@@ -148,8 +148,8 @@ async fn ground(scene: &Scene<'_>, needs_key: bool) -> Option<PlanGround> {
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
 /// source.
 async fn needed(
-    scene: &Scene<'_>,
-    ground: &PlanGround,
+    scene: &StageContext<'_>,
+    ground: &PlanContext,
     conversation: &[Message],
     request: &str,
     has_past: bool,
@@ -181,31 +181,31 @@ pub(crate) async fn speak(
     pipeline: &Pipeline,
     turn: &mut Turn,
     (offering, draft): (&mut Offering, &mut Draft),
-    course: &mut Option<Course>,
+    plan_run: &mut Option<PlanRun>,
     purpose: Purpose,
 ) -> Option<Completion> {
-    let course = course.as_mut().filter(|course| course.is_under_way())?;
-    let mut scene = Scene { pipeline, turn, offering, draft };
-    let said = AssertUnwindSafe(speak::speak(&mut scene, course, purpose)).catch_unwind().await;
+    let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;
+    let mut scene = StageContext { pipeline, turn, offering, draft };
+    let said = AssertUnwindSafe(speak::speak(&mut scene, plan_run, purpose)).catch_unwind().await;
     said.unwrap_or_else(|_| {
         tracing::error!("a plan panicked: the turn continues without it");
         pipeline.metrics.stage_degraded.inc(Stage::Plan);
-        course.end(PlanResult::GivenUp, "");
+        plan_run.end(PlanResult::GivenUp, "");
         None
     })
 }
 
 /// Whether the plan's answer is valid. If not, the plan is given up and the upstream answers. The client does not see
 /// the invalid answer.
-pub(crate) fn accepts(turn: &mut Turn, course: &mut Option<Course>, judged: &JudgedAnswer) -> bool {
-    let Some(course) = course else { return false };
+pub(crate) fn accepts(turn: &mut Turn, plan_run: &mut Option<PlanRun>, judged: &JudgedAnswer) -> bool {
+    let Some(plan_run) = plan_run else { return false };
     let is_right = judged.diagnoses().next().is_none();
     if is_right {
-        course.said(judged)
+        plan_run.said(judged)
     } else {
-        course.refuse(judged)
+        plan_run.refuse(judged)
     }
-    course.note(turn);
+    plan_run.note(turn);
     is_right
 }
 

@@ -16,7 +16,7 @@ use callwright_types::rules::{Mode, ProceduresMode};
 use super::super::compose::Draft;
 use super::super::recall::key;
 use super::past;
-use super::scene::Scene;
+use super::stage_context::StageContext;
 
 /// Maximum number of user messages, the last ones, whose outlines are looked up.
 const USER_MESSAGES: usize = 64;
@@ -79,13 +79,13 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) 
 }
 
 /// Returns the outline of the last user message, if it has one.
-pub(super) fn of_last(scene: &Scene<'_>) -> Option<Arc<Outlined>> {
+pub(super) fn of_last(scene: &StageContext<'_>) -> Option<Arc<Outlined>> {
     let last = said(scene.turn, scene.draft.conversation()).pop()?;
     scene.pipeline.outlined_before.messages.get(&last.key)
 }
 
 /// Appends an outline to the last user message, in this turn and in later ones.
-pub(super) fn remember(scene: &mut Scene<'_>, outlined: Arc<Outlined>) {
+pub(super) fn remember(scene: &mut StageContext<'_>, outlined: Arc<Outlined>) {
     let Some(Said { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
     scene.draft.add_note(place, note(&outlined.steps));
     scene.pipeline.outlined_before.messages.insert(key, outlined);

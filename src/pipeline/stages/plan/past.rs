@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::pipeline::plan_ground::PlanGround;
+use crate::pipeline::plan_context::PlanContext;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use callwright_knowledge::experience::{Settings, draw};
@@ -20,7 +20,7 @@ use callwright_types::{Owner, Procedure, Scope};
 
 use super::metered::Metered;
 use super::outlined::{self, Outlined};
-use super::scene::Scene;
+use super::stage_context::StageContext;
 
 /// The procedures that a turn may use.
 #[derive(Debug, Clone)]
@@ -45,8 +45,8 @@ impl Past {
     /// Returns the one procedure that can be followed unchanged, unless it is withheld.
     pub(super) async fn template(
         &self,
-        scene: &mut Scene<'_>,
-        ground: &PlanGround,
+        scene: &mut StageContext<'_>,
+        ground: &PlanContext,
         request: &str,
     ) -> Option<Arc<Procedure>> {
         let started = Instant::now();
@@ -68,7 +68,12 @@ impl Past {
     }
 
     /// Returns an outline from the matching procedures and appends it to the user's message; empty if none matches.
-    pub(super) async fn outline(&self, scene: &mut Scene<'_>, ground: &PlanGround, request: &str) -> Vec<String> {
+    pub(super) async fn outline(
+        &self,
+        scene: &mut StageContext<'_>,
+        ground: &PlanContext,
+        request: &str,
+    ) -> Vec<String> {
         if let Some(known) = outlined::of_last(scene) {
             return known.steps.clone();
         }
@@ -119,7 +124,7 @@ impl Past {
 
 /// Whether the tool of this name is in play: a tool of a toolset, or, if `fingerprint` is set, a client tool with this
 /// fingerprint.
-fn is_in_play(ground: &PlanGround, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
+fn is_in_play(ground: &PlanContext, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
     let Some(position) = ground.position(name) else { return false };
     // A toolset's tool that may not be called is detected during plan generation.
     let Some(tool) = ground.tool(position) else { return fingerprint.is_none() };
@@ -142,7 +147,7 @@ struct Lot {
 
 impl Lot {
     fn of(turn: &Turn) -> Self {
-        Self { turn: turn.record.trace().id.clone(), settings: *turn.snapshot.memory.notebook.settings() }
+        Self { turn: turn.record.trace().id.clone(), settings: *turn.snapshot.memory.lesson_store.settings() }
     }
 
     fn falls_on(&self, id: &str) -> Recalled {
@@ -165,7 +170,7 @@ pub(super) fn note(turn: &mut Turn, found: impl IntoIterator<Item = Recalled>) {
 }
 
 /// Returns the vector of the user's message, if procedures have vectors.
-async fn vector(scene: &Scene<'_>, text: &str) -> Option<Vector> {
+async fn vector(scene: &StageContext<'_>, text: &str) -> Option<Vector> {
     let memory = &scene.turn.snapshot.memory;
     let text: String = text.chars().take(memory.library.settings().request_chars).collect();
     query_vectors(scene.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()

@@ -13,11 +13,11 @@ use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 
-use super::course::{Course, Waiting, value_of};
 use super::drawing::result_of;
 use super::keep::{ended, question_key};
 use super::mending::renew;
-use super::scene::Scene;
+use super::plan_run::{PlanRun, Waiting, value_of};
+use super::stage_context::StageContext;
 
 /// Maximum number of messages, the last ones, that are searched for calls of a plan.
 const LOOKED_BACK: usize = 64;
@@ -38,67 +38,67 @@ struct Return {
 }
 
 /// Finds the plan that waits for this conversation, and applies the client's actions to it.
-pub(super) async fn resume(scene: &mut Scene<'_>) -> Option<Course> {
-    let (mut course, returned) = found(scene.pipeline, scene.turn).await?;
-    let plan = course.waiting.progress.plan();
+pub(super) async fn resume(scene: &mut StageContext<'_>) -> Option<PlanRun> {
+    let (mut plan_run, returned) = found(scene.pipeline, scene.turn).await?;
+    let plan = plan_run.waiting.progress.plan();
     scene.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
     let offer = scene.offering.offer().clone();
-    course.deviations = course.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
-    if course.waiting.progress.plan().finals().is_empty() {
-        return dropped(scene, course, &returned).await;
+    plan_run.deviations = plan_run.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
+    if plan_run.waiting.progress.plan().finals().is_empty() {
+        return dropped(scene, plan_run, &returned).await;
     }
-    let is_done = course.waiting.progress.next() == Next::Done;
+    let is_done = plan_run.waiting.progress.next() == Next::Done;
     if is_done && (returned.user_spoke || returned.client_answered) {
         // The plan ended in an earlier turn.
-        ended(scene.pipeline, scene.turn, &course).await;
+        ended(scene.pipeline, scene.turn, &plan_run).await;
         return None;
     }
     if returned.client_answered {
-        course.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
-        return dropped(scene, course, &returned).await;
+        plan_run.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
+        return dropped(scene, plan_run, &returned).await;
     }
-    if returned.is_answer && !course.waiting.unapproved {
-        answered(scene, &mut course).await;
+    if returned.is_answer && !plan_run.waiting.unapproved {
+        answered(scene, &mut plan_run).await;
     } else if returned.user_spoke || returned.is_answer {
-        course.waiting.unapproved = false;
-        spoken(scene, &mut course).await;
+        plan_run.waiting.unapproved = false;
+        spoken(scene, &mut plan_run).await;
     }
-    course.note(scene.turn);
-    Some(course)
+    plan_run.note(scene.turn);
+    Some(plan_run)
 }
 
 /// Drops a plan that the client did not follow. A new user request may need a plan of its own.
-async fn dropped(scene: &mut Scene<'_>, mut course: Course, returned: &Return) -> Option<Course> {
-    course.end(PlanResult::Dropped, "");
-    course.note(scene.turn);
+async fn dropped(scene: &mut StageContext<'_>, mut plan_run: PlanRun, returned: &Return) -> Option<PlanRun> {
+    plan_run.end(PlanResult::Dropped, "");
+    plan_run.note(scene.turn);
     if !returned.user_spoke {
-        return Some(course);
+        return Some(plan_run);
     }
-    ended(scene.pipeline, scene.turn, &course).await;
+    ended(scene.pipeline, scene.turn, &plan_run).await;
     None
 }
 
 /// Regenerates the incomplete calls after the user answered the plan's question.
-async fn answered(scene: &mut Scene<'_>, course: &mut Course) {
+async fn answered(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) {
     let missing: BTreeSet<String> =
-        course.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
+        plan_run.waiting.progress.plan().missing().map(|input| input.node.label.clone()).collect();
     let labels: Vec<String> = missing.into_iter().collect();
-    let renewed = renew(scene, course, Renewal::Calls { labels: &labels }, false).await;
+    let renewed = renew(scene, plan_run, Renewal::Calls { labels: &labels }, false).await;
     if let Err(undrawn) = renewed {
-        course.end(result_of(&undrawn), undrawn.to_string());
+        plan_run.end(result_of(&undrawn), undrawn.to_string());
     }
 }
 
 /// Selects the goals again after an unexpected user message, and keeps the useful parts.
-async fn spoken(scene: &mut Scene<'_>, course: &mut Course) {
-    let before = course.waiting.progress.plan().clone();
-    match renew(scene, course, Renewal::Goals, false).await {
-        Ok(()) => course.deviations.extend(changed_goals(&before, course.waiting.progress.plan())),
+async fn spoken(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) {
+    let before = plan_run.waiting.progress.plan().clone();
+    match renew(scene, plan_run, Renewal::Goals, false).await {
+        Ok(()) => plan_run.deviations.extend(changed_goals(&before, plan_run.waiting.progress.plan())),
         Err(Undrawn::Nothing) => {
-            course.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
-            course.end(PlanResult::Dropped, "");
+            plan_run.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
+            plan_run.end(PlanResult::Dropped, "");
         }
-        Err(undrawn) => course.end(result_of(&undrawn), undrawn.to_string()),
+        Err(undrawn) => plan_run.end(result_of(&undrawn), undrawn.to_string()),
     }
 }
 
@@ -113,7 +113,7 @@ fn changed_goals(before: &Plan, after: &Plan) -> Vec<PlanDeviation> {
 }
 
 /// Finds the plan that waits for this conversation.
-async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
+async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, Return)> {
     let messages = turn.request.messages();
     let handles = handles(&messages);
     let question = question(&messages);
@@ -136,7 +136,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(Course, Return)> {
     let failed: Vec<&str> =
         turn.record.trace().observed.iter().map(|observation| observation.call.id.as_str()).collect();
     let returned = returned(&messages, waiting.progress.handle(), is_answer, &failed);
-    Some((Course::found(waiting, row.key), returned))
+    Some((PlanRun::found(waiting, row.key), returned))
 }
 
 fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<Waiting> {

@@ -12,27 +12,31 @@ use callwright_types::{Call, PlanResult, Usage};
 
 use super::super::offer::Offer;
 use super::choosing::{self, Choice};
-use super::course::Course;
 use super::mending::mend;
-use super::scene::Scene;
+use super::plan_run::PlanRun;
+use super::stage_context::StageContext;
 
 /// Returns the next answer of the plan; `None` if the upstream is to answer.
-pub(super) async fn speak(scene: &mut Scene<'_>, course: &mut Course, purpose: Purpose) -> Option<Completion> {
+pub(super) async fn speak(
+    scene: &mut StageContext<'_>,
+    plan_run: &mut PlanRun,
+    purpose: Purpose,
+) -> Option<Completion> {
     // Only the model can react to feedback on its own answer, and give a final answer.
     if !matches!(purpose, Purpose::First | Purpose::ToolResults | Purpose::DynamicFeedback) {
         return None;
     }
     let mut said = None;
-    while course.is_under_way() && said.is_none() && !scene.turn.cancelled.is_cancelled() {
-        said = step(scene, course).await;
+    while plan_run.is_under_way() && said.is_none() && !scene.turn.cancelled.is_cancelled() {
+        said = step(scene, plan_run).await;
     }
-    course.note(scene.turn);
+    plan_run.note(scene.turn);
     let mut completion = said?;
-    let (prompt_tokens, completion_tokens) = (course.cost.prompt_tokens, course.cost.completion_tokens);
+    let (prompt_tokens, completion_tokens) = (plan_run.cost.prompt_tokens, plan_run.cost.completion_tokens);
     completion.set_usage(Usage {
         prompt_tokens,
         completion_tokens,
-        total_tokens: course.cost.tokens(),
+        total_tokens: plan_run.cost.tokens(),
         cached_tokens: 0,
     });
     let kind = if scene.turn.request.is_stream() { "text/event-stream" } else { "application/json" };
@@ -64,9 +68,9 @@ struct Ready {
     arguments: Map<String, Value>,
 }
 
-fn next(course: &Course) -> Move {
+fn next(plan_run: &PlanRun) -> Move {
     let owned = str::to_owned;
-    match course.waiting.progress.next() {
+    match plan_run.waiting.progress.next() {
         Next::Failed(node) => Move::Mend(node.label.clone(), format!("{} failed", node.tool)),
         Next::Absent(node, from) => {
             let place = if from.output.is_root() { "anything" } else { from.output.as_str() };
@@ -95,42 +99,42 @@ fn next(course: &Course) -> Move {
 }
 
 /// Runs one step: answers, advances the plan, or ends it.
-async fn step(scene: &mut Scene<'_>, course: &mut Course) -> Option<Completion> {
-    match next(course) {
-        Move::Ask(missing) => return ask(scene, course, missing),
-        Move::Call(ready) => return call(scene, course, ready),
-        Move::Mend(label, why) => mend(scene, course, label, why).await,
-        Move::Choose(choice) => choosing::choose(scene, course, choice).await,
-        Move::End(result, note) => course.end(result, note),
+async fn step(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Completion> {
+    match next(plan_run) {
+        Move::Ask(missing) => return ask(scene, plan_run, missing),
+        Move::Call(ready) => return call(scene, plan_run, ready),
+        Move::Mend(label, why) => mend(scene, plan_run, label, why).await,
+        Move::Choose(choice) => choosing::choose(scene, plan_run, choice).await,
+        Move::End(result, note) => plan_run.end(result, note),
     }
     None
 }
 
 /// Returns one question for all missing inputs. Gives the plan up if an input was requested before, or if the client
 /// requires a call or a JSON answer.
-fn ask(scene: &Scene<'_>, course: &mut Course, missing: Vec<Missing>) -> Option<Completion> {
+fn ask(scene: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<Missing>) -> Option<Completion> {
     let request = &scene.turn.request;
     if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
-        course.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
+        plan_run.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
         return None;
     }
     let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
     let text = scene.pipeline.templates.missing_inputs(&questions);
     let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
-    if asked.iter().any(|input| course.waiting.asked.contains(input)) {
-        course.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
+    if asked.iter().any(|input| plan_run.waiting.asked.contains(input)) {
+        plan_run.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
         return None;
     }
-    course.waiting.asked.extend(asked);
+    plan_run.waiting.asked.extend(asked);
     Some(Completion::of_text(&scene.turn.record.trace().model, &text))
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
-fn call(scene: &mut Scene<'_>, course: &mut Course, ready: Vec<Ready>) -> Option<Completion> {
+fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<Ready>) -> Option<Completion> {
     scene.offer(ready.iter().map(|ready| ready.tool.as_str()));
     let offer = scene.offering.offer();
-    if let Some(ready) = ready.iter().find(|ready| offer.toolbook.get(&ready.tool).is_none()) {
-        course.end(PlanResult::GivenUp, format!("{} is not offered", ready.tool));
+    if let Some(ready) = ready.iter().find(|ready| offer.tool_set.get(&ready.tool).is_none()) {
+        plan_run.end(PlanResult::GivenUp, format!("{} is not offered", ready.tool));
         return None;
     }
     let (mut now, clients): (Vec<Ready>, Vec<Ready>) =
@@ -140,7 +144,7 @@ fn call(scene: &mut Scene<'_>, course: &mut Course, ready: Vec<Ready>) -> Option
         let most = if scene.turn.request.parallel_tool_calls() { usize::MAX } else { 1 };
         now.truncate(most);
     }
-    let progress = &mut course.waiting.progress;
+    let progress = &mut plan_run.waiting.progress;
     progress.begin_answer();
     let make = |Ready { label, tool, arguments }| {
         let (id, arguments) = (progress.new_id(), fitting(offer, &tool, arguments));
@@ -155,7 +159,7 @@ fn call(scene: &mut Scene<'_>, course: &mut Course, ready: Vec<Ready>) -> Option
 /// Converts numbers and booleans to strings where the schema requires strings: APIs return ids in both forms.
 fn fitting(offer: &Offer, tool: &str, mut arguments: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut arguments {
-        let parameter = offer.toolbook.get(tool).and_then(|tool| tool.parameter(name));
+        let parameter = offer.tool_set.get(tool).and_then(|tool| tool.parameter(name));
         let kind = parameter.and_then(|parameter| parameter.schema.get("type")?.as_str());
         if kind == Some("string") && (value.is_number() || value.is_boolean()) {
             *value = Value::String(value.to_string());

@@ -16,7 +16,7 @@ use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::turn::Turn;
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::experience::{
-    Notebook, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
+    LessonStore, RecallQuery, Recollection, Settings, ToolInPlay, draw, shown, wording,
 };
 use callwright_openai::ChatRequest;
 use callwright_search::embedding::Vector;
@@ -43,7 +43,7 @@ const PURPOSE_CHARS: usize = 400;
 pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
     let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
-    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.notebook.knows(&scope);
+    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.knows(&scope);
     if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
         return;
     }
@@ -107,14 +107,17 @@ fn said(request: &ChatRequest) -> Vec<(usize, String)> {
 
 /// Finds the lessons for a request, and draws which of them are shown.
 async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> Shown {
-    let notebook = &turn.snapshot.memory.notebook;
-    let tools = tools_in_play(offer, notebook, scope);
+    let lesson_store = &turn.snapshot.memory.lesson_store;
+    let tools = tools_in_play(offer, lesson_store, scope);
     let vector = vector(pipeline, turn, text).await;
     let most = turn.policy.recall.lessons as usize;
     let query = RecallQuery { scope, text, tools: &tools, most, vector: vector.as_ref() };
     let mut random = fastrand::Rng::new();
-    let drawn: Vec<(Recollection, (bool, f64))> =
-        notebook.recall(&query).into_iter().map(|found| (found, draw(notebook.settings(), &mut random))).collect();
+    let drawn: Vec<(Recollection, (bool, f64))> = lesson_store
+        .recall(&query)
+        .into_iter()
+        .map(|found| (found, draw(lesson_store.settings(), &mut random)))
+        .collect();
     let shown = drawn.iter().filter(|(_, (withheld, _))| !withheld).map(|(found, _)| Arc::clone(&found.lesson));
     let shown = shown.collect();
     let recalled = |(found, (withheld, chance)): &(Recollection, (bool, f64))| Recalled {
@@ -128,10 +131,10 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
 
 /// Returns the tools that lessons may be about. The fingerprint of a client tool is computed only if there is a lesson
 /// about its name.
-fn tools_in_play<'a>(offer: &'a Offer, notebook: &Notebook, scope: &Scope) -> Vec<ToolInPlay<'a>> {
-    let tools = offer.toolbook.tools().iter();
+fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope) -> Vec<ToolInPlay<'a>> {
+    let tools = offer.tool_set.tools().iter();
     let in_play = |tool: &'a Arc<CompiledTool>| match &tool.tool.owner {
-        Owner::Client if notebook.knows_client_tool(scope, tool.name()) => {
+        Owner::Client if lesson_store.knows_client_tool(scope, tool.name()) => {
             let description = &tool.tool.description;
             let end = description.char_indices().nth(PURPOSE_CHARS).map_or(description.len(), |(end, _)| end);
             Some(ToolInPlay::of_client(tool.client()?, description.get(..end).unwrap_or_default()))
@@ -144,7 +147,7 @@ fn tools_in_play<'a>(offer: &'a Offer, notebook: &Notebook, scope: &Scope) -> Ve
 /// Returns the note for this request; `None` if there is nothing to show.
 fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .. }: &Shown) -> Option<String> {
     let offered = |known: &ClientTool| {
-        let tool = offer.toolbook.get(known.name.as_str())?;
+        let tool = offer.tool_set.get(known.name.as_str())?;
         (tool.client() == Some(known)).then_some(&*tool.tool)
     };
     let said: Vec<Wording> = lessons.iter().filter_map(|lesson| wording(lesson, &offered, settings)).collect();
@@ -154,7 +157,7 @@ fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .
 /// Returns the vector of the user's message, if lessons have vectors.
 async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
     let embedder = turn.snapshot.memory.embedder.as_ref()?;
-    let limit = turn.snapshot.memory.notebook.settings().query_chars;
+    let limit = turn.snapshot.memory.lesson_store.settings().query_chars;
     let text: String = text.chars().take(limit).collect();
     query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
 }
@@ -162,7 +165,7 @@ async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> 
 /// Adds the notes to the draft, and the lessons of the last message to the trace.
 fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft, notes: Vec<Placed>) {
     for Placed { place, shown, is_last, again } in notes {
-        if let Some(note) = note(offer, turn.snapshot.memory.notebook.settings(), &shown) {
+        if let Some(note) = note(offer, turn.snapshot.memory.lesson_store.settings(), &shown) {
             draft.add_note(place, note);
         }
         if is_last && let Some(memory) = &mut turn.record.trace_mut().memory {

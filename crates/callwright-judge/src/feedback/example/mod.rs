@@ -188,10 +188,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::{config, schema_and_arguments, toolbook, wild_json};
+    use crate::scanner::generated::{config, schema_and_arguments, tool_set, wild_json};
 
     fn example_of(properties: &Value, required: &[&str]) -> Option<Value> {
-        let book = toolbook(&json!({ "type": "object", "properties": properties, "required": required }));
+        let book = tool_set(&json!({ "type": "object", "properties": properties, "required": required }));
         example(&book.tools()[0], &Map::new(), &[]).map(Value::Object)
     }
 
@@ -235,11 +235,11 @@ mod tests {
     #[test]
     fn the_alternative_that_fits_is_found_and_recursion_ends() {
         let book =
-            toolbook(&json!({ "$ref": "#/$defs/node", "$defs": { "node": { "type": "object", "required": ["next"],
+            tool_set(&json!({ "$ref": "#/$defs/node", "$defs": { "node": { "type": "object", "required": ["next"],
             "properties": { "next": { "anyOf": [{ "$ref": "#/$defs/node" }, { "type": "null" }] } } } } }));
         let built = example(&book.tools()[0], &Map::new(), &[]);
         assert!(built.is_none_or(|built| book.tools()[0].accepts(&built)));
-        let book = toolbook(&json!({ "type": "object", "oneOf": [
+        let book = tool_set(&json!({ "type": "object", "oneOf": [
             { "required": ["a"], "properties": { "a": { "type": "string" } }, "not": { "required": ["a"] } },
             { "required": ["b"], "properties": { "b": { "type": "integer" } } }] }));
         assert_eq!(example(&book.tools()[0], &Map::new(), &[]).map(Value::Object), Some(json!({ "b": 1 })));
@@ -250,7 +250,7 @@ mod tests {
 
         #[test]
         fn examples_fit_every_well_formed_schema((schema, arguments) in schema_and_arguments()) {
-            let book = toolbook(&schema);
+            let book = tool_set(&schema);
             let built = example(&book.tools()[0], arguments.as_object().unwrap(), &[]);
             prop_assert!(built.is_some(), "{schema}");
             let strict = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
@@ -259,7 +259,7 @@ mod tests {
 
         #[test]
         fn no_schema_makes_an_example_that_it_refuses(schema in wild_json(), given in wild_json()) {
-            let book = toolbook(&schema);
+            let book = tool_set(&schema);
             let given = given.as_object().cloned().unwrap_or_default();
             if let Some(built) = example(&book.tools()[0], &given, &["city".to_owned()]) {
                 prop_assert!(book.tools()[0].accepts(&built));

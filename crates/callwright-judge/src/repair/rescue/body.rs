@@ -4,11 +4,11 @@ use super::grammars::json_head;
 use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
 use super::{element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
 /// content.
-pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]) -> Option<Vec<Written>> {
+pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet, closes: &[&str]) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -20,8 +20,8 @@ pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook, closes: &[&str]
             continue;
         }
         // After a call without its closing marker, any word may precede a bracket.
-        let more = item(reader, toolbook);
-        match more.filter(|more| calls.is_empty() || more.iter().any(|call| offered(&call.name, toolbook).is_some())) {
+        let more = item(reader, tool_set);
+        match more.filter(|more| calls.is_empty() || more.iter().any(|call| offered(&call.name, tool_set).is_some())) {
             Some(more) => calls.extend(more),
             // The closing marker is missing: text follows the calls.
             None if !calls.is_empty() => {
@@ -46,19 +46,19 @@ fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
 }
 
 /// Parses one value, statement or element that contains calls, or a code fence of them.
-pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+pub(super) fn item(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     if fence(reader)? {
-        return read(reader, toolbook, &[FENCE]);
+        return read(reader, tool_set, &[FENCE]);
     }
     let start = reader.at();
     if reader.rest().starts_with('<') || reader.rest().starts_with("{\"function=") {
-        return element::item(reader, toolbook);
+        return element::item(reader, tool_set);
     }
-    if let Some(calls) = python::sequence(reader, toolbook) {
+    if let Some(calls) = python::sequence(reader, tool_set) {
         return Some(calls);
     }
     reader.go(start);
-    if let Some(call) = json_head::call(reader, toolbook) {
+    if let Some(call) = json_head::call(reader, tool_set) {
         return Some(vec![call]);
     }
     reader.go(start);

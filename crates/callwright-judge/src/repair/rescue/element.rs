@@ -6,7 +6,7 @@ use super::literal::{Literal, Reader};
 use super::shape::{self, clean};
 use super::tag::{self, Kind, Tag};
 use super::written::{Written, offered};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// Names of elements that are a call.
 const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "tool_use", "use_mcp_tool"];
@@ -34,27 +34,27 @@ const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
 const MAX_NAME: usize = 128;
 
 /// Parses one call as an element.
-pub(super) fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    calls_with(reader, toolbook, false)
+pub(super) fn calls(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    calls_with(reader, tool_set, false)
 }
 
 /// Parses one call as an element. If `is_inline` is set, the template writes values between their tags verbatim.
-pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline: bool) -> Option<Vec<Written>> {
+pub(super) fn calls_with(reader: &mut Reader<'_>, tool_set: &ToolSet, is_inline: bool) -> Option<Vec<Written>> {
     let tag = tag::take(reader)?;
     if !(CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper)) {
         return None;
     }
     let call = match tag.value {
-        Some(name) => named(reader, toolbook, &tag, name, is_inline)?,
+        Some(name) => named(reader, tool_set, &tag, name, is_inline)?,
         None => {
             reader.skip_space()?;
             // Parses whole calls as data. Content that may contain elements again is parsed below, which bounds the
             // nesting.
             if reader.rest().starts_with(['{', '[']) {
                 let close = format!("</{}>", tag.full);
-                return body::read(reader, toolbook, &[&close]);
+                return body::read(reader, tool_set, &[&close]);
             }
-            nested(reader, toolbook, &tag, is_inline)?
+            nested(reader, tool_set, &tag, is_inline)?
         }
     };
     Some(vec![call])
@@ -62,45 +62,45 @@ pub(super) fn calls_with(reader: &mut Reader<'_>, toolbook: &Toolbook, is_inline
 
 /// Parses one call as an element of any form: a call element, an element named after the tool, or a call that begins
 /// with the tool's name or an argument.
-pub(super) fn item(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+pub(super) fn item(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     let tag = tag::start(reader.rest())?;
     if CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper) {
-        return calls(reader, toolbook);
+        return calls(reader, tool_set);
     }
     let call = match tag.kind {
-        Some(Kind::Name) => behind_name(reader, toolbook)?,
-        Some(Kind::Parameter) if tag.value.is_some() => arguments_alone(reader, toolbook)?,
-        _ => named_after_tool(reader, toolbook)?,
+        Some(Kind::Name) => behind_name(reader, tool_set)?,
+        Some(Kind::Parameter) if tag.value.is_some() => arguments_alone(reader, tool_set)?,
+        _ => named_after_tool(reader, tool_set)?,
     };
     Some(vec![call])
 }
 
 /// Parses `<f><a>1</a></f>` and `<f a="1"/>`, where `f` is an offered tool and `a` is one of its parameters.
-pub(super) fn named_after_tool(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+pub(super) fn named_after_tool(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     let tag = tag::take(reader)?;
-    let tool = offered(tag.name, toolbook)?;
+    let tool = offered(tag.name, tool_set)?;
     let mut members = attributes(tag.attributes, tool)?;
     if !tag.is_empty {
-        members.extend(members_of(reader, toolbook, tag.name, tag.name, false)?);
+        members.extend(members_of(reader, tool_set, tag.name, tag.name, false)?);
     }
     is_evident(&members, tool).then(|| Written::named(tag.name, members))
 }
 
 /// Parses `<tool_name>f</tool_name>` and the arguments after it. The end tag may be missing or different.
-pub(super) fn behind_name(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+pub(super) fn behind_name(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Name))?;
     let name = name_line(reader)?;
-    let tool = offered(&name, toolbook)?;
+    let tool = offered(&name, tool_set)?;
     if let Some(end) = tag::end(reader.rest()).filter(|end| end.name == tag.name) {
         reader.advance(end.length)?;
     }
-    let members = members_of(reader, toolbook, "", &name, false)?;
+    let members = members_of(reader, tool_set, "", &name, false)?;
     is_evident(&members, tool).then(|| Written::named(name, members))
 }
 
 /// Parses `<parameter=a>1</parameter>` without an enclosing element. The first argument names the tool, or only one
 /// tool accepts the arguments.
-pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+pub(super) fn arguments_alone(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     let start = reader.at();
     let first = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
     let name = clean(first.value?);
@@ -108,13 +108,13 @@ pub(super) fn arguments_alone(reader: &mut Reader<'_>, toolbook: &Toolbook) -> O
     let is_followed =
         tag::start(reader.rest()).is_some_and(|next| next.kind == Some(Kind::Parameter) && next.value.is_some());
     // The model wrote `<parameter=f>` instead of `<function=f>`.
-    if is_followed && let Some(tool) = offered(&name, toolbook) {
-        let members = members_of(reader, toolbook, "", &name, false)?;
+    if is_followed && let Some(tool) = offered(&name, tool_set) {
+        let members = members_of(reader, tool_set, "", &name, false)?;
         return is_evident(&members, tool).then(|| Written::named(name, members));
     }
     reader.go(start);
     let members = members(reader, Within { call: "", tool: None, next: None }, false)?;
-    only_tool(members, toolbook)
+    only_tool(members, tool_set)
 }
 
 /// Whether the tool has all of these arguments. Without arguments, whether the tool requires none.
@@ -142,9 +142,9 @@ fn attributes(text: &str, tool: &CompiledTool) -> Option<Vec<(String, Literal)>>
 }
 
 /// Parses the call of the tool `name`, whose arguments follow.
-fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str, is_inline: bool) -> Option<Written> {
+fn named(reader: &mut Reader<'_>, tool_set: &ToolSet, tag: &Tag<'_>, name: &str, is_inline: bool) -> Option<Written> {
     let mut name = clean(name);
-    if NAME_WORDS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
+    if NAME_WORDS.contains(&name.as_str()) && offered(&name, tool_set).is_none() {
         name = name_line(reader)?;
         // The name is in the position of an argument, and may have the end tag of one.
         let before = reader.at();
@@ -154,19 +154,19 @@ fn named(reader: &mut Reader<'_>, toolbook: &Toolbook, tag: &Tag<'_>, name: &str
             None => reader.go(before),
         }
     }
-    let members = if tag.is_empty { Vec::new() } else { members_of(reader, toolbook, tag.name, &name, is_inline)? };
+    let members = if tag.is_empty { Vec::new() } else { members_of(reader, tool_set, tag.name, &name, is_inline)? };
     Some(Written::named(name, members))
 }
 
 /// Parses the arguments of the tool `name`, up to the end tag of the element `call`.
 pub(super) fn members_of(
     reader: &mut Reader<'_>,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     call: &str,
     name: &str,
     is_inline: bool,
 ) -> Option<Vec<(String, Literal)>> {
-    let tool = offered(name, toolbook);
+    let tool = offered(name, tool_set);
     members(reader, Within { call, tool, next: None }, is_inline)
 }
 
@@ -416,7 +416,7 @@ fn whole(text: &str) -> Option<Literal> {
 }
 
 /// Parses `<tool_name>f</tool_name><parameters><a>1</a></parameters>`, `<f><a>1</a></f>`, or arguments alone.
-fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inline: bool) -> Option<Written> {
+fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inline: bool) -> Option<Written> {
     let mut name: Option<String> = None;
     let mut found: Vec<(String, Literal)> = Vec::new();
     loop {
@@ -429,7 +429,7 @@ fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inli
         if reader.rest().is_empty() && reader.completes() {
             break;
         }
-        let tool = name.as_deref().and_then(|name| offered(name, toolbook));
+        let tool = name.as_deref().and_then(|name| offered(name, tool_set));
         let within = Within { call: outer.name, tool, next: None };
         if name.is_some() && found.is_empty() && reader.rest().starts_with('{') {
             found = reader.data()?.members()?.to_vec();
@@ -442,9 +442,9 @@ fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inli
             found = members(reader, Within { call: inner.name, ..within }, is_inline)?;
         } else if NEUTRAL.contains(&inner.name) && tool.is_none_or(|tool| tool.parameter(inner.name).is_none()) {
             text_up_to_end(reader, inner.full)?;
-        } else if name.is_none() && inner.value.is_none() && offered(inner.name, toolbook).is_some() {
+        } else if name.is_none() && inner.value.is_none() && offered(inner.name, tool_set).is_some() {
             name = Some(inner.name.to_owned());
-            found = members_of(reader, toolbook, inner.name, inner.name, is_inline)?;
+            found = members_of(reader, tool_set, inner.name, inner.name, is_inline)?;
         } else if inner.kind == Some(Kind::Parameter) || name.is_some() {
             reader.go(before);
             reader.skip_space()?;
@@ -457,23 +457,23 @@ fn nested(reader: &mut Reader<'_>, toolbook: &Toolbook, outer: &Tag<'_>, is_inli
     match name {
         Some(name) => {
             let name = clean(name.trim());
-            let tool = offered(&name, toolbook);
+            let tool = offered(&name, tool_set);
             Some(Written::named(name, unwrapped(found, tool)))
         }
-        None => only_tool(found, toolbook),
+        None => only_tool(found, tool_set),
     }
 }
 
 /// Returns the call of the one tool that has all of these parameters and requires no others. An argument `name` whose
 /// value is an offered tool's name identifies that tool.
-pub(super) fn only_tool(mut members: Vec<(String, Literal)>, toolbook: &Toolbook) -> Option<Written> {
+pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet) -> Option<Written> {
     if let Some((key, value)) = members.first()
         && NAME_WORDS.contains(&key.as_str())
         && let Some(name) = value.text().map(|text| clean(text.trim()))
-        && offered(&name, toolbook).is_some_and(|tool| tool.parameter(key).is_none())
+        && offered(&name, tool_set).is_some_and(|tool| tool.parameter(key).is_none())
     {
         members.remove(0);
-        let tool = offered(&name, toolbook);
+        let tool = offered(&name, tool_set);
         return Some(Written::named(name, unwrapped(members, tool)));
     }
     if members.is_empty() {
@@ -483,7 +483,7 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, toolbook: &Toolbook
     let needs_no_other = |tool: &&CompiledTool| {
         tool.parameters().all(|parameter| !parameter.required || members.iter().any(|(key, _)| key == parameter.name))
     };
-    let all = || toolbook.tools().iter().map(AsRef::as_ref).filter(|tool| !tool.tool.free_text).filter(has_all);
+    let all = || tool_set.tools().iter().map(AsRef::as_ref).filter(|tool| !tool.tool.free_text).filter(has_all);
     let mut fitting = all().filter(needs_no_other);
     match (fitting.next(), fitting.next()) {
         (Some(tool), None) => Some(Written::named(tool.name(), members.clone())),

@@ -2,11 +2,11 @@
 
 use super::literal::Reader;
 use super::written::Written;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// A reader of one notation whose form the table cannot express.
 pub(super) trait Grammar: std::fmt::Debug + Sync {
     /// Parses the calls at the reader's position, which is at one of the notation's openers. On success, the reader is
     /// positioned after the last closing marker.
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>>;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>>;
 }

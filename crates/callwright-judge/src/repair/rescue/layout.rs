@@ -7,7 +7,7 @@ use super::literal::Reader;
 use super::notations::{Entry, Mark, Notations};
 use super::statement;
 use super::written::{Written, offered};
-use crate::scanner::{Budget, Toolbook};
+use crate::scanner::{Budget, ToolSet};
 
 /// A part of a text.
 #[derive(Debug)]
@@ -100,15 +100,15 @@ pub(super) const MESSAGES: [[&str; 2]; 2] = [["to=user<|message|>", "<|end|>"], 
 /// early if the `budget` is spent.
 pub(super) fn read<'a>(
     text: &'a str,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     notations: &Notations,
     may_complete: bool,
     budget: Option<&Budget>,
 ) -> Layout<'a> {
-    let reader = Reader::new(text, may_complete).with_tools(toolbook);
+    let reader = Reader::new(text, may_complete).with_tools(tool_set);
     let mut walk = Walk {
         text,
-        toolbook,
+        tool_set,
         budget,
         reader: if may_complete { reader } else { reader.without_search() },
         at: 0,
@@ -127,7 +127,7 @@ pub(super) fn read<'a>(
         }
         let entry = match kind {
             Mark::Notation(index) => notations.entry(index),
-            Mark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, toolbook)),
+            Mark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, tool_set)),
             Mark::Reasoning(_) | Mark::ReasoningEnd | Mark::Invented(_) => None,
         };
         match (kind, entry) {
@@ -180,7 +180,7 @@ pub(super) fn read<'a>(
 
 struct Walk<'a, 'b> {
     text: &'a str,
-    toolbook: &'b Toolbook,
+    tool_set: &'b ToolSet,
     budget: Option<&'b Budget>,
     reader: Reader<'b>,
     at: usize,
@@ -243,7 +243,7 @@ impl<'a> Walk<'a, '_> {
     /// Whether calls of a notation begin at a position.
     fn reads(&mut self, entry: &Entry, start: usize) -> bool {
         self.reader.go(start);
-        let found = entry.read(&mut self.reader, self.toolbook);
+        let found = entry.read(&mut self.reader, self.tool_set);
         found.is_some_and(|calls| !calls.is_empty()) && self.reader.at() > start
     }
 
@@ -272,7 +272,7 @@ impl<'a> Walk<'a, '_> {
 
     fn notation(&mut self, grammar: &Entry, mark: Range<usize>) {
         self.reader.go(mark.start);
-        match grammar.read(&mut self.reader, self.toolbook) {
+        match grammar.read(&mut self.reader, self.tool_set) {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
@@ -357,8 +357,8 @@ impl<'a> Walk<'a, '_> {
         // the fence contains.
         let is_content = info.get(word..).is_some_and(|rest| rest.starts_with('('))
             || statement::may_be_named_object(self.text.get(after + word..).unwrap_or_default())
-                && info.get(..word).is_some_and(|name| offered(name, self.toolbook).is_some())
-                && statement::is_named_object(self.slice(after..self.text.len()), self.toolbook);
+                && info.get(..word).is_some_and(|name| offered(name, self.tool_set).is_some())
+                && statement::is_named_object(self.slice(after..self.text.len()), self.tool_set);
         self.at = if is_content { after } else { (after + word).min(line_end) };
         if self.slice(self.at..line_end).trim().is_empty() {
             self.at = next;
@@ -378,11 +378,11 @@ impl<'a> Walk<'a, '_> {
         let is_before_object = self.slice(line_end..end).trim_start().starts_with('{');
         for place in statement::places(line, is_before_object) {
             let at = start + place.at;
-            if !statement::may_begin(self.slice(at..line_end), self.toolbook) {
+            if !statement::may_begin(self.slice(at..line_end), self.tool_set) {
                 continue;
             }
             self.reader.go(at);
-            let Some((calls, notation)) = statement::read(&mut self.reader, self.toolbook) else { continue };
+            let Some((calls, notation)) = statement::read(&mut self.reader, self.tool_set) else { continue };
             let call_end = self.reader.at();
             let rest = self.slice(call_end..end.max(call_end));
             let rest_of_line = rest.split('\n').next().unwrap_or_default();

@@ -41,7 +41,7 @@ use std::ops::Range;
 
 use notations::Notations;
 
-use crate::scanner::{Budget, Conversation, Toolbook};
+use crate::scanner::{Budget, Conversation, ToolSet};
 use callwright_types::rules::{Evidence, Expressions};
 use callwright_types::{Call, Diagnosis};
 use decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
@@ -125,11 +125,11 @@ impl Rescued {
     pub(crate) fn case(
         &self,
         text: &str,
-        toolbook: &Toolbook,
+        tool_set: &ToolSet,
         conversation: Option<&dyn Conversation>,
         delivery: Delivery,
     ) -> Case {
-        let tools = || self.calls.iter().filter_map(|call| toolbook.get(&call.name));
+        let tools = || self.calls.iter().filter_map(|call| tool_set.get(&call.name));
         let effect = tools().map(|tool| effect::of(&tool.tool)).max().unwrap_or(Effect::Changes);
         let doubt = conversation.map_or(Doubt::None, |conversation| self.doubt(text, conversation));
         Case { form: self.form, surroundings: self.surroundings, doubt, effect, delivery }
@@ -154,30 +154,30 @@ impl Rescued {
 
 /// Parses the single call in `code`, such as `print(default_api.f(x=1))`. Returns the name of its tool and the text of
 /// its arguments.
-pub(super) fn call_in_code(code: &str, toolbook: &Toolbook) -> Option<(String, String)> {
+pub(super) fn call_in_code(code: &str, tool_set: &ToolSet) -> Option<(String, String)> {
     let nesting = literal::Reader::new(code, false).nesting_within();
-    let calls = python::whole(code, toolbook, false, &nesting)?;
+    let calls = python::whole(code, tool_set, false, &nesting)?;
     let [call] = calls.as_slice() else { return None };
-    let resolved = call.resolve(toolbook, Expressions::Refuse).ok()?;
+    let resolved = call.resolve(tool_set, Expressions::Refuse).ok()?;
     <[(String, String); 1]>::try_from(resolved).ok().map(|[call]| call)
 }
 
 /// Searches the text of an answer for calls.
-pub fn rescue(text: &str, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
+pub fn rescue(text: &str, tool_set: &ToolSet, situation: &Situation<'_>) -> Reading {
     let holds_brackets = || text.bytes().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<' | b'=' | b'>'));
     // ReAct agents also write an input without brackets.
     let holds_input = || memchr::memmem::find(text.as_bytes(), b"Input:").is_some();
-    if situation.evidence == Evidence::Off || toolbook.is_empty() || !(holds_brackets() || holds_input()) {
+    if situation.evidence == Evidence::Off || tool_set.is_empty() || !(holds_brackets() || holds_input()) {
         return Reading::Text;
     }
     let notations = situation.notations.unwrap_or(Notations::built_in());
-    let layout = layout::read(text, toolbook, notations, !situation.cut_off, situation.budget);
-    verdict::weigh(text, &layout, toolbook, situation)
+    let layout = layout::read(text, tool_set, notations, !situation.cut_off, situation.budget);
+    verdict::weigh(text, &layout, tool_set, situation)
 }
 
 /// Creates the diagnosis of calls in `text` that may also be quoted, explained or declined.
 pub(crate) fn unsure(text: &str, rescued: &Rescued) -> Diagnosis {
     let name = rescued.calls.first().map(|call| call.name.clone()).unwrap_or_default();
     let near = rescued.written.first().and_then(|written| text.get(written.clone())).unwrap_or_default();
-    no_call::diagnose(rescued.notation, &no_call::Reason::Unsure { name }, near, &Toolbook::default())
+    no_call::diagnose(rescued.notation, &no_call::Reason::Unsure { name }, near, &ToolSet::default())
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
@@ -59,9 +59,9 @@ const MAX_QUOTED: usize = 160;
 const MAX_NEAREST: usize = 3;
 
 /// Creates the diagnosis; `near` is the text at the position of the fault.
-pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, toolbook: &Toolbook) -> Diagnosis {
+pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, tool_set: &ToolSet) -> Diagnosis {
     let nearest = match reason {
-        Reason::UnknownTool { name } => toolbook.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect(),
+        Reason::UnknownTool { name } => tool_set.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
     };
     let near = excerpt(near.trim(), MAX_QUOTED);

@@ -6,7 +6,7 @@ use super::literal::{Literal, Reader};
 use super::tag::{self, Kind};
 use super::written::{Written, offered};
 use super::{element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 const KEY: &str = "arg_key";
 const VALUE: &str = "arg_value";
@@ -16,10 +16,10 @@ const SEPARATOR: &str = "tool_sep";
 const MAX_KEY: usize = 128;
 
 /// Parses one call after the start tag of the element `wrapper`, including the end tag of that element.
-pub(super) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, wrapper: &str) -> Option<Written> {
+pub(super) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, wrapper: &str) -> Option<Written> {
     reader.skip_space()?;
     let name = python::name(reader)?;
-    let tool = offered(&name, toolbook);
+    let tool = offered(&name, tool_set);
     let mut members: Vec<(String, Literal)> = Vec::new();
     // Templates may add the same prefix and suffix to the names of all these elements.
     let mut next = KEY.to_owned();

@@ -4,13 +4,13 @@ use super::element::typed;
 use super::literal::{Literal, Reader};
 use super::python;
 use super::written::{Written, offered};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of bytes of a name and the character after it.
 const MAX_HEAD: usize = 192;
 
 /// Whether such a call may begin with `rest`.
-pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
+pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
     let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
     let line = memchr::memchr(b'\n', head.as_bytes()).and_then(|end| head.get(..end)).unwrap_or(head);
     // This check alone dismisses most lines.
@@ -18,7 +18,7 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
         return false;
     }
     match line.split_once('>') {
-        Some((path, _)) if path_of(path, toolbook).is_some() => return true,
+        Some((path, _)) if path_of(path, tool_set).is_some() => return true,
         _ => {}
     }
     // An argument's name is followed by its sign directly, which most assignments of programs are not.
@@ -29,33 +29,33 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
     let mut words = before.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (Some(name), Some(key), None) => {
-            offered(name, toolbook).is_some_and(|tool| tool.parameter(key.trim_start_matches('-')).is_some())
+            offered(name, tool_set).is_some_and(|tool| tool.parameter(key.trim_start_matches('-')).is_some())
         }
         _ => false,
     }
 }
 
 /// Parses the calls that begin here, each on a separate line.
-pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    if let Some(calls) = paths(reader, toolbook) {
+pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    if let Some(calls) = paths(reader, tool_set) {
         return Some(calls);
     }
-    assignments(reader, toolbook).map(|call| vec![call])
+    assignments(reader, tool_set).map(|call| vec![call])
 }
 
 /// Parses `name a="1" b="2"`, up to the end of the line or of its tag.
-pub(super) fn assignments(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+pub(super) fn assignments(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     let start = reader.at();
-    let call = assigned(reader, toolbook);
+    let call = assigned(reader, tool_set);
     if call.is_none() {
         reader.go(start);
     }
     call
 }
 
-fn assigned(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+fn assigned(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     let name = python::name(reader)?;
-    let tool = offered(&name, toolbook)?;
+    let tool = offered(&name, tool_set)?;
     let mut members: Vec<(String, Literal)> = Vec::new();
     loop {
         let rest = reader.rest();
@@ -100,7 +100,7 @@ fn word(text: &str) -> Option<(&str, usize)> {
 }
 
 /// Parses lines of `name/a>1`, each of which is a call.
-fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn paths(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     let start = reader.at();
     let mut calls: Vec<Written> = Vec::new();
     let mut end = start;
@@ -108,7 +108,7 @@ fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
         let rest = reader.rest();
         // The name is near the start: a text without line breaks is not searched for its end at every statement.
         let head = rest.get(..rest.floor_char_boundary(MAX_HEAD)).unwrap_or_default();
-        let found = head.split_once('>').and_then(|(path, _)| Some((path_of(path, toolbook)?, path.len() + 1)));
+        let found = head.split_once('>').and_then(|(path, _)| Some((path_of(path, tool_set)?, path.len() + 1)));
         let Some(((tool, key), value_start)) = found else { break };
         let line = rest.split('\n').next().unwrap_or_default();
         let value = line.get(value_start..).unwrap_or_default();
@@ -133,11 +133,11 @@ fn paths(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
 }
 
 /// Returns the tool and the parameter of `name/parameter`.
-fn path_of<'a, 't>(path: &'a str, toolbook: &'t Toolbook) -> Option<(&'t CompiledTool, &'a str)> {
+fn path_of<'a, 't>(path: &'a str, tool_set: &'t ToolSet) -> Option<(&'t CompiledTool, &'a str)> {
     let (name, key) = path.rsplit_once('/')?;
     if path.contains(|letter: char| letter.is_whitespace() || "<\"'=".contains(letter)) {
         return None;
     }
-    let tool = offered(name, toolbook)?;
+    let tool = offered(name, tool_set)?;
     tool.parameter(key).map(|_| (tool, key))
 }

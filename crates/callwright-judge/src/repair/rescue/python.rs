@@ -3,7 +3,7 @@
 use super::literal::{Literal, Nesting, Reader};
 use super::shape;
 use super::written::{Written, offered};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// Maximum number of characters of a tool's name. Providers allow 64.
 const MAX_NAME: usize = 160;
@@ -21,9 +21,9 @@ const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
 /// Parses the calls of a nested text that contains no other content.
-pub(super) fn whole(text: &str, toolbook: &Toolbook, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
-    let mut reader = Reader::nested_in(text, may_complete, nesting)?.with_tools(toolbook);
-    let calls = sequence(&mut reader, toolbook)?;
+pub(super) fn whole(text: &str, tool_set: &ToolSet, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
+    let mut reader = Reader::nested_in(text, may_complete, nesting)?.with_tools(tool_set);
+    let calls = sequence(&mut reader, tool_set)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
 }
@@ -38,14 +38,14 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 }
 
 /// Parses consecutive calls on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
-pub(super) fn sequence(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-    sequence_within(reader, toolbook, MAX_DEPTH)
+pub(super) fn sequence(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    sequence_within(reader, tool_set, MAX_DEPTH)
 }
 
 /// Parses consecutive calls, with at most `depth` further levels of nesting.
-fn sequence_within(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn sequence_within(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     let open = reader.peek().filter(|open| matches!(open, '{' | '['));
-    let mut calls = item(reader, toolbook, depth)?;
+    let mut calls = item(reader, tool_set, depth)?;
     loop {
         let end = reader.at();
         // Text on the line after a semicolon is a separate statement. Objects and lists need no separator.
@@ -54,7 +54,7 @@ fn sequence_within(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -
                 || reader.take(";") && same_line(reader)
                 || open.is_some_and(|open| reader.rest().starts_with(open))
                 || operator(reader));
-        match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, toolbook, depth))).flatten() {
+        match is_separated.then(|| reader.skip_space().and_then(|()| item(reader, tool_set, depth))).flatten() {
             Some(more) => calls.extend(more),
             None => {
                 reader.go(end);
@@ -76,12 +76,12 @@ fn same_line(reader: &mut Reader<'_>) -> bool {
 }
 
 /// Parses one call, or a list of calls.
-fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn item(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     let start = reader.at();
     let found = match reader.peek()? {
-        '[' | '(' | '{' => list(reader, toolbook, depth),
-        '"' | '\'' | '`' => quoted(reader, toolbook, depth),
-        _ => calls(reader, toolbook, depth),
+        '[' | '(' | '{' => list(reader, tool_set, depth),
+        '"' | '\'' | '`' => quoted(reader, tool_set, depth),
+        _ => calls(reader, tool_set, depth),
     };
     if found.is_none() {
         reader.go(start);
@@ -90,15 +90,15 @@ fn item(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
 }
 
 /// Parses a list, tuple or set of calls.
-fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn list(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(value) = reader.data() {
-        if let Some(calls) = shape::calls(&value, toolbook, &reader.nesting_within()) {
+        if let Some(calls) = shape::calls(&value, tool_set, &reader.nesting_within()) {
             subscripts(reader);
             return Some(calls);
         }
-        if let Some(call) = only_name(&value, toolbook)
+        if let Some(call) = only_name(&value, tool_set)
             && reader.take("(")
         {
             return with_arguments(reader, call).map(|call| vec![call]);
@@ -111,11 +111,11 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
         _ => "}",
     };
     reader.advance(1)?;
-    let calls = match named_first(reader, toolbook, close) {
+    let calls = match named_first(reader, tool_set, close) {
         Some(call) => vec![call],
         None => {
             reader.go(start + 1);
-            items(reader, toolbook, depth, close)?
+            items(reader, tool_set, depth, close)?
         }
     };
     subscripts(reader);
@@ -123,7 +123,7 @@ fn list(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Ve
 }
 
 /// Parses the calls of a list after its opening bracket, including the closing one.
-fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str) -> Option<Vec<Written>> {
+fn items(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         reader.skip_space()?;
@@ -132,7 +132,7 @@ fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str
             return Some(calls);
         }
         let end = reader.at();
-        match item(reader, toolbook, depth) {
+        match item(reader, tool_set, depth) {
             Some(more) => calls.extend(more),
             None if calls.is_empty() => return None,
             // A remark or a default beside the calls.
@@ -154,10 +154,10 @@ fn items(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize, close: &str
 }
 
 /// Parses `name, a=1, b="x"` after the opening bracket of a list, including the closing one.
-fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Written> {
+fn named_first(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Written> {
     reader.skip_space()?;
     let name = name(reader)?;
-    offered(&name, toolbook)?;
+    offered(&name, tool_set)?;
     reader.skip_space()?;
     let mut written = Written::named(name, Vec::new());
     while reader.take(",") {
@@ -172,29 +172,29 @@ fn named_first(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Opt
 
 /// Parses calls within quotes. If the quotes of their arguments are not escaped, the closing quote is the one after the
 /// call.
-fn quoted(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn quoted(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
-        && let Some(calls) = whole(&text, toolbook, reader.may_complete(), &reader.nesting_within())
+        && let Some(calls) = whole(&text, tool_set, reader.may_complete(), &reader.nesting_within())
     {
         return Some(calls);
     }
     reader.go(start);
-    if let Some(calls) = calls(reader, toolbook, 1) {
+    if let Some(calls) = calls(reader, tool_set, 1) {
         // Only the name is quoted, as in `'name'(a=1)`.
         return Some(calls);
     }
     reader.go(start);
     let quote = reader.peek()?.to_string();
     reader.advance(quote.len())?;
-    let calls = sequence_within(reader, toolbook, depth)?;
+    let calls = sequence_within(reader, tool_set, depth)?;
     reader.take(&quote);
     Some(calls)
 }
 
 /// Parses `name(...)`, or the calls within a function that only wraps them.
-fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn calls(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     for word in WORDS {
         reader.take(word);
     }
@@ -202,18 +202,18 @@ fn calls(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<V
     if !reader.take("(") {
         return None;
     }
-    if WRAPPERS.contains(&name.as_str()) && offered(&name, toolbook).is_none() {
-        return items(reader, toolbook, depth.checked_sub(1)?, ")");
+    if WRAPPERS.contains(&name.as_str()) && offered(&name, tool_set).is_none() {
+        return items(reader, tool_set, depth.checked_sub(1)?, ")");
     }
     with_arguments(reader, name).map(|call| vec![call])
 }
 
 /// Returns the tool name in a list of one item: `["name"](a=1)`.
-fn only_name(value: &Literal, toolbook: &Toolbook) -> Option<String> {
+fn only_name(value: &Literal, tool_set: &ToolSet) -> Option<String> {
     let Literal::List(items) = value else { return None };
     let [only] = items.as_slice() else { return None };
     let name = shape::clean(only.text()?);
-    offered(&name, toolbook).map(|_| name)
+    offered(&name, tool_set).map(|_| name)
 }
 
 /// Parses the arguments of the call of `name`, including the closing parenthesis.

@@ -7,7 +7,7 @@ use super::decision::{Form, Surroundings};
 use super::layout::{self, Block, CHANNELS, Piece, REASONING};
 use super::notations::Notations;
 use super::{Rescued, Situation, quotation};
-use crate::scanner::{Conversation, Toolbook};
+use crate::scanner::{Conversation, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, ids};
 
@@ -53,18 +53,18 @@ fn last_block(text: &str) -> Option<(&str, &str)> {
 pub fn rescue_end(
     reasoning: &str,
     text: &str,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     situation: &Situation<'_>,
     conversation: Option<&dyn Conversation>,
 ) -> Option<Rescued> {
-    if situation.evidence == Evidence::Off || toolbook.is_empty() {
+    if situation.evidence == Evidence::Off || tool_set.is_empty() {
         return None;
     }
     let reasoning = without_closing_mark(reasoning);
     // Brackets that the model left open are not closed.
     let layout = layout::read(
         reasoning,
-        toolbook,
+        tool_set,
         situation.notations.unwrap_or(Notations::built_in()),
         false,
         situation.budget,
@@ -82,7 +82,7 @@ pub fn rescue_end(
     }
     let mut calls: Vec<Call> = Vec::new();
     for written in blocks.iter().rev().flat_map(|block| &block.calls) {
-        let resolved = written.resolve(toolbook, situation.expressions).ok()?;
+        let resolved = written.resolve(tool_set, situation.expressions).ok()?;
         calls.extend(resolved.into_iter().map(|(name, arguments)| Call { id: ids::call_id(), name, arguments }));
     }
     let is_allowed = |call: &Call| situation.allowed.is_none_or(|allowed| allowed.contains(&call.name));
@@ -115,7 +115,7 @@ fn without_closing_mark(reasoning: &str) -> &str {
 mod tests {
     use super::*;
     use crate::scanner::Transcript;
-    use crate::scanner::testing::{TOOLS, toolbook};
+    use crate::scanner::testing::{TOOLS, tool_set};
 
     #[test]
     fn a_text_that_is_only_reasoning_is_told_from_an_answer() {
@@ -146,7 +146,7 @@ mod tests {
 
     fn rescued(reasoning: &str) -> Option<Vec<String>> {
         let situation = Situation::with(Evidence::Marked);
-        let rescued = rescue_end(reasoning, "", &toolbook(TOOLS), &situation, None)?;
+        let rescued = rescue_end(reasoning, "", &tool_set(TOOLS), &situation, None)?;
         Some(rescued.calls.into_iter().map(|call| format!("{} {}", call.name, call.arguments)).collect())
     }
 
@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert_eq!(rescued(&reasoning), None, "{reasoning}");
         }
-        let (book, none) = (toolbook(TOOLS), ["make_note".to_owned()]);
+        let (book, none) = (tool_set(TOOLS), ["make_note".to_owned()]);
         let restricted = Situation { allowed: Some(&none), ..Situation::with(Evidence::Marked) };
         assert_eq!(rescue_end(&call, "", &book, &restricted, None), None);
         assert_eq!(rescue_end(&call, "", &book, &Situation::with(Evidence::Off), None), None);
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_call_that_an_earlier_message_contains_is_a_quotation() {
-        let (book, situation) = (toolbook(TOOLS), Situation::with(Evidence::Marked));
+        let (book, situation) = (tool_set(TOOLS), Situation::with(Evidence::Marked));
         let page = format!("A page. {}", marked("Oslo").replace(':', ": "));
         let mut earlier = Transcript::default();
         earlier.given(page);

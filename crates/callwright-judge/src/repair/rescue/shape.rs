@@ -3,7 +3,7 @@
 use super::literal::{Literal, Nesting};
 use super::python;
 use super::written::{Written, offered};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// Members that contain the tool's name.
 pub(in crate::repair) const NAMES: [&str; 11] = [
@@ -96,43 +96,43 @@ pub(in crate::repair) const NEUTRAL: [&str; 23] = [
 const MAX_DEPTH: usize = 6;
 
 /// Parses the calls that a value represents; `None` if it is not a call. Strings in it are nested texts.
-pub(super) fn calls(literal: &Literal, toolbook: &Toolbook, nesting: &Nesting) -> Option<Vec<Written>> {
-    let place = Place { toolbook, nesting, depth: MAX_DEPTH };
+pub(super) fn calls(literal: &Literal, tool_set: &ToolSet, nesting: &Nesting) -> Option<Vec<Written>> {
+    let place = Place { tool_set, nesting, depth: MAX_DEPTH };
     read(literal, place).filter(|calls| !calls.is_empty())
 }
 
 /// Context of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    toolbook: &'a Toolbook,
+    tool_set: &'a ToolSet,
     nesting: &'a Nesting,
     /// Remaining depth of nested values.
     depth: usize,
 }
 
 fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
-    let toolbook = place.toolbook;
+    let tool_set = place.tool_set;
     let place = Place { depth: place.depth.checked_sub(1)?, ..place };
     match literal {
-        Literal::Object(members) => single(literal, members, toolbook)
+        Literal::Object(members) => single(literal, members, tool_set)
             .or_else(|| coded(members, place))
             .or_else(|| wrapped(members, place))
-            .or_else(|| by_name(members, toolbook)),
+            .or_else(|| by_name(members, tool_set)),
         Literal::List(items) => list(items, place),
-        Literal::Text(text) | Literal::Source(text) => python::whole(text, toolbook, true, place.nesting),
+        Literal::Text(text) | Literal::Source(text) => python::whole(text, tool_set, true, place.nesting),
         _ => None,
     }
 }
 
 /// Parses `{"name": ..., "arguments": {...}}` and variants with other member names. Parameters of the tool beside the
 /// name, with or without an arguments member, are added to the arguments.
-fn single(object: &Literal, members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Written>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
     let name = clean(name);
     if name.contains('(') {
         return None;
     }
-    let tool = offered(&name, toolbook);
+    let tool = offered(&name, tool_set);
     let is_parameter = |key: &str| tool.is_some_and(|tool| tool.parameter(key).is_some());
     let found = ARGUMENTS.iter().find_map(|key| object.member(key).map(|value| (*key, value)));
     let (arguments_key, arguments) = found.filter(|(key, _)| !is_parameter(key)).unwrap_or(("", &Literal::Null));
@@ -185,8 +185,8 @@ fn is_schema(arguments: &Literal) -> bool {
 fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
     let [(key, Literal::Text(code))] = members else { return None };
     let is_name = NAMES.contains(&key.as_str()) || WRAPPERS.contains(&key.as_str());
-    let calls = is_name.then(|| python::whole(code, place.toolbook, true, place.nesting))??;
-    calls.iter().all(|call| offered(&call.name, place.toolbook).is_some()).then_some(calls)
+    let calls = is_name.then(|| python::whole(code, place.tool_set, true, place.nesting))??;
+    calls.iter().all(|call| offered(&call.name, place.tool_set).is_some()).then_some(calls)
 }
 
 /// Parses an object that contains its calls in one of the usual wrapper members.
@@ -204,10 +204,10 @@ fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Writte
 }
 
 /// Parses `{tool: {...}, tool: {...}}`, where each key is the name of an offered tool.
-fn by_name(members: &[(String, Literal)], toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     for (name, value) in members {
-        let tool = offered(&clean(name), toolbook)?;
+        let tool = offered(&clean(name), tool_set)?;
         let value = unwrapped(value, tool);
         // Data about a tool may also use the tool's name as a key.
         let knows = |(key, _): &(String, Literal)| tool.parameter(key).is_some();
@@ -233,8 +233,8 @@ const PARTS: [&str; 4] = ["text", "output_text", "thinking", "reasoning"];
 
 /// Parses calls in a list, in any mixture: objects, code, and names followed by their arguments.
 fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
-    let toolbook = place.toolbook;
-    if let Some(call) = keywords(items, toolbook) {
+    let tool_set = place.tool_set;
+    if let Some(call) = keywords(items, tool_set) {
         return Some(vec![call]);
     }
     let mut calls = Vec::new();
@@ -244,7 +244,7 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
             continue;
         }
         let arguments = items.peek().filter(|next| next.members().is_some());
-        match (item.text().map(clean).filter(|name| offered(name, toolbook).is_some()), arguments) {
+        match (item.text().map(clean).filter(|name| offered(name, tool_set).is_some()), arguments) {
             (Some(name), Some(arguments)) => {
                 calls.push(Written::with_arguments(name, arguments)?);
                 items.next();
@@ -256,10 +256,10 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
 }
 
 /// Parses `["name", "a=1", "b='x'"]`.
-fn keywords(items: &[Literal], toolbook: &Toolbook) -> Option<Written> {
+fn keywords(items: &[Literal], tool_set: &ToolSet) -> Option<Written> {
     let (first, rest) = items.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let name = clean(first.text()?);
-    offered(&name, toolbook)?;
+    offered(&name, tool_set)?;
     let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
     Some(Written::named(name, named))
 }

@@ -3,7 +3,7 @@
 use super::literal::{Literal, Reader};
 use super::written::{Written, offered};
 use super::{body, plain, python, shape};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// A position in a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ fn label(line: &str) -> Option<usize> {
 const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 
 /// Whether a call may begin with `rest`. Runs for every line, and is therefore inexpensive.
-pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
+pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
     let rest = WORDS.iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     match rest.as_bytes() {
         [b'[' | b'{' | b'(' | b'"' | b'\'', ..] => true,
@@ -129,29 +129,29 @@ pub(super) fn may_begin(rest: &str, toolbook: &Toolbook) -> bool {
             let is_followed = after.is_empty() || after.starts_with(['(', '{', '\n', '`']);
             is_followed
                 && (rest.get(end..).is_some_and(|rest| rest.starts_with('('))
-                    || offered(&shape::clean(name.trim_end_matches(':')), toolbook).is_some())
-                || plain::may_begin(rest, toolbook)
+                    || offered(&shape::clean(name.trim_end_matches(':')), tool_set).is_some())
+                || plain::may_begin(rest, tool_set)
         }
         _ => false,
     }
 }
 
 /// Parses the calls of the statement that begins here, and returns them with their notation.
-pub(super) fn read(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<(Vec<Written>, &'static str)> {
+pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<(Vec<Written>, &'static str)> {
     let start = reader.at();
     let first = reader.peek()?;
-    if let Some(calls) = python::sequence(reader, toolbook)
-        && is_evident(&calls, toolbook)
-        && !calls.iter().any(|call| is_pattern(call, toolbook))
+    if let Some(calls) = python::sequence(reader, tool_set)
+        && is_evident(&calls, tool_set)
+        && !calls.iter().any(|call| is_pattern(call, tool_set))
     {
         return Some((calls, if matches!(first, '{') { "json" } else { notation(reader, start) }));
     }
     reader.go(start);
-    if let Some(call) = body::named_object(reader).filter(|call| offered(&call.name, toolbook).is_some()) {
+    if let Some(call) = body::named_object(reader).filter(|call| offered(&call.name, tool_set).is_some()) {
         return Some((vec![call], "named_json"));
     }
     reader.go(start);
-    plain::read(reader, toolbook).map(|calls| (calls, "plain"))
+    plain::read(reader, tool_set).map(|calls| (calls, "plain"))
 }
 
 /// Whether the text after a name may begin an object: the object, its fence, a comment, or ChatGLM's `tool_call(`. A cheap
@@ -164,10 +164,10 @@ pub(super) fn may_be_named_object(behind_name: &str) -> bool {
 
 /// Whether `rest` is a tool's name and an object with arguments of that tool. The object may be empty if the tool
 /// requires no arguments.
-pub(super) fn is_named_object(rest: &str, toolbook: &Toolbook) -> bool {
+pub(super) fn is_named_object(rest: &str, tool_set: &ToolSet) -> bool {
     let call = body::named_object(&mut Reader::new(rest, false));
     call.is_some_and(|call| {
-        offered(&call.name, toolbook).is_some_and(|tool| match call.named.as_slice() {
+        offered(&call.name, tool_set).is_some_and(|tool| match call.named.as_slice() {
             [] => tool.needs_nothing(),
             members => members.iter().all(|(key, _)| tool.parameter(key).is_some()),
         })
@@ -182,10 +182,10 @@ fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
 }
 
 /// Whether a call is a template: `f(a, b)` with the names of its parameters as values, or `f(a="...")`.
-fn is_pattern(call: &Written, toolbook: &Toolbook) -> bool {
+fn is_pattern(call: &Written, tool_set: &ToolSet) -> bool {
     let is_left_out = |value: &Literal| matches!(value.text(), Some("..." | "…"));
     let is_name = |value: &Literal, name: &str| matches!(value, Literal::Source(source) if source == name);
-    let Some(tool) = offered(&call.name, toolbook) else { return false };
+    let Some(tool) = offered(&call.name, tool_set) else { return false };
     let positional = || call.positional.iter().zip(tool.parameters().map(|parameter| parameter.name));
     let named = || call.named.iter().map(|(name, value)| (value, name.as_str()));
     let has_values = !call.positional.is_empty() || !call.named.is_empty();
@@ -197,11 +197,11 @@ fn is_pattern(call: &Written, toolbook: &Toolbook) -> bool {
 
 /// Whether the calls refer to the offered tools: one names such a tool, or each has only parameters of one tool, under
 /// another name.
-fn is_evident(calls: &[Written], toolbook: &Toolbook) -> bool {
-    let is_offered = |call: &Written| offered(&call.name, toolbook).is_some();
+fn is_evident(calls: &[Written], tool_set: &ToolSet) -> bool {
+    let is_offered = |call: &Written| offered(&call.name, tool_set).is_some();
     let has_parameters = |call: &Written| {
         let knows_all = |tool: &CompiledTool| call.named.iter().all(|(name, _)| tool.parameter(name).is_some());
-        !call.named.is_empty() && call.positional.is_empty() && toolbook.tools().iter().any(|tool| knows_all(tool))
+        !call.named.is_empty() && call.positional.is_empty() && tool_set.tools().iter().any(|tool| knows_all(tool))
     };
     calls.iter().any(is_offered) || calls.iter().all(has_parameters)
 }

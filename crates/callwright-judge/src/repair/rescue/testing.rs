@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{Reading, Situation, rescue};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
 /// Tools with plain, dotted, hyphenated and namespaced names, with and without nested parameters.
@@ -21,9 +21,9 @@ pub(super) const TOOLS: &str = r#"[
   {"name": "ping", "parameters": {"type": "object", "properties": {}}}
 ]"#;
 
-static TOOLBOOK: LazyLock<Toolbook> = LazyLock::new(|| crate::scanner::testing::toolbook(TOOLS));
+static TOOLBOOK: LazyLock<ToolSet> = LazyLock::new(|| crate::scanner::testing::tool_set(TOOLS));
 
-pub(super) fn tools() -> &'static Toolbook {
+pub(super) fn tools() -> &'static ToolSet {
     &TOOLBOOK
 }
 

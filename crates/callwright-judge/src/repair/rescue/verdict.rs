@@ -9,12 +9,12 @@ use super::no_call::{Reason, diagnose};
 use super::program::Program;
 use super::written::Unresolved;
 use super::{Reading, Rescued, Situation, prose};
-use crate::scanner::{Budget, Toolbook};
+use crate::scanner::{Budget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};
 
 /// Parses the calls of a text: all of them, or none.
-pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situation: &Situation<'_>) -> Reading {
+pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situation: &Situation<'_>) -> Reading {
     if layout.has_too_many {
         return Reading::Text;
     }
@@ -23,7 +23,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     if let Some(broken) = broken(layout, situation).filter(|_| blocks.iter().all(|block| block.is_marked)) {
         let reason = if situation.cut_off { Reason::CutOff } else { Reason::Unreadable };
         let near = text.get(broken.span.start..).unwrap_or_default();
-        return Reading::NoCall(diagnose(broken.notation, &reason, near, toolbook));
+        return Reading::NoCall(diagnose(broken.notation, &reason, near, tool_set));
     }
     let Some(first) = blocks.first() else { return Reading::Text };
     let surroundings = surroundings(&parts);
@@ -31,7 +31,7 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, toolbook: &Toolbook, situat
     if evidence > situation.evidence || is_about_calls(&parts, &blocks) {
         return Reading::Text;
     }
-    let calls = match calls(text, &blocks, toolbook, situation) {
+    let calls = match calls(text, &blocks, tool_set, situation) {
         Ok(calls) => calls,
         // An example amid prose may name any tool.
         Err(_) if evidence > Evidence::Alone => return Reading::Text,
@@ -175,7 +175,7 @@ fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
 fn calls(
     text: &str,
     blocks: &[&Block],
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     situation: &Situation<'_>,
 ) -> Result<Vec<Call>, Box<Diagnosis>> {
     let mut calls: Vec<Call> = Vec::new();
@@ -185,9 +185,9 @@ fn calls(
             if !situation.budget.is_none_or(Budget::step) {
                 return Ok(calls);
             }
-            let resolved = written.resolve(toolbook, situation.expressions).map_err(|unresolved| {
+            let resolved = written.resolve(tool_set, situation.expressions).map_err(|unresolved| {
                 let near = text.get(block.span.clone()).unwrap_or_default();
-                Box::new(diagnose(block.notation, &reason(unresolved), near, toolbook))
+                Box::new(diagnose(block.notation, &reason(unresolved), near, tool_set))
             })?;
             for (name, arguments) in resolved {
                 if seen.insert((name.clone(), arguments.clone())) {

@@ -2,7 +2,7 @@
 
 use super::literal::{Literal, Reader, object_json};
 use crate::scanner::names::without_scope;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::Expressions;
 
@@ -60,10 +60,10 @@ impl Written {
     /// call, or one for each object in `f({...}, {...})`.
     pub(super) fn resolve(
         &self,
-        toolbook: &Toolbook,
+        tool_set: &ToolSet,
         expressions: Expressions,
     ) -> Result<Vec<(String, String)>, Unresolved> {
-        let tool = offered(&self.name, toolbook).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
+        let tool = offered(&self.name, tool_set).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
         let values = || self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
         if expressions == Expressions::Refuse
             && let Some(source) = values().find_map(Literal::expression)
@@ -125,8 +125,8 @@ fn without_leading_zeros(tool: &CompiledTool, key: &str, value: &mut Literal) {
 
 /// Returns the offered tool that a written name refers to: by the exact name, or by the only name that differs just in
 /// spelling.
-pub(super) fn offered<'a>(name: &str, toolbook: &'a Toolbook) -> Option<&'a CompiledTool> {
-    let tool = toolbook.find(name).or_else(|| toolbook.find(without_scope(name)?))?;
+pub(super) fn offered<'a>(name: &str, tool_set: &'a ToolSet) -> Option<&'a CompiledTool> {
+    let tool = tool_set.find(name).or_else(|| tool_set.find(without_scope(name)?))?;
     (!tool.tool.free_text).then_some(tool)
 }
 

@@ -30,7 +30,7 @@ pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scanner::testing::{TOOLS, toolbook};
+    use crate::scanner::testing::{TOOLS, tool_set};
     use crate::scanner::{CallFreeAnswer, scan_answer};
     use callwright_types::FaultCode;
     use callwright_types::rules::{Action, ScanRules};
@@ -41,7 +41,7 @@ mod tests {
         let noted = ScanRules { faults: rules.faults.with(FaultCode::CallAnnounced, Action::Advise), ..rules.clone() };
         let code = |text, rules| {
             let answer = CallFreeAnswer { text, reasoned: false };
-            scan_answer(&answer, &toolbook(TOOLS), rules).map(|diagnosis| diagnosis.code)
+            scan_answer(&answer, &tool_set(TOOLS), rules).map(|diagnosis| diagnosis.code)
         };
         for text in
             ["Let me look that up:", "Ich schaue nach:\n", "正在查询：", "One moment...", "**Checking the weather:**"]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Case, clear, quoted};
 use crate::scanner::names::Names;
 use crate::scanner::schema::{Rule, Violation};
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.

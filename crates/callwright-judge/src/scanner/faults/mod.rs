@@ -30,7 +30,7 @@ use super::context::Context;
 use super::examination::UnknownMember;
 use super::names::Names;
 use super::schema::Violation;
-use super::toolbook::{CompiledTool, Toolbook};
+use super::tool_set::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::rules::ScanRules;
@@ -91,7 +91,7 @@ fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosi
 pub(super) struct Case<'a> {
     pub(super) call: &'a Call,
     pub(super) index: usize,
-    pub(super) toolbook: &'a Toolbook,
+    pub(super) tool_set: &'a ToolSet,
     pub(super) rules: &'a ScanRules,
     pub(super) context: &'a Context<'a>,
     /// Arguments, if they could be parsed.
@@ -117,12 +117,12 @@ impl<'a> Case<'a> {
     pub(super) fn new(
         call: &'a Call,
         index: usize,
-        toolbook: &'a Toolbook,
+        tool_set: &'a ToolSet,
         rules: &'a ScanRules,
         context: &'a Context<'a>,
     ) -> Self {
         let (nearest, options) = (OnceCell::new(), RefCell::default());
-        Self { call, index, toolbook, rules, context, arguments: None, nearest, options }
+        Self { call, index, tool_set, rules, context, arguments: None, nearest, options }
     }
 
     /// Adds the parsed arguments of the call.
@@ -146,7 +146,7 @@ impl<'a> Case<'a> {
 
     /// Returns the offered tools with the most similar names, best first. Computed once.
     fn nearest(&self) -> &[(&'a str, f64)] {
-        self.nearest.get_or_init(|| self.toolbook.nearest(&self.call.name, MAX_NEAREST))
+        self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, MAX_NEAREST))
     }
 
     fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: &impl Serialize) -> Diagnosis {

@@ -30,15 +30,15 @@ pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scanner::testing::{TOOLS, toolbook};
-    use crate::scanner::{CallFreeAnswer, Toolbook, scan_answer};
+    use crate::scanner::testing::{TOOLS, tool_set};
+    use crate::scanner::{CallFreeAnswer, ToolSet, scan_answer};
     use callwright_types::FaultCode;
     use callwright_types::rules::{Action, ScanRules};
 
     #[test]
     fn an_answer_without_text_is_none_where_tools_are_offered() {
-        let (book, rules) = (toolbook(TOOLS), ScanRules::default());
-        let code = |text, book: &Toolbook, rules| {
+        let (book, rules) = (tool_set(TOOLS), ScanRules::default());
+        let code = |text, book: &ToolSet, rules| {
             let answer = CallFreeAnswer { text, reasoned: false };
             scan_answer(&answer, book, rules).map(|diagnosis| diagnosis.code)
         };
@@ -46,7 +46,7 @@ mod tests {
             assert_eq!(code(empty, &book, &rules), Some(FaultCode::NoAnswer), "{empty:?}");
         }
         assert_eq!(code("Done.", &book, &rules), None);
-        assert_eq!(code("", &Toolbook::default(), &rules), None, "nothing is offered");
+        assert_eq!(code("", &ToolSet::default(), &rules), None, "nothing is offered");
         let off = ScanRules { faults: rules.faults.with(FaultCode::NoAnswer, Action::Off), ..rules.clone() };
         assert_eq!(code("", &book, &off), None);
     }
@@ -55,7 +55,7 @@ mod tests {
     fn it_is_told_whether_there_is_reasoning() {
         let found = |reasoned| {
             let answer = CallFreeAnswer { text: "", reasoned };
-            scan_answer(&answer, &toolbook(TOOLS), &ScanRules::default()).unwrap()
+            scan_answer(&answer, &tool_set(TOOLS), &ScanRules::default()).unwrap()
         };
         assert_eq!((&found(true).facts["reasoned"], &found(false).facts["reasoned"]), (&true.into(), &false.into()));
         assert!(found(true).message.contains("reasoning") && !found(false).message.contains("reasoning"));

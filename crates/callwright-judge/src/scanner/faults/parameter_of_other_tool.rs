@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Case, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Maximum number of other tools to report.
@@ -31,7 +31,7 @@ pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember
         return None;
     }
     let owners: Vec<String> = case
-        .toolbook
+        .tool_set
         .owners(&member.name)
         .filter(|other| other.name() != tool.name())
         .take(MAX_OWNERS)

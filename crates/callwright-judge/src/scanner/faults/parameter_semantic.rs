@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Case, clearly_closest, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::schema::find_keyword;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.
@@ -65,7 +65,7 @@ fn may_become(value: &Value, type_name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::may_become;
-    use crate::scanner::testing::{TOOLS, call, codes, faults, toolbook};
+    use crate::scanner::testing::{TOOLS, call, codes, faults, tool_set};
     use crate::scanner::{Context, scan_in};
     use callwright_types::rules::ScanRules;
     use callwright_types::{FaultCode, Similarity};
@@ -85,7 +85,7 @@ mod tests {
 
     fn suggested(arguments: &str) -> Option<String> {
         let context = Context { similarity: Some(&Alike), ..Context::default() };
-        let scan = scan_in(&call("book", arguments), 0, &toolbook(BOOKING), &ScanRules::default(), &context);
+        let scan = scan_in(&call("book", arguments), 0, &tool_set(BOOKING), &ScanRules::default(), &context);
         scan.result.err()?.remove(0).suggestion
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Case, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Maximum number of known parameters to list.

@@ -17,7 +17,7 @@ struct Facts {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
     let candidates: Vec<String> =
-        case.toolbook.meant(&case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
+        case.tool_set.meant(&case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
     let first = candidates.first()?;
     let only = (candidates.len() == 1).then(|| first.clone());
     let name = quoted(&case.call.name);

@@ -23,8 +23,8 @@ struct Facts {
 }
 
 pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
-    let offered = case.toolbook.tools().iter().map(|tool| tool.name());
-    let candidate = case.toolbook.get(clearly_closest(case, &case.call.name, case.nearest(), offered, |_| true)?)?;
+    let offered = case.tool_set.tools().iter().map(|tool| tool.name());
+    let candidate = case.tool_set.get(clearly_closest(case, &case.call.name, case.nearest(), offered, |_| true)?)?;
     let name = quoted(&case.call.name);
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
     let description = excerpt(&candidate.tool.description, 160);
@@ -36,7 +36,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scanner::testing::{TOOLS, call, codes, faults, toolbook};
+    use crate::scanner::testing::{TOOLS, call, codes, faults, tool_set};
     use crate::scanner::{Context, scan_in};
     use callwright_types::rules::ScanRules;
     use callwright_types::{FaultCode, Similarity};
@@ -66,7 +66,7 @@ mod tests {
     ) -> Option<String> {
         let meanings = Meanings(meanings);
         let context = Context { similarity: Some(&meanings), ..Context::default() };
-        let scan = scan_in(&call(name, arguments), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
+        let scan = scan_in(&call(name, arguments), 0, &tool_set(TOOLS), &ScanRules::default(), &context);
         scan.result.err()?.remove(0).suggestion
     }
 

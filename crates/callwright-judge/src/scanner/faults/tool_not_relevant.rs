@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Case, quoted};
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
@@ -42,7 +42,7 @@ fn better<'a>(case: &Case<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> 
     let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
     let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
     let was_called = rounds.into_iter().flatten().flatten().any(|call| call.name == best);
-    if was_called { None } else { case.toolbook.get(best).map(AsRef::as_ref) }
+    if was_called { None } else { case.tool_set.get(best).map(AsRef::as_ref) }
 }
 
 fn diagnose(case: &Case<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
@@ -61,7 +61,7 @@ fn diagnose(case: &Case<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diag
 
 #[cfg(test)]
 mod tests {
-    use crate::scanner::testing::{TOOLS, call, past, toolbook};
+    use crate::scanner::testing::{TOOLS, call, past, tool_set};
     use crate::scanner::{Context, Relevance, Transcript, scan_in};
     use callwright_types::FaultCode;
     use callwright_types::rules::{Action, ScanRules};
@@ -73,7 +73,7 @@ mod tests {
 
     fn found(name: &str, arguments: &str, relevance: &Relevance, conversation: &Transcript) -> Vec<String> {
         let context = Context { relevance: Some(relevance), conversation: Some(conversation), ..Context::default() };
-        let scan = scan_in(&call(name, arguments), 0, &toolbook(TOOLS), &rules(Action::Feedback), &context);
+        let scan = scan_in(&call(name, arguments), 0, &tool_set(TOOLS), &rules(Action::Feedback), &context);
         let found = scan.result.err().unwrap_or_default();
         assert!(found.iter().all(|diagnosis| diagnosis.code == FaultCode::ToolNotRelevant));
         found.into_iter().filter_map(|diagnosis| diagnosis.suggestion).collect()
@@ -96,7 +96,7 @@ mod tests {
         for relevance in [close, vague, Relevance::default()] {
             assert!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()).is_empty());
         }
-        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &rules(Action::Feedback), &Context::default());
+        let scan = scan_in(&call("ping", "{}"), 0, &tool_set(TOOLS), &rules(Action::Feedback), &Context::default());
         assert!(scan.result.is_ok(), "no relevance is given");
     }
 
@@ -112,9 +112,9 @@ mod tests {
     fn it_is_off_unless_asked_for() {
         let relevance = Relevance::by_words([("get_weather", 9.0)], 0.8);
         let context = Context { relevance: Some(&relevance), ..Context::default() };
-        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
+        let scan = scan_in(&call("ping", "{}"), 0, &tool_set(TOOLS), &ScanRules::default(), &context);
         assert!(scan.result.is_ok() && scan.advice.is_empty());
-        let scan = scan_in(&call("ping", "{}"), 0, &toolbook(TOOLS), &rules(Action::Advise), &context);
+        let scan = scan_in(&call("ping", "{}"), 0, &tool_set(TOOLS), &rules(Action::Advise), &context);
         assert!(scan.result.is_ok() && scan.advice[0].code == FaultCode::ToolNotRelevant);
     }
 }

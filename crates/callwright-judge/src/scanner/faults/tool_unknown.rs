@@ -21,7 +21,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
     let facts = Facts {
         name: quoted(&case.call.name),
         nearest: case.nearest().iter().map(|&(name, _)| name.to_owned()).collect(),
-        offered: case.toolbook.tools().len(),
+        offered: case.tool_set.tools().len(),
     };
     let message = format!("no tool `{}` is offered, and none is close to it", facts.name);
     Some(case.diagnosis(FaultCode::ToolUnknown, Pointer::root(), message, &facts))

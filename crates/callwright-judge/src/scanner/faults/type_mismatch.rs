@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Case, quoted};
 use crate::scanner::schema::{Rule, Violation, type_of};
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.

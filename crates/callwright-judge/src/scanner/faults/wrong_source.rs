@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Case, quoted};
 use crate::scanner::expectations::Expectation;
 use crate::scanner::same_value::is_same_reading;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Facts for the feedback template.
@@ -69,7 +69,7 @@ fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, expected: &Exp
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::scanner::testing::{TOOLS, call, toolbook};
+    use crate::scanner::testing::{TOOLS, call, tool_set};
     use crate::scanner::{Context, Expectation, Expectations, scan_in};
     use callwright_common::json::Pointer;
     use callwright_types::rules::ScanRules;
@@ -85,7 +85,7 @@ mod tests {
         let expectations = Expectations { expected: vec![expected] };
         let context = Context { expectations: Some(&expectations), ..Context::default() };
         let call = call("orders.cancel", arguments);
-        scan_in(&call, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.err().unwrap_or_default()
+        scan_in(&call, 0, &tool_set(TOOLS), &ScanRules::default(), &context).result.err().unwrap_or_default()
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         let expectations = Expectations { expected: vec![expected] };
         let context = Context { expectations: Some(&expectations), ..Context::default() };
         let call = call("orders.cancel", r#"{"order_id":7,"reason":"late"}"#);
-        assert!(scan_in(&call, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.is_ok());
+        assert!(scan_in(&call, 0, &tool_set(TOOLS), &ScanRules::default(), &context).result.is_ok());
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 use serde_json::Value;
 
 use super::Settings;
-use super::notebook::ToolInPlay;
+use super::lesson_store::ToolInPlay;
 use callwright_types::memory::Backing;
 use callwright_types::{Diagnosis, EvidenceKind, Explanation, FaultCode, LessonDraft, Owner, Polarity, Tool};
 pub use client::wording;

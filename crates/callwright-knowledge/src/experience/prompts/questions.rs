@@ -1,4 +1,4 @@
-//! Prompts of the notebook.
+//! Prompts of the lesson_store.
 
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ enum Notes<'a> {
 /// Builds the prompt of the training stage: the question without its truth.
 pub fn training(question: &str, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
-        "You answer questions, and you keep a notebook of what is worth knowing the next time. First answer. Then you are told whether \
+        "You answer questions, and you keep a lesson_store of what is worth knowing the next time. First answer. Then you are told whether \
          the answer was right, and what is right. From then on you have {} messages, each with one or more of these commands:\n\n\
          {}\n\n{ANSWER}\n\n{DATA}\n\n{TRAINING}",
         settings.note_actions,
@@ -110,7 +110,7 @@ pub fn solving(question: &str, notes: &[Shown<'_>]) -> Vec<(Role, String)> {
 pub fn wording(learned: &impl Serialize, settings: &Settings) -> Vec<(Role, String)> {
     let system = format!(
         "Assistants call tools. Of one thing that went wrong and was mended, or that went well, a program has written down what it knows. You keep a \
-         notebook for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
+         lesson_store for assistants that are asked for such a thing the next time: put it into words that help them. You have {} messages, each with one \
          or more of these commands; one note is enough:\n\n{}\n\n\
          Say nothing that does not follow from what you are shown. Write names of tools and parameters, and values, exactly as they stand there, in \
          backquotes, and no others.\n\n{DATA}",

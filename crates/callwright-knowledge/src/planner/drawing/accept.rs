@@ -9,7 +9,7 @@ use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, 
 use super::converse::Judged;
 use super::draft::{Draft, DraftNode};
 use super::fitting::Fitting;
-use super::ground::Ground;
+use super::ground::DrawingContext;
 use super::place::{kind_of, may_have, place};
 use super::shown::named;
 use super::tools::PlanTool;
@@ -62,7 +62,7 @@ pub(super) struct Standard<'a> {
     pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
     /// Number of further calls that fit into the plan.
     pub(super) room: usize,
-    pub(super) ground: &'a Ground,
+    pub(super) ground: &'a DrawingContext,
 }
 
 /// Arguments and new calls of a valid answer.
@@ -325,7 +325,7 @@ impl Standard<'_> {
 ///
 /// # Errors
 /// Why the value is rejected, as feedback for the model.
-pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &Ground) -> Result<Source, String> {
+pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &DrawingContext) -> Result<Source, String> {
     if given.value.is_null() {
         return Err("its source is `value`, and there is none".to_owned());
     }

@@ -7,7 +7,7 @@ use super::accept::selected;
 use super::answer::Goal;
 use super::converse::{Asker, Spent};
 use super::draft::{Draft, DraftNode};
-use super::ground::Ground;
+use super::ground::DrawingContext;
 use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{Heard, selection, selection_form};
 use super::settings::DrawSettings;
@@ -107,7 +107,7 @@ pub(super) struct Drawing<'a> {
     pub(super) occasion: &'a Occasion<'a>,
     pub(super) settings: &'a DrawSettings,
     pub(super) heard: Heard<'a>,
-    pub(super) ground: Ground,
+    pub(super) ground: DrawingContext,
     pub(super) asker: Asker<'a>,
     pub(super) draft: Draft,
     pub(super) notes: Vec<String>,
@@ -120,7 +120,7 @@ impl<'a> Drawing<'a> {
             occasion,
             settings,
             heard: Heard::of(occasion.conversation, occasion.memory, settings).with_outline(occasion.outline),
-            ground: Ground::of(said.chain(occasion.memory.iter().map(String::as_str))),
+            ground: DrawingContext::of(said.chain(occasion.memory.iter().map(String::as_str))),
             asker: Asker { model, settings, spent: Spent::default() },
             draft: Draft::default(),
             notes: Vec::new(),

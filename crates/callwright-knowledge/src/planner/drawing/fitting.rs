@@ -8,7 +8,7 @@ use super::QUOTED_CHARS;
 use callwright_common::json::raw;
 use callwright_common::text::excerpt;
 use callwright_judge::repair::mend;
-use callwright_judge::scanner::{CompiledTool, Toolbook, scan};
+use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
 use callwright_types::rules::{RepairRules, Report, RescueRules, ScanRules};
 use callwright_types::{Call, ValueKind};
 
@@ -58,8 +58,8 @@ impl Fitting<'_> {
         Call { id: String::new(), name: self.tool.name().to_owned(), arguments: raw(&arguments).get().to_owned() }
     }
 
-    fn book(&self) -> Toolbook {
-        Toolbook::of(Arc::clone(self.tool))
+    fn book(&self) -> ToolSet {
+        ToolSet::of(Arc::clone(self.tool))
     }
 
     /// Returns the value that the schema determines: its default, constant or only enum value.
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use callwright_judge::scanner::testing::toolbook;
+    use callwright_judge::scanner::testing::tool_set;
 
     const TOOLS: &str = r#"[{"name":"f","parameters":{"type":"object","required":["other"],"properties":{"other":{"type":"string"},
         "text":{"type":"string"},"whole":{"type":"integer"},"share":{"type":"number","maximum":1},"on":{"type":"boolean"},
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_loses_nothing_is_mended_and_all_else_refused() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let fitting = Fitting { tool: book.tools().first().unwrap() };
         for (name, value, expected) in [
             ("text", json!("a"), Some(json!("a"))),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn kinds_that_can_never_be_an_argument_are_known() {
-        let book = toolbook(TOOLS);
+        let book = tool_set(TOOLS);
         let fitting = Fitting { tool: book.tools().first().unwrap() };
         for (name, kind, expected) in [
             ("text", ValueKind::Object, true),

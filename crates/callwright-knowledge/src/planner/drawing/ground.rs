@@ -17,14 +17,14 @@ const BEGINNING_CHARS: usize = 3;
 
 /// Indexed text of the conversation and the memory.
 #[derive(Debug, Clone)]
-pub(super) struct Ground {
+pub(super) struct DrawingContext {
     /// Words in lower case, separated and surrounded by one space.
     words: String,
     /// All digits without separators, because phone numbers and amounts are written in many ways.
     digits: String,
 }
 
-impl Ground {
+impl DrawingContext {
     pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut ground = Self { words: " ".to_owned(), digits: String::new() };
         for text in texts {
@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    fn ground() -> Ground {
-        Ground::of([
+    fn ground() -> DrawingContext {
+        DrawingContext::of([
             "Book a room for Jack O'Neil from 9:30 am, order 4711-0815.",
             "Budget: 2,500,000 (next May). 请预订会议室",
         ])
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn numbers_may_be_said_in_words_and_are_no_others() {
-        let ground = Ground::of(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
+        let ground = DrawingContext::of(["A table for two, twenty-five minutes from now, 9 chairs, at 4.5 %."]);
         let words = |value: Value, words: &str| ground.words_for(&value, words);
         assert_eq!(words(json!(2), "").as_deref(), Ok("two"));
         assert_eq!(words(json!(25), "for 25 minutes").as_deref(), Ok("twenty five"));

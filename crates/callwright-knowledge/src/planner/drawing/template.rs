@@ -11,7 +11,7 @@ use super::answer::{Given, Origin, read};
 use super::converse::Judged;
 use super::draw::{Drawing, Undrawn};
 use super::fitting::Fitting;
-use super::ground::Ground;
+use super::ground::DrawingContext;
 use super::model::{Purpose, Question};
 use super::prompts::{DATA, Heard, object};
 use super::shown::{beginning, shown_schema};
@@ -210,7 +210,7 @@ struct Answer {
 }
 
 /// Validates an answer; the inner value is `None` if the template does not fit.
-fn judge(text: &str, inputs: &[Input<'_>], ground: &Ground) -> Judged<Option<Filled>> {
+fn judge(text: &str, inputs: &[Input<'_>], ground: &DrawingContext) -> Judged<Option<Filled>> {
     let answer: Answer = match read(text) {
         Ok(answer) => answer,
         Err(fault) => return Judged::unusable(fault),
@@ -247,7 +247,7 @@ impl Use<'_> {
     ///
     /// # Errors
     /// Feedback for the model: the fault of the given input.
-    fn source(&self, given: Option<&Given>, ground: &Ground) -> Result<Option<Source>, String> {
+    fn source(&self, given: Option<&Given>, ground: &DrawingContext) -> Result<Option<Source>, String> {
         let default = || Fitting { tool: &self.tool.tool }.default_of(self.argument);
         let Some(given) = given else {
             return match default() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use callwright_judge::scanner::{CompiledTool, Toolbook, Validators};
+use callwright_judge::scanner::{CompiledTool, ToolSet, Validators};
 use callwright_types::{OutputField, Tool};
 
 /// Tool that a plan can call.
@@ -31,7 +31,7 @@ impl ToolList {
     /// Compiles the tools; each comes with the output fields of its answers.
     pub fn compile(tools: Vec<(Arc<Tool>, Vec<OutputField>)>, validators: &Validators) -> Self {
         let compiled = |(tool, outputs): (Arc<Tool>, Vec<OutputField>)| {
-            let book = Toolbook::compile(vec![tool], validators);
+            let book = ToolSet::compile(vec![tool], validators);
             Some(PlanTool { tool: Arc::clone(book.tools().first()?), outputs: outputs.into() })
         };
         Self { tools: tools.into_iter().map(compiled).collect() }

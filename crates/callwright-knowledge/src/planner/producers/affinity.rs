@@ -1,6 +1,6 @@
 //! Scores how well an output field of one tool fits an argument of another, independent of the request.
 
-use super::candidate::{Evidence, Tally};
+use super::candidate::{Evidence, EvidenceScore};
 use super::profile::Profile;
 use super::segment::Segment;
 use super::tool::{Input, Known, Output};
@@ -37,7 +37,7 @@ pub(super) struct Taker<'a> {
 }
 
 /// Adds the evidence for a producing tool that does not depend on the output field.
-pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: &mut Tally) {
+pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: &mut EvidenceScore) {
     tally.add(Evidence::Named, share(&maker.subject, &taker.profile.said));
     tally.add(Evidence::SameSubject, share(&taker.tool.subject, &maker.subject));
     if maker.writes {
@@ -56,7 +56,7 @@ pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: 
 
 /// Adds the evidence for a tool without documented outputs: the words that its name shares with the argument. A tool
 /// about the thing that the argument identifies most likely returns its key.
-pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut Tally) {
+pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut EvidenceScore) {
     tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
     let things = &taker.input.things;
     if taker.profile.stands_for_thing() && !things.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn of_field(
     output: &Output,
     field: &Profile,
     bearers: u32,
-    tally: &mut Tally,
+    tally: &mut EvidenceScore,
 ) {
     let argument = taker.profile;
     by_name(taker, maker, field, bearers, tally);
@@ -99,7 +99,7 @@ pub(super) fn of_field(
     }
 }
 
-fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tally: &mut Tally) {
+fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tally: &mut EvidenceScore) {
     let argument = taker.profile;
     // Names such as `id` are the same for all things.
     if argument.whole == field.whole && !argument.is_bare() {
@@ -121,7 +121,7 @@ fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tall
     }
 }
 
-fn by_values(argument: &Profile, field: &Profile, tally: &mut Tally) {
+fn by_values(argument: &Profile, field: &Profile, tally: &mut EvidenceScore) {
     if let (Some(wanted), Some(given)) = (argument.format, field.format) {
         tally.add(Evidence::Format, if wanted == given { 1.0 } else { -0.5 });
     }

@@ -126,12 +126,12 @@ impl fmt::Display for Evidence {
 
 /// Sum of evidence; the individual reasons are kept on demand.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct EvidenceScore {
     pub(super) score: f32,
     reasons: Option<Vec<Reason>>,
 }
 
-impl Tally {
+impl EvidenceScore {
     /// Creates a tally that keeps the reasons.
     pub(super) fn explained() -> Self {
         Self { score: 0.0, reasons: Some(Vec::new()) }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::affinity::{Taker, is_possible, of_answer, of_field, of_tool};
 use super::asked::{AskedSegment, Asking};
-use super::candidate::{Candidate, Evidence, Tally};
+use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::edges::Edges;
 use super::profile::Profile;
 use super::request::Request;
@@ -293,13 +293,13 @@ impl<'a> Search<'a> {
     /// Returns the score and best output field of a tool; no field if its outputs are not documented.
     fn best_field(&self, maker: usize) -> Option<(f32, usize, Option<usize>)> {
         let maker = self.maker(maker)?;
-        let mut of_maker = Tally::default();
+        let mut of_maker = EvidenceScore::default();
         self.weigh_tool(&maker, &mut of_maker);
         let mut best: Option<(f32, usize)> = None;
         for (at, output) in maker.known.outputs.iter().enumerate() {
             let field = maker.part.segment.profile(output.profile);
             let Some(field) = field.filter(|field| is_possible(field, self.taker.profile)) else { continue };
-            let mut tally = Tally::default();
+            let mut tally = EvidenceScore::default();
             self.weigh_field(&maker, output, field, &mut tally);
             if best.is_none_or(|(score, _)| tally.score > score) {
                 best = Some((tally.score, at));
@@ -317,7 +317,7 @@ impl<'a> Search<'a> {
 
     fn candidate(&self, maker: usize, field: Option<usize>) -> Option<Candidate> {
         let maker = self.maker(maker)?;
-        let mut tally = Tally::explained();
+        let mut tally = EvidenceScore::explained();
         self.weigh_tool(&maker, &mut tally);
         let (mut pointer, mut in_list) = (String::new(), false);
         match field.and_then(|field| maker.known.outputs.get(field)) {
@@ -349,7 +349,7 @@ impl<'a> Search<'a> {
         Some(Maker { position, part, known, asked, asking })
     }
 
-    fn weigh_tool(&self, maker: &Maker<'_>, tally: &mut Tally) {
+    fn weigh_tool(&self, maker: &Maker<'_>, tally: &mut EvidenceScore) {
         of_tool(&self.taker, maker.known, maker.position == self.position, tally);
         if self.is_confirmed(maker.position) {
             tally.add(Evidence::Confirmed, CONFIRMED);
@@ -373,7 +373,7 @@ impl<'a> Search<'a> {
         tally.add(Evidence::Order, order * asking.lead);
     }
 
-    fn weigh_field(&self, maker: &Maker<'_>, output: &Output, field: &Profile, tally: &mut Tally) {
+    fn weigh_field(&self, maker: &Maker<'_>, output: &Output, field: &Profile, tally: &mut EvidenceScore) {
         let bearers = maker.part.segment.bearers(field.whole);
         of_field(&self.taker, maker.known, output, field, bearers, tally);
         let Some(asked) = maker.asked else { return };

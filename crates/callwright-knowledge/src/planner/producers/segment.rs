@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::affinity::{Taker, of_answer, of_field, of_tool};
-use super::candidate::Tally;
+use super::candidate::EvidenceScore;
 use super::profile::Profile;
 use super::shape::ToolShape;
 use super::tool::{Input, Known, Output, Profiles, text_terms};
@@ -201,11 +201,11 @@ impl Segment {
     }
 
     fn best_score(&self, taker: &Taker<'_>, maker: &Known) -> f32 {
-        let mut of_maker = Tally::default();
+        let mut of_maker = EvidenceScore::default();
         of_tool(taker, maker, false, &mut of_maker);
         let scores = maker.outputs.iter().filter_map(|output| {
             let field = self.profile(output.profile)?;
-            let mut tally = Tally::default();
+            let mut tally = EvidenceScore::default();
             of_field(taker, maker, output, field, self.bearers(field.whole), &mut tally);
             Some(tally.score)
         });

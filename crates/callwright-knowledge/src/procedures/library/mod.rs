@@ -1,6 +1,6 @@
 //! Index of all procedures, to find those that fit a request.
 //!
-//! A library is immutable. [`Library::with`] creates a new version from changes; unchanged scopes are shared. A turn's
+//! A library is immutable. [`ProcedureStore::with`] creates a new version from changes; unchanged scopes are shared. A turn's
 //! snapshot therefore contains one library, which is replaced as a whole.
 
 mod shelf;
@@ -18,14 +18,14 @@ use shelf::Shelf;
 
 /// Indexed procedures of all scopes.
 #[derive(Debug, Clone, Default)]
-pub struct Library {
+pub struct ProcedureStore {
     shelves: HashMap<Scope, Arc<Shelf>>,
     settings: Settings,
 }
 
 /// Procedure with its embedding.
 #[derive(Debug, Clone)]
-pub struct Shelved {
+pub struct StoredProcedure {
     /// Procedure.
     pub procedure: Arc<Procedure>,
     /// Vector of [`embedded_text`](super::embedded_text); `None` if the procedure is found by words only.
@@ -36,7 +36,7 @@ pub struct Shelved {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// The procedure was learned or updated: merged, counted or retired.
-    Shelved(Shelved),
+    StoredProcedure(StoredProcedure),
     /// The procedure of this id was deleted.
     Forgotten(String),
 }
@@ -66,19 +66,19 @@ pub struct Found {
     pub score: f32,
 }
 
-impl Library {
+impl ProcedureStore {
     /// Builds a library. Retired procedures are included in [`Self::of_scope`], but not found.
-    pub fn of(procedures: impl IntoIterator<Item = Shelved>, settings: Settings) -> Self {
-        Self { shelves: HashMap::new(), settings }.with(procedures.into_iter().map(Change::Shelved))
+    pub fn of(procedures: impl IntoIterator<Item = StoredProcedure>, settings: Settings) -> Self {
+        Self { shelves: HashMap::new(), settings }.with(procedures.into_iter().map(Change::StoredProcedure))
     }
 
     /// Returns the library after these changes, in order. It is equivalent to a newly built one.
     #[must_use]
     pub fn with(&self, changes: impl IntoIterator<Item = Change>) -> Self {
-        let mut changed: HashMap<Scope, HashMap<String, Option<Shelved>>> = HashMap::new();
+        let mut changed: HashMap<Scope, HashMap<String, Option<StoredProcedure>>> = HashMap::new();
         for change in changes {
             match change {
-                Change::Shelved(shelved) => {
+                Change::StoredProcedure(shelved) => {
                     let (scope, id) = (shelved.procedure.scope.clone(), shelved.procedure.id.clone());
                     changed.entry(scope).or_default().insert(id, Some(shelved));
                 }
@@ -112,7 +112,7 @@ impl Library {
     }
 
     /// Returns the active procedures of a scope whose tools are all available, in the order of learning.
-    pub fn in_play<'a>(&'a self, scope: &Scope, in_play: &'a InPlay<'a>) -> impl Iterator<Item = &'a Shelved> {
+    pub fn in_play<'a>(&'a self, scope: &Scope, in_play: &'a InPlay<'a>) -> impl Iterator<Item = &'a StoredProcedure> {
         let shelved = self.shelves.get(scope).into_iter().flat_map(|shelf| shelf.live());
         shelved.filter(move |shelved| shelf::is_in_play(&shelved.procedure, in_play))
     }

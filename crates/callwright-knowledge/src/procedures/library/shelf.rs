@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Found, InPlay, Query, Shelved};
+use super::{Found, InPlay, Query, StoredProcedure};
 use crate::procedures::embedded_text;
 use callwright_search::retrieval::{Bm25, is_stop_word};
 use callwright_types::Procedure;
@@ -11,14 +11,14 @@ use callwright_types::Procedure;
 /// Procedures by id; ids are in chronological order.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    all: BTreeMap<String, Shelved>,
+    all: BTreeMap<String, StoredProcedure>,
     /// BM25 index of the active procedures.
     words: Option<Bm25<String>>,
 }
 
 impl Shelf {
     /// Returns the shelf after changes.
-    pub(super) fn with(&self, changed: HashMap<String, Option<Shelved>>) -> Self {
+    pub(super) fn with(&self, changed: HashMap<String, Option<StoredProcedure>>) -> Self {
         let mut all = self.all.clone();
         for (id, shelved) in changed {
             match shelved {
@@ -43,7 +43,7 @@ impl Shelf {
         self.all.values().map(|shelved| &shelved.procedure)
     }
 
-    pub(super) fn live(&self) -> impl Iterator<Item = &Shelved> {
+    pub(super) fn live(&self) -> impl Iterator<Item = &StoredProcedure> {
         self.all.values().filter(|shelved| shelved.procedure.retired.is_none())
     }
 

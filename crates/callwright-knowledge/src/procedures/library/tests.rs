@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Change, InPlay, Library, Query, Shelved};
+use super::{Change, InPlay, ProcedureStore, Query, StoredProcedure};
 use crate::procedures::Settings;
 use crate::procedures::testing::{procedure, shelved};
 use callwright_search::embedding::Vector;
@@ -19,7 +19,7 @@ fn paying(group: &str) -> Arc<Procedure> {
     procedure(group, "Pays an invoice of a customer", &arguments)
 }
 
-fn found(library: &Library, group: &str, text: &str, in_play: &InPlay<'_>) -> Vec<String> {
+fn found(library: &ProcedureStore, group: &str, text: &str, in_play: &InPlay<'_>) -> Vec<String> {
     let query = Query { scope: &Scope::of_group(group), text, vector: None, in_play };
     library.recall(&query, 3).into_iter().map(|found| found.procedure.output.clone()).collect()
 }
@@ -30,7 +30,7 @@ fn all(_: &str, _: Option<&Fingerprint>) -> bool {
 
 #[test]
 fn a_procedure_is_found_by_the_words_of_what_it_gives_and_does() {
-    let library = Library::of([shelved(&booking("a")), shelved(&paying("a"))], Settings::default());
+    let library = ProcedureStore::of([shelved(&booking("a")), shelved(&paying("a"))], Settings::default());
     assert_eq!(found(&library, "a", "Please book the room of Jack", &all), ["Books a meeting room"]);
     assert_eq!(found(&library, "a", "settle the invoices of our customer", &all), ["Pays an invoice of a customer"]);
     assert!(found(&library, "a", "what is the weather of a day with the and", &|_, _| false).is_empty());
@@ -41,7 +41,7 @@ fn a_procedure_is_found_by_the_words_of_what_it_gives_and_does() {
 fn nothing_of_another_scope_retired_or_without_its_tools_is_found() {
     let mut retired = Procedure::clone(&paying("a"));
     retired.retired = Some(Retirement { at: Timestamp::UNIX_EPOCH, reason: "it hurts".to_owned() });
-    let library = Library::of([shelved(&booking("a")), shelved(&Arc::new(retired))], Settings::default());
+    let library = ProcedureStore::of([shelved(&booking("a")), shelved(&Arc::new(retired))], Settings::default());
     assert!(found(&library, "b", "book a room", &all).is_empty());
     assert!(found(&library, "a", "pay an invoice", &all).is_empty());
     assert!(found(&library, "a", "book a room", &|tool, _| tool != "find_person").is_empty());
@@ -51,9 +51,12 @@ fn nothing_of_another_scope_retired_or_without_its_tools_is_found() {
 #[test]
 fn meaning_finds_what_words_do_not() {
     let vector = |components: [f32; 2]| Vector::new(components.to_vec()).unwrap();
-    let with =
-        |procedure: Arc<Procedure>, components| Shelved { procedure, vector: Some(Arc::new(vector(components))) };
-    let library = Library::of([with(booking("a"), [1.0, 0.0]), with(paying("a"), [0.0, 1.0])], Settings::default());
+    let with = |procedure: Arc<Procedure>, components| StoredProcedure {
+        procedure,
+        vector: Some(Arc::new(vector(components))),
+    };
+    let library =
+        ProcedureStore::of([with(booking("a"), [1.0, 0.0]), with(paying("a"), [0.0, 1.0])], Settings::default());
     let asked = vector([0.9, 0.1]);
     let scope = Scope::of_group("a");
     let query = Query { scope: &scope, text: "Besprechungszimmer", vector: Some(&asked), in_play: &all };
@@ -64,9 +67,13 @@ fn meaning_finds_what_words_do_not() {
 #[test]
 fn changes_give_what_building_anew_gives() {
     let (book, pay) = (booking("a"), paying("a"));
-    let built = Library::of([shelved(&pay)], Settings::default());
-    let changes = [Change::Shelved(shelved(&book)), Change::Shelved(shelved(&pay)), Change::Forgotten(book.id.clone())];
-    let changed = Library::of([], Settings::default()).with(changes);
+    let built = ProcedureStore::of([shelved(&pay)], Settings::default());
+    let changes = [
+        Change::StoredProcedure(shelved(&book)),
+        Change::StoredProcedure(shelved(&pay)),
+        Change::Forgotten(book.id.clone()),
+    ];
+    let changed = ProcedureStore::of([], Settings::default()).with(changes);
     for text in ["book a room", "pay an invoice"] {
         assert_eq!(found(&built, "a", text, &all), found(&changed, "a", text, &all));
     }

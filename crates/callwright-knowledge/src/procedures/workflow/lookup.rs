@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::prompts::Known;
-use crate::procedures::{InPlay, Library, Query, Settings, Wording, compose, feed};
+use crate::procedures::{InPlay, ProcedureStore, Query, Settings, Wording, compose, feed};
 use callwright_search::embedding::Embedder;
 use callwright_types::{OutputField, Procedure, Scope};
 
@@ -14,8 +14,8 @@ pub type Outputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
 /// Context of the retrieval.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
-    /// Library of procedures.
-    pub library: &'a Library,
+    /// ProcedureStore of procedures.
+    pub library: &'a ProcedureStore,
     /// Scope of the procedures.
     pub scope: &'a Scope,
     /// Available tools.

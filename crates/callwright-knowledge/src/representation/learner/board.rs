@@ -15,13 +15,13 @@ pub(super) struct Board {
     scores: Vec<f32>,
     /// Selected tools per sample, best first; as many as there are right ones.
     chosen: Vec<Vec<usize>>,
-    tallies: Vec<Tally>,
+    tallies: Vec<ConfusionCounts>,
     doubt: f64,
 }
 
 /// Selection counts of a tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Tally {
+struct ConfusionCounts {
     /// Number of samples with this tool as a right one.
     wanted: i32,
     /// Number of samples for which it is selected.
@@ -30,7 +30,7 @@ struct Tally {
     both: i32,
 }
 
-impl Tally {
+impl ConfusionCounts {
     /// Returns F1, 0 to 1.
     fn f1(self) -> f64 {
         let sum = self.wanted + self.selected;
@@ -54,7 +54,7 @@ impl Board {
             tools,
             scores: Vec::with_capacity(among.len() * tools),
             chosen: Vec::with_capacity(among.len()),
-            tallies: vec![Tally::default(); tools],
+            tallies: vec![ConfusionCounts::default(); tools],
             right,
             doubt,
         };
@@ -106,17 +106,17 @@ impl Board {
     /// Returns macro-F1 in percent over the samples of several boards with the same tools.
     pub(super) fn macro_f1_of_all(boards: &[Self]) -> f64 {
         let tools = boards.iter().map(|board| board.tools).max().unwrap_or_default();
-        let tallies: Vec<Tally> = (0..tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
+        let tallies: Vec<ConfusionCounts> = (0..tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
         macro_f1(&tallies, boards.first().map_or(0.0, |board| board.doubt))
     }
 
     /// Returns a tool's part of [`Board::macro_f1_of_all`], in points.
     pub(super) fn part_of_all(boards: &[Self], tool: usize) -> f64 {
         let Some(first) = boards.first() else { return 0.0 };
-        let tallies: Vec<Tally> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
-        let alone = |(at, tally): (usize, &Tally)| {
+        let tallies: Vec<ConfusionCounts> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
+        let alone = |(at, tally): (usize, &ConfusionCounts)| {
             let both = if at == tool { tally.both } else { 0 };
-            Tally { both, ..*tally }
+            ConfusionCounts { both, ..*tally }
         };
         macro_f1(&tallies.iter().enumerate().map(alone).collect::<Vec<_>>(), first.doubt)
     }
@@ -127,8 +127,8 @@ impl Board {
         (tally.wanted > 0).then(|| 100.0 * tally.f1())
     }
 
-    fn tally_of_all(boards: &[Self], tool: usize) -> Tally {
-        let mut sum = Tally::default();
+    fn tally_of_all(boards: &[Self], tool: usize) -> ConfusionCounts {
+        let mut sum = ConfusionCounts::default();
         for tally in boards.iter().filter_map(|board| board.tallies.get(tool)) {
             sum.wanted += tally.wanted;
             sum.selected += tally.selected;
@@ -210,7 +210,7 @@ impl Board {
     }
 
     fn tally(&mut self) {
-        let mut tallies = vec![Tally::default(); self.tools];
+        let mut tallies = vec![ConfusionCounts::default(); self.tools];
         for (chosen, right) in self.chosen.iter().zip(&self.right) {
             count(&mut tallies, chosen, right, 1);
             right.iter().filter_map(|tool| tallies.get_mut(*tool).map(|tally| tally.wanted += 1)).count();
@@ -220,7 +220,7 @@ impl Board {
 }
 
 /// Adds a selection to the counts, multiplied by `times`.
-fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
+fn count(tallies: &mut [ConfusionCounts], chosen: &[usize], right: &[usize], times: i32) {
     for tool in chosen {
         if let Some(tally) = tallies.get_mut(*tool) {
             tally.selected += times;
@@ -233,7 +233,7 @@ fn count(tallies: &mut [Tally], chosen: &[usize], right: &[usize], times: i32) {
 
 /// Returns macro-F1 in percent. F1 of a tool with a single sample is 0 or 100 by chance, so a tool with `wanted`
 /// samples has the weight `wanted / (wanted + doubt)`. With a doubt of 0, all tools with samples have equal weight.
-fn macro_f1(tallies: &[Tally], doubt: f64) -> f64 {
+fn macro_f1(tallies: &[ConfusionCounts], doubt: f64) -> f64 {
     let wanted = tallies.iter().filter(|tally| tally.wanted > 0);
     let (sum, count) = wanted.fold((0.0, 0.0), |(sum, count), tally| {
         let weight = f64::from(tally.wanted) / (f64::from(tally.wanted) + doubt);

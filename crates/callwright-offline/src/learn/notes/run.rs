@@ -18,7 +18,7 @@ use crate::output::refuse_input;
 use crate::{OfflineError, Watcher};
 use callwright_knowledge::experience::prompts::Shown;
 use callwright_knowledge::experience::{
-    Change, Learned, Notebook, Noted, RecallQuery, Settings, Student, Trained, is_right, learn as learn_draft,
+    Change, Learned, LessonStore, NoteTaker, Noted, RecallQuery, Settings, Trained, is_right, learn as learn_draft,
 };
 use callwright_types::memory::{Author, Backing};
 use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
@@ -142,17 +142,17 @@ pub async fn learn_notes(
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
     let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
-    let student = Student::new(Arc::<KeepingModel>::clone(&model), run.settings);
-    let school = School { run, watcher, student, model, state, date: kept.date, spent: kept.state.spent };
+    let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings);
+    let school = School { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
-    let mut notebook = Notebook::of(read.lessons.iter().cloned().map(Noted::from), run.settings);
+    let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(Noted::from), run.settings);
     if !read.train.is_empty() {
         let trained = school.train(&read.train).await?;
         report.trained = trained.len();
         report.trained_right = trained.iter().filter(|trained| trained.is_right).count();
-        notebook = learned(notebook, &read.train, &trained, run);
+        lesson_store = learned(lesson_store, &read.train, &trained, run);
     }
-    let lessons = notebook.of_scope(&run.scope);
+    let lessons = lesson_store.of_scope(&run.scope);
     report.count(lessons.iter().map(AsRef::as_ref));
     if let Some(out) = &files.out {
         lessons::write(out, &inputs, lessons.iter().map(AsRef::as_ref))?;
@@ -218,8 +218,8 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFi
     Some(StateFile::beside(out, inputs))
 }
 
-/// Adds the lessons of the training to the notebook and merges near-duplicates.
-fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &NotesRun) -> Notebook {
+/// Adds the lessons of the training to the lesson_store and merges near-duplicates.
+fn learned(mut lesson_store: LessonStore, cases: &[Case], trained: &[Trained], run: &NotesRun) -> LessonStore {
     let begun = Timestamp::now();
     let mut number = 0;
     for (case, trained) in cases.iter().zip(trained) {
@@ -245,24 +245,24 @@ fn learned(mut notebook: Notebook, cases: &[Case], trained: &[Trained], run: &No
                 source: Some(case.source.clone()),
                 at,
             };
-            let present = notebook.like(&run.scope, &draft);
+            let present = lesson_store.like(&run.scope, &draft);
             let present = present.iter().map(AsRef::as_ref);
             match learn_draft(draft, evidence, (&run.scope, Author::Model), present, (at, &run.settings)) {
                 Learned::New(lesson) | Learned::Confirmed(lesson) => {
-                    notebook = notebook.with([Change::Noted(lesson.into())]);
+                    lesson_store = lesson_store.with([Change::Noted(lesson.into())]);
                 }
                 Learned::Known => {}
             }
         }
     }
-    notebook
+    lesson_store
 }
 
 /// Model, progress, and state of a run.
 struct School<'a> {
     run: &'a NotesRun,
     watcher: &'a dyn NotesWatcher,
-    student: Student,
+    note_taker: NoteTaker,
     model: Arc<KeepingModel>,
     state: Option<StateFile>,
     date: jiff::civil::Date,
@@ -272,7 +272,7 @@ struct School<'a> {
 impl School<'_> {
     fn cost(&self) -> Cost {
         let mut cost = self.spent;
-        cost.add(self.student.cost());
+        cost.add(self.note_taker.cost());
         cost
     }
 
@@ -310,7 +310,7 @@ impl School<'_> {
     }
 
     async fn train(&self, cases: &[Case]) -> Result<Vec<Trained>, OfflineError> {
-        self.each("training", cases, async |case| self.student.train(&case.question, &case.answer).await).await
+        self.each("training", cases, async |case| self.note_taker.train(&case.question, &case.answer).await).await
     }
 
     /// Tests the requested variants, beginning with the one without notes.
@@ -334,7 +334,7 @@ impl School<'_> {
     ) -> Result<(Vec<bool>, (usize, usize)), OfflineError> {
         let taken = lessons.iter().filter(|lesson| variant.takes(lesson));
         let taken = taken.map(|lesson| Noted { lesson: Arc::clone(lesson), vector: None });
-        let notebook = Notebook::of(taken, self.run.settings);
+        let lesson_store = LessonStore::of(taken, self.run.settings);
         let sources: HashMap<&str, &Case> = read.train.iter().map(|case| (case.source.as_str(), case)).collect();
         let solved = self.each(variant.label(), &read.test, async |case| {
             let query = RecallQuery {
@@ -344,19 +344,19 @@ impl School<'_> {
                 most: self.run.k,
                 vector: None,
             };
-            let found = notebook.recall(&query);
+            let found = lesson_store.recall(&query);
             let mut shown: Vec<Shown<'_>> = match variant {
                 Variant::Case => found.iter().filter_map(|found| case_shown(&found.lesson, &sources)).collect(),
                 _ => found.iter().map(|found| Shown::from(found.lesson.as_ref())).collect(),
             };
             // Several lessons may come from one case.
             shown.dedup();
-            let answer = self.student.solve(&case.question, &shown).await?;
+            let answer = self.note_taker.solve(&case.question, &shown).await?;
             Ok((is_right(answer.as_deref(), &case.answer), !shown.is_empty()))
         });
         let solved = solved.await?;
         let recalled = solved.iter().filter(|(_, recalled)| *recalled).count();
-        Ok((solved.into_iter().map(|(right, _)| right).collect(), (notebook.len(), recalled)))
+        Ok((solved.into_iter().map(|(right, _)| right).collect(), (lesson_store.len(), recalled)))
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::Ages;
 use crate::contract::on_every_database;
-use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Retirement, Scope, Tally};
+use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Retirement, Scope, UsageCounter};
 
 fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap()
@@ -36,7 +36,7 @@ fn lesson(id: &str) -> Lesson {
         composed: None,
         client: None,
         evidence: vec![evidence("t1", "s1", 1_000)],
-        tally: Tally::default(),
+        tally: UsageCounter::default(),
         retired: None,
         created_at: at(1_000),
         updated_at: at(1_000),
@@ -56,7 +56,7 @@ fn procedure(id: &str) -> Procedure {
         steps: vec!["find it".to_owned()],
         plan: serde_json::from_value(plan).unwrap(),
         evidence: vec![evidence("t1", "s1", 1_000)],
-        tally: Tally::default(),
+        tally: UsageCounter::default(),
         retired: None,
         created_at: at(1_000),
         updated_at: at(1_000),

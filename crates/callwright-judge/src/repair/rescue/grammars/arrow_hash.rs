@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{body, element, python, shape};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// The hash between markers.
 #[derive(Debug)]
@@ -19,26 +19,26 @@ const OPENS: [&str; 2] = ["[TOOL_CALL]", "[tool_call]"];
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
 
 impl Grammar for MarkedHash {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let start = reader.at();
-        if let Some(calls) = several(reader, toolbook) {
+        if let Some(calls) = several(reader, tool_set) {
             element::skip_end_tags(reader, &CLOSES);
             return Some(calls);
         }
         reader.go(start);
-        body::read(reader, toolbook, &CLOSES)
+        body::read(reader, tool_set, &CLOSES)
     }
 }
 
 impl Grammar for BareHash {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        several(reader, toolbook)
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        several(reader, tool_set)
     }
 }
 
 /// Parses consecutive hashes.
-fn several(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn several(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -47,12 +47,12 @@ fn several(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>>
             reader.go(before);
             return (!calls.is_empty()).then_some(calls);
         }
-        calls.push(call(reader, toolbook)?);
+        calls.push(call(reader, tool_set)?);
         reader.take(",");
     }
 }
 
-fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     reader.take("{").then_some(())?;
     let mut name: Option<String> = None;
     let mut members: Option<Vec<(String, Literal)>> = None;
@@ -66,7 +66,7 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
             let Literal::Text(text) = reader.data()? else { return None };
             name = Some(shape::clean(&text));
         } else if members.is_none() && shape::ARGUMENTS.contains(&key.as_str()) {
-            let tool = offered(name.as_deref()?, toolbook)?;
+            let tool = offered(name.as_deref()?, tool_set)?;
             members = Some(arguments(reader, tool)?);
         } else {
             return None;

@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct DeepSeek;
@@ -30,7 +30,7 @@ const WRITINGS: [[&str; 5]; 3] = [
 ];
 
 impl Grammar for DeepSeek {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         let rest = reader.rest();
         let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
         let [begin_all, begin, separator, end, end_all] = *writing;
@@ -44,18 +44,18 @@ impl Grammar for DeepSeek {
             if !reader.take(begin) {
                 break;
             }
-            calls.extend(call(reader, toolbook, separator, end)?);
+            calls.extend(call(reader, tool_set, separator, end)?);
         }
         (!calls.is_empty()).then_some(calls)
     }
 }
 
-fn call(reader: &mut Reader<'_>, toolbook: &Toolbook, separator: &str, end: &str) -> Option<Vec<Written>> {
+fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, separator: &str, end: &str) -> Option<Vec<Written>> {
     let start = reader.at();
     if reader.take("function") && reader.take(separator) {
         reader.skip_space()?;
         if reader.rest().starts_with('<') {
-            let calls = element::calls(reader, toolbook)?;
+            let calls = element::calls(reader, tool_set)?;
             reader.skip_space()?;
             reader.take(end);
             return Some(calls);

@@ -5,13 +5,13 @@ use super::invoke::Invoke;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct FunctionTag;
 
 impl Grammar for FunctionTag {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        Invoke.read(reader, toolbook)
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        Invoke.read(reader, tool_set)
     }
 }

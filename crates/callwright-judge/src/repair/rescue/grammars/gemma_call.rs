@@ -6,7 +6,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::python;
 use crate::repair::rescue::written::Written;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// The call between markers.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for MarkedCall {
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let mut calls = Vec::new();
         loop {
@@ -47,7 +47,7 @@ impl Grammar for MarkedCall {
 }
 
 impl Grammar for BareCall {
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
         reader.take(CALL).then_some(())?;
         Some(vec![call(reader)?])
     }

@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python, shape};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct Harmony;
@@ -22,12 +22,12 @@ const PARALLEL: &str = "multi_tool_use.parallel";
 const MAX_HEADER: usize = 256;
 
 impl Grammar for Harmony {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        call(reader, toolbook)
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        call(reader, tool_set)
     }
 }
 
-fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
     let to = reader.rest().get(..header)?.find("to=")?;
     reader.advance(to + "to=".len())?;
@@ -43,13 +43,13 @@ fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
     reader.advance(message.len())?;
     let arguments = body::arguments(reader, &[])?;
     element::skip_end_tags(reader, &ENDS);
-    calls(name, &arguments, reader, toolbook)
+    calls(name, &arguments, reader, tool_set)
 }
 
 /// Returns one call, or the calls within the wrapping tool's arguments.
-fn calls(name: String, arguments: &Literal, reader: &Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn calls(name: String, arguments: &Literal, reader: &Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     if name == PARALLEL {
-        return shape::calls(arguments, toolbook, &reader.nesting_within());
+        return shape::calls(arguments, tool_set, &reader.nesting_within());
     }
     Some(vec![Written::with_arguments(name, arguments)?])
 }

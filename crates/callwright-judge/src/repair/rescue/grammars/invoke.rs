@@ -5,14 +5,14 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, extent};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct Invoke;
 
 impl Grammar for Invoke {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let calls = element::calls(reader, toolbook)?;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let calls = element::calls(reader, tool_set)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then_some(calls)
     }

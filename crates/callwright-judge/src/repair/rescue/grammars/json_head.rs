@@ -5,21 +5,21 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{element, extent, shape, tag};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct JsonHead;
 
 impl Grammar for JsonHead {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let call = call(reader, toolbook)?;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let call = call(reader, tool_set)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then(|| vec![call])
     }
 }
 
 /// Parses one call, and the bracket that may close its object.
-pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Written> {
+pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
     reader.take("{").then_some(())?;
     reader.skip_space()?;
     (reader.take("\"name\"") || reader.take("'name'")).then_some(())?;
@@ -28,12 +28,12 @@ pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, toolbook: &Toolbo
     reader.skip_space()?;
     let Literal::Text(name) = reader.data()? else { return None };
     let name = shape::clean(&name);
-    let tool = offered(&name, toolbook)?;
+    let tool = offered(&name, tool_set)?;
     reader.skip_space()?;
     reader.take(",").then_some(())?;
     reader.skip_space()?;
     let members = if tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(tag::Kind::Parameter)) {
-        element::members_of(reader, toolbook, "function", &name, false)?
+        element::members_of(reader, tool_set, "function", &name, false)?
     } else {
         broken_key(reader)?;
         reader.skip_space()?;

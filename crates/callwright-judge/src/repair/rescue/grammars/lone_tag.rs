@@ -5,7 +5,7 @@ use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::tag::{self, Kind};
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, extent};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// Notation `<get_weather><city>Oslo</city></get_weather>`.
 #[derive(Debug)]
@@ -20,21 +20,21 @@ pub(super) struct NameTag;
 pub(super) struct ParameterTag;
 
 impl Grammar for ToolTag {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let call = element::named_after_tool(reader, toolbook)?;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let call = element::named_after_tool(reader, tool_set)?;
         closed(reader, call)
     }
 }
 
 impl Grammar for NameTag {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let mut calls = vec![element::behind_name(reader, toolbook)?];
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let mut calls = vec![element::behind_name(reader, tool_set)?];
         loop {
             element::skip_closes(reader);
             let before = reader.at();
             reader.skip_space()?;
             let is_name = tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(Kind::Name));
-            match element::behind_name(reader, toolbook) {
+            match element::behind_name(reader, tool_set) {
                 Some(call) => calls.push(call),
                 // Either all calls are parsed, or none.
                 None if is_name => return None,
@@ -48,8 +48,8 @@ impl Grammar for NameTag {
 }
 
 impl Grammar for ParameterTag {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let call = element::arguments_alone(reader, toolbook)?;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let call = element::arguments_alone(reader, tool_set)?;
         closed(reader, call)
     }
 }

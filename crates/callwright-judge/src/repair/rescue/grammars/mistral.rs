@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct Mistral;
@@ -18,9 +18,9 @@ const END: &str = "</s>";
 const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
 
 impl Grammar for Mistral {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         if reader.take(REQUEST[0]) {
-            return body::read(reader, toolbook, &[REQUEST[1]]);
+            return body::read(reader, tool_set, &[REQUEST[1]]);
         }
         reader.take(MARK).then_some(())?;
         let start = reader.at();
@@ -28,7 +28,7 @@ impl Grammar for Mistral {
             Some(call) => Some(vec![call]),
             None => {
                 reader.go(start);
-                body::read(reader, toolbook, &[END])
+                body::read(reader, tool_set, &[END])
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, shape};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct NamespaceToken;
@@ -19,7 +19,7 @@ const INVOKE: &str = "<invoke";
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for NamespaceToken {
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
         reader.take(OPEN);
         let mut calls = Vec::new();
         loop {

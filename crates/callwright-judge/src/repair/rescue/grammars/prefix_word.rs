@@ -7,7 +7,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct PrefixWord;
@@ -15,13 +15,13 @@ pub(super) struct PrefixWord;
 const MARKS: [&str; 5] = ["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["];
 
 impl Grammar for PrefixWord {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         if reader.take("functools") {
             reader.skip_space()?;
-            return python::sequence(reader, toolbook);
+            return python::sequence(reader, tool_set);
         }
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.take(":");
-        body::read(reader, toolbook, &[])
+        body::read(reader, tool_set, &[])
     }
 }

@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{body, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct React;
@@ -30,13 +30,13 @@ const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN�
 const DONE: &str = "finalanswer";
 
 impl Grammar for React {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.skip_space()?;
         let calls = match reader.peek()? {
-            '[' | '{' => body::item(reader, toolbook)?,
-            '`' if reader.rest().starts_with("```") => body::item(reader, toolbook)?,
-            _ => named(reader, toolbook)?,
+            '[' | '{' => body::item(reader, tool_set)?,
+            '`' if reader.rest().starts_with("```") => body::item(reader, tool_set)?,
+            _ => named(reader, tool_set)?,
         };
         let is_done = |call: &Written| call.name.to_lowercase().replace([' ', '_'], "") == DONE;
         (!calls.iter().any(is_done)).then_some(calls)
@@ -44,12 +44,12 @@ impl Grammar for React {
 }
 
 /// Parses `name` with its input on a separate line, or a call as code.
-fn named(reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+fn named(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     let start = reader.at();
     let name = python::name(reader)?;
     if reader.rest().starts_with('(') {
         reader.go(start);
-        return python::sequence(reader, toolbook);
+        return python::sequence(reader, tool_set);
     }
     reader.skip_space()?;
     INPUTS.into_iter().find(|mark| reader.take(mark))?;

@@ -8,7 +8,7 @@ use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::tag::{self, Kind, Tag};
 use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{body, element, extent, pairs, plain};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct ToolCall;
@@ -23,8 +23,8 @@ const INLINE: &str = "seed:";
 const MAX_PROSE: usize = 2048;
 
 impl Grammar for ToolCall {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
-        let calls = between(reader, toolbook, MAX_DEPTH)?;
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+        let calls = between(reader, tool_set, MAX_DEPTH)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then_some(calls)
     }
@@ -35,45 +35,45 @@ fn is_wrapper(tag: &Tag<'_>) -> bool {
     tag.kind == Some(Kind::Wrapper) || tag.name == "tool_use"
 }
 
-fn between(reader: &mut Reader<'_>, toolbook: &Toolbook, depth: usize) -> Option<Vec<Written>> {
+fn between(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
     let depth = depth.checked_sub(1)?;
     let mark = reader.at();
     let tag = tag::take(reader).filter(is_wrapper)?;
     let close = format!("</{}>", tag.full);
     let start = reader.at();
     if tag.value.is_none() {
-        if let Some(calls) = wrapped(reader, toolbook, &tag, &close, depth) {
+        if let Some(calls) = wrapped(reader, tool_set, &tag, &close, depth) {
             return Some(calls);
         }
         reader.go(start);
-        if let Some(call) = pairs::call(reader, toolbook, tag.name) {
+        if let Some(call) = pairs::call(reader, tool_set, tag.name) {
             return Some(vec![call]);
         }
         reader.go(start);
         if tag.full.starts_with(INLINE) && reader.rest().trim_start().starts_with('<') {
-            return inline(reader, toolbook, &close);
+            return inline(reader, tool_set, &close);
         }
         // A tag that is never closed may be opened again for the next call.
-        if let Some(calls) = body::read(reader, toolbook, &[&close, "<|im_end|>"]) {
+        if let Some(calls) = body::read(reader, tool_set, &[&close, "<|im_end|>"]) {
             return Some(calls);
         }
     }
     reader.go(mark);
-    if let Some(calls) = element::calls(reader, toolbook) {
+    if let Some(calls) = element::calls(reader, tool_set) {
         return Some(calls);
     }
     reader.go(start);
     reader.skip_space()?;
-    if let Some(call) = plain::assignments(reader, toolbook) {
+    if let Some(call) = plain::assignments(reader, tool_set) {
         return Some(vec![call]);
     }
-    behind_prose(reader, toolbook, &close)
+    behind_prose(reader, tool_set, &close)
 }
 
 /// Parses further pairs of tags within this one.
 fn wrapped(
     reader: &mut Reader<'_>,
-    toolbook: &Toolbook,
+    tool_set: &ToolSet,
     outer: &Tag<'_>,
     close: &str,
     depth: usize,
@@ -91,7 +91,7 @@ fn wrapped(
             return Some(calls);
         }
         let more = tag::start(reader.rest()).is_some_and(|tag| is_wrapper(&tag));
-        match more.then(|| between(reader, toolbook, depth)).flatten() {
+        match more.then(|| between(reader, tool_set, depth)).flatten() {
             Some(more) => calls.extend(more),
             None => {
                 reader.go(before);
@@ -102,7 +102,7 @@ fn wrapped(
 }
 
 /// Parses elements up to `close`, with the verbatim text between their tags as values.
-fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
+fn inline(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<Written>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -110,7 +110,7 @@ fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<V
         if reader.take(close) || reader.rest().is_empty() && reader.completes() {
             return (!calls.is_empty()).then_some(calls);
         }
-        match element::calls_with(reader, toolbook, true) {
+        match element::calls_with(reader, tool_set, true) {
             Some(more) => calls.extend(more),
             None => {
                 reader.go(before);
@@ -121,7 +121,7 @@ fn inline(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<V
 }
 
 /// Parses a call after prose within the pair of tags, from the first bracket or element.
-fn behind_prose(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Option<Vec<Written>> {
+fn behind_prose(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<Written>> {
     let rest = reader.rest();
     let window = rest.get(..rest.floor_char_boundary(MAX_PROSE))?;
     let at = window.find(['{', '[', '<', '('])?;
@@ -130,7 +130,7 @@ fn behind_prose(reader: &mut Reader<'_>, toolbook: &Toolbook, close: &str) -> Op
         return None;
     }
     reader.advance(at)?;
-    let calls = body::read(reader, toolbook, &[close])?;
+    let calls = body::read(reader, tool_set, &[close])?;
     let is_closed = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(close));
-    (is_closed && calls.iter().all(|call| offered(&call.name, toolbook).is_some())).then_some(calls)
+    (is_closed && calls.iter().all(|call| offered(&call.name, tool_set).is_some())).then_some(calls)
 }

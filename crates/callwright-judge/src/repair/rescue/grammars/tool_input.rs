@@ -5,7 +5,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::Written;
 use crate::repair::rescue::{element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct ToolInput;
@@ -13,13 +13,13 @@ pub(super) struct ToolInput;
 const OPEN: &str = "<tool>";
 
 impl Grammar for ToolInput {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         let start = reader.at();
         reader.take(OPEN).then_some(())?;
         reader.skip_space()?;
         if reader.rest().starts_with('<') {
             reader.go(start);
-            return element::calls(reader, toolbook);
+            return element::calls(reader, tool_set);
         }
         let name = python::name(reader)?;
         reader.skip_space()?;

@@ -4,7 +4,7 @@ use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::Reader;
 use crate::repair::rescue::written::{Written, offered};
 use crate::repair::rescue::{body, element, python};
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct Turn;
@@ -13,13 +13,13 @@ const STOP: &str = "<|stop|>";
 const SIGN: &str = ">>>";
 
 impl Grammar for Turn {
-    fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         several(reader, |reader| {
             reader.take(SIGN).then_some(())?;
             let name = python::name(reader)?;
             // The name must end its line, because code follows the prompt of a Python interpreter.
             let ends_line = reader.rest().trim_start_matches([' ', '\r']).starts_with('\n');
-            ends_line.then(|| offered(&name, toolbook))??;
+            ends_line.then(|| offered(&name, tool_set))??;
             object(reader, name)
         })
     }

@@ -5,7 +5,7 @@ use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
 use crate::repair::rescue::literal::{Literal, Reader};
 use crate::repair::rescue::written::Written;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct Xtml;
@@ -24,7 +24,7 @@ const SEPARATOR: &str = "<|sep|>";
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
 impl Grammar for Xtml {
-    fn read(&self, reader: &mut Reader<'_>, _: &Toolbook) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
         reader.take(TOOLS);
         let mut calls = Vec::new();
         loop {

@@ -21,7 +21,7 @@ use marks::{Found, Kind, ReasoningEnds, Table};
 use names::Names;
 
 use super::notations::Notations;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
 /// Beginnings of the calls of the offered tools. Created once for a list of tools.
@@ -30,8 +30,8 @@ pub struct Starts(Names);
 
 impl Starts {
     /// Collects the beginnings of calls of these tools.
-    pub fn of(toolbook: &Toolbook) -> Self {
-        Self(Names::of(toolbook))
+    pub fn of(tool_set: &ToolSet) -> Self {
+        Self(Names::of(tool_set))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words with which a call may begin, matched by prefix while they are being received.
 
 use super::super::shape;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use crate::scanner::names::{fold, partly_qualified, without_namespace};
 
 /// Namespaces that models put before the name of a tool that has none.
@@ -19,9 +19,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(toolbook: &Toolbook) -> Self {
+    pub(super) fn of(tool_set: &ToolSet) -> Self {
         let mut folded: Vec<String> = Vec::new();
-        for tool in toolbook.tools().iter().filter(|tool| !tool.tool.free_text) {
+        for tool in tool_set.tools().iter().filter(|tool| !tool.tool.free_text) {
             folded.push(fold(tool.name()));
             folded.extend(without_namespace(tool.name()).map(fold));
             folded.extend(partly_qualified(tool.name()).map(fold));
@@ -92,11 +92,11 @@ pub(super) fn may_become_member(start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, toolbook};
+    use crate::scanner::testing::{TOOLS, tool_set};
 
     #[test]
     fn names_are_known_in_any_writing_from_their_first_letter_on() {
-        let names = Names::of(&toolbook(TOOLS));
+        let names = Names::of(&tool_set(TOOLS));
         for written in [
             "get_weather",
             "getWeather",

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::repair::rescue::{Reading, Situation, rescue};
-use crate::scanner::testing::{TOOLS, toolbook};
+use crate::scanner::testing::{TOOLS, tool_set};
 
-static STARTS: LazyLock<Starts> = LazyLock::new(|| Starts::of(&toolbook(TOOLS)));
+static STARTS: LazyLock<Starts> = LazyLock::new(|| Starts::of(&tool_set(TOOLS)));
 
 fn rules(evidence: Evidence) -> HoldRules {
     HoldRules { evidence, json_wanted: false, max_bytes: 4096 }
@@ -222,7 +222,7 @@ proptest! {
 
 #[test]
 fn calls_that_are_read_from_a_whole_text_are_read_from_a_stream() {
-    let book = toolbook(TOOLS);
+    let book = tool_set(TOOLS);
     let (call, code) = (r#"{"name": "get_weather", "arguments": {"city": "Oslo"}}"#, "get_weather(city=\"Oslo\")");
     let written = [
         call.to_owned(),

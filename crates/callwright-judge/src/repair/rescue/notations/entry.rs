@@ -5,7 +5,7 @@ use super::super::literal::Reader;
 use super::super::tag::Kind;
 use super::super::written::Written;
 use super::tokens::Tokens;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 
 /// Role of a start tag, regardless of the namespace, bars and blanks around its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -96,10 +96,10 @@ impl Entry {
     }
 
     /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
-    pub(in crate::repair::rescue) fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook) -> Option<Vec<Written>> {
+    pub(in crate::repair::rescue) fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
         match &self.form {
-            Form::Reader(grammar, _) => grammar.read(reader, toolbook),
-            Form::Tokens(tokens) => tokens.read(reader, toolbook, self.is_reserved),
+            Form::Reader(grammar, _) => grammar.read(reader, tool_set),
+            Form::Tokens(tokens) => tokens.read(reader, tool_set, self.is_reserved),
         }
     }
 }

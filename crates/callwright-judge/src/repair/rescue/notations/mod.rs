@@ -23,7 +23,7 @@ use super::invented;
 use super::layout::{CHANNELS, MESSAGES, REASONING};
 use super::tag::{self, Kind};
 use super::written::offered;
-use crate::scanner::Toolbook;
+use crate::scanner::ToolSet;
 use callwright_common::watch::FileError;
 
 /// The notations that rescue parses, one entry for each.
@@ -145,13 +145,13 @@ impl Notations {
     }
 
     /// Returns the entry that the start tag at the beginning of `text` belongs to.
-    pub(super) fn entry_of_tag(&self, text: &str, toolbook: &Toolbook) -> Option<&Entry> {
+    pub(super) fn entry_of_tag(&self, text: &str, tool_set: &ToolSet) -> Option<&Entry> {
         let tag = tag::start(text)?;
         // Only names with a character that HTML element names lack are matched by spelling variants, because HTML
         // elements are frequent.
         let is_tool = |name: &str| {
             let is_plain = !name.contains(['_', '-', '.']);
-            if is_plain { toolbook.get(name).is_some() } else { offered(name, toolbook).is_some() }
+            if is_plain { tool_set.get(name).is_some() } else { offered(name, tool_set).is_some() }
         };
         let role = TagRole::of(tag.name, tag.kind, is_tool)?;
         let has_value = tag.value.is_some() || !matches!(role, TagRole::Function | TagRole::Parameter);

@@ -7,7 +7,7 @@ use super::super::extent::{Breaks, inner_text};
 use super::super::literal::{Literal, Reader};
 use super::super::written::{Written, offered};
 use super::super::{body, python};
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// Content of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -83,7 +83,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     /// Parses the calls at the reader's position. If the markers are not `reserved`, the tool must be offered.
-    pub(super) fn read(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Vec<Written>> {
+    pub(super) fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, reserved: bool) -> Option<Vec<Written>> {
         let mut calls = Vec::new();
         loop {
             let before = reader.at();
@@ -96,10 +96,10 @@ impl Tokens {
                 break;
             };
             if self.body == Body::Calls {
-                calls.extend(self.calls(reader, toolbook, open)?);
+                calls.extend(self.calls(reader, tool_set, open)?);
                 break;
             }
-            calls.push(self.call(reader, toolbook, reserved)?);
+            calls.push(self.call(reader, tool_set, reserved)?);
         }
         if calls.is_empty() {
             return None;
@@ -120,11 +120,11 @@ impl Tokens {
     }
 
     /// Parses whole calls after the opener at index `open`, with their closer.
-    fn calls(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, open: usize) -> Option<Vec<Written>> {
+    fn calls(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, open: usize) -> Option<Vec<Written>> {
         take_any(reader, &self.before_name);
         let own = if self.is_paired { self.close.get(open..=open)? } else { self.close.as_slice() };
         let closes: Vec<&str> = own.iter().map(String::as_str).collect();
-        let calls = body::read(reader, toolbook, &closes)?;
+        let calls = body::read(reader, tool_set, &closes)?;
         let is_closed = closes.is_empty() || {
             let before = reader.text().get(..reader.at()).unwrap_or_default();
             closes.iter().any(|close| before.ends_with(close))
@@ -135,16 +135,16 @@ impl Tokens {
         if !self.is_paired {
             skip_end_tags(reader, &self.close);
         }
-        Some(calls.into_iter().map(|call| without_method(call, toolbook)).collect())
+        Some(calls.into_iter().map(|call| without_method(call, tool_set)).collect())
     }
 
     /// Parses one call after its opener, with its closer.
-    fn call(&self, reader: &mut Reader<'_>, toolbook: &Toolbook, reserved: bool) -> Option<Written> {
+    fn call(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, reserved: bool) -> Option<Written> {
         reader.skip_space()?;
         self.takes(reader, &self.before_name, Part::BeforeName).then_some(())?;
         reader.skip_space()?;
         let name = self.name(reader)?;
-        let tool = offered(&name, toolbook);
+        let tool = offered(&name, tool_set);
         if tool.is_none() && !reserved {
             return None;
         }
@@ -275,9 +275,9 @@ fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str,
 }
 
 /// Removes the suffix of `name.call(a=1)`: Llama writes calls of its built-in tools as method calls.
-fn without_method(mut call: Written, toolbook: &Toolbook) -> Written {
-    let name = call.name.strip_suffix(".call").filter(|name| offered(name, toolbook).is_some()).map(str::to_owned);
-    if offered(&call.name, toolbook).is_none()
+fn without_method(mut call: Written, tool_set: &ToolSet) -> Written {
+    let name = call.name.strip_suffix(".call").filter(|name| offered(name, tool_set).is_some()).map(str::to_owned);
+    if offered(&call.name, tool_set).is_none()
         && let Some(name) = name
     {
         call.name = name;

@@ -129,12 +129,12 @@ fn said(rescued: &Rescued) -> Vec<Said> {
 
 /// Checks invariants of any text.
 fn check_any(text: &str, situation: &Situation<'_>) -> Result<(), TestCaseError> {
-    let toolbook = tools();
-    let Reading::Calls(rescued) = rescue(text, toolbook, situation) else { return Ok(()) };
+    let tool_set = tools();
+    let Reading::Calls(rescued) = rescue(text, tool_set, situation) else { return Ok(()) };
     prop_assert!(!rescued.calls.is_empty() && !rescued.spans.is_empty());
     prop_assert!(rescued.evidence <= situation.evidence && rescued.evidence > Evidence::Off);
     for call in &rescued.calls {
-        prop_assert!(toolbook.get(&call.name).is_some(), "{}", call.name);
+        prop_assert!(tool_set.get(&call.name).is_some(), "{}", call.name);
         let arguments: Result<Map<String, Value>, _> = serde_json::from_str(&call.arguments);
         prop_assert!(arguments.is_ok(), "{}", call.arguments);
     }

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::repair::rescue::{Reading, Situation, rescue};
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::testing::{call, toolbook};
-use crate::scanner::{Context, Toolbook};
+use crate::scanner::testing::{call, tool_set};
+use crate::scanner::{Context, ToolSet};
 use callwright_types::Verdict;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
@@ -210,8 +210,8 @@ fn is_exact(read: &str, arguments: &[(&str, String)], quote: &str) -> bool {
         || read.len() == arguments.len() && arguments.iter().all(is_same)
 }
 
-fn tools() -> &'static Toolbook {
-    static BOOK: std::sync::LazyLock<Toolbook> = std::sync::LazyLock::new(|| toolbook(TOOLS));
+fn tools() -> &'static ToolSet {
+    static BOOK: std::sync::LazyLock<ToolSet> = std::sync::LazyLock::new(|| tool_set(TOOLS));
     &BOOK
 }
 

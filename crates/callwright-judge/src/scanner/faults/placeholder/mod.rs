@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::form::{Form, form};
 use super::{Case, quoted};
 use crate::scanner::place::Place;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::Transcript;
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
@@ -127,7 +127,7 @@ fn is_required(tool: &CompiledTool, path: &Pointer) -> bool {
 mod tests {
     use serde_json::json;
 
-    use crate::scanner::testing::{call, toolbook};
+    use crate::scanner::testing::{call, tool_set};
     use crate::scanner::{Context, Transcript, scan_in};
     use callwright_types::rules::{Action, ScanRules};
     use callwright_types::{Diagnosis, FaultCode};
@@ -150,7 +150,7 @@ mod tests {
         let mut arguments = json!({ "city": "Ulm" });
         arguments[name] = value.clone();
         let call = call("f", &arguments.to_string());
-        scan_in(&call, 0, &toolbook(TOOL), &rules, &context).result.err().unwrap_or_default()
+        scan_in(&call, 0, &tool_set(TOOL), &rules, &context).result.err().unwrap_or_default()
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn by_default_it_is_only_noted() {
         let scan =
-            scan_in(&call("f", r#"{"city":"<city>"}"#), 0, &toolbook(TOOL), &ScanRules::default(), &Context::default());
+            scan_in(&call("f", r#"{"city":"<city>"}"#), 0, &tool_set(TOOL), &ScanRules::default(), &Context::default());
         assert!(scan.result.is_ok());
         assert_eq!(scan.advice[0].code, FaultCode::Placeholder);
         assert_eq!(

@@ -19,7 +19,7 @@ use super::tools::{acts, is_made_to_be_repeated};
 use super::{MAX_RESULT, find as find_call};
 use crate::scanner::faults::{Case, quoted};
 use crate::scanner::same_value::is_same;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
@@ -139,7 +139,7 @@ fn diagnose(case: &Case<'_>, circle: &Circle<'_>) -> Diagnosis {
 mod tests {
     use std::slice;
 
-    use crate::scanner::testing::{call, past, toolbook};
+    use crate::scanner::testing::{call, past, tool_set};
     use crate::scanner::{Context, PastCall, Scan, Transcript, scan_in};
     use callwright_types::rules::{Action, CircleRules, ScanRules};
     use callwright_types::{Diagnosis, FaultCode};
@@ -151,7 +151,7 @@ mod tests {
         transcript.asked("What is the weather?");
         rounds.iter().for_each(|round| transcript.called(round.to_vec()));
         let context = Context { conversation: Some(&transcript), ..Context::default() };
-        scan_in(&call(name, r#"{"x":1}"#), 0, &toolbook(TOOLS), rules, &context)
+        scan_in(&call(name, r#"{"x":1}"#), 0, &tool_set(TOOLS), rules, &context)
     }
 
     fn found(name: &str, rounds: &[&[PastCall]]) -> Vec<Diagnosis> {
@@ -254,7 +254,7 @@ mod tests {
         transcript.called(vec![weather("sunny")]);
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         let again = call("get_weather", r#"{"x":1}"#);
-        assert!(scan_in(&again, 0, &toolbook(TOOLS), &ScanRules::default(), &context).result.is_ok());
+        assert!(scan_in(&again, 0, &tool_set(TOOLS), &ScanRules::default(), &context).result.is_ok());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Case, quoted};
 use crate::scanner::same_value::is_same;
-use crate::scanner::toolbook::CompiledTool;
+use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
@@ -88,7 +88,7 @@ fn gave_something(call: &PastCall) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::scanner::testing::{TOOLS, call, past, toolbook};
+    use crate::scanner::testing::{TOOLS, call, past, tool_set};
     use crate::scanner::{Context, PastCall, Transcript, scan_in};
     use callwright_types::rules::{Action, ScanRules};
     use callwright_types::{Diagnosis, FaultCode};
@@ -100,7 +100,7 @@ mod tests {
         transcript.asked("What is the weather?");
         rounds.iter().for_each(|round| transcript.called(round.to_vec()));
         let context = Context { conversation: Some(&transcript), ..Context::default() };
-        scan_in(&call(name, arguments), 0, &toolbook(TOOLS), rules, &context).result.err().unwrap_or_default()
+        scan_in(&call(name, arguments), 0, &tool_set(TOOLS), rules, &context).result.err().unwrap_or_default()
     }
 
     fn rules() -> ScanRules {
@@ -176,7 +176,7 @@ mod tests {
         transcript.called(vec![past("pressKey", "{}", "ok"), past("get_order_status", "{}", "shipped")]);
         let context = Context { conversation: Some(&transcript), ..Context::default() };
         for name in ["pressKey", "get_order_status"] {
-            assert!(scan_in(&call(name, "{}"), 0, &toolbook(tools), &rules(), &context).result.is_ok());
+            assert!(scan_in(&call(name, "{}"), 0, &tool_set(tools), &rules(), &context).result.is_ok());
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
         transcript.called(vec![oslo("sunny")]);
         transcript.asked("And again, please.");
         let context = Context { conversation: Some(&transcript), ..Context::default() };
-        assert!(scan_in(&call("get_weather", OSLO), 0, &toolbook(TOOLS), &rules(), &context).result.is_ok());
+        assert!(scan_in(&call("get_weather", OSLO), 0, &tool_set(TOOLS), &rules(), &context).result.is_ok());
     }
 
     #[test]
@@ -208,9 +208,9 @@ mod tests {
         let mut transcript = Transcript::default();
         transcript.called(vec![oslo("sunny")]);
         let context = Context { conversation: Some(&transcript), ..Context::default() };
-        let scan = scan_in(&call("get_weather", OSLO), 0, &toolbook(TOOLS), &ScanRules::default(), &context);
+        let scan = scan_in(&call("get_weather", OSLO), 0, &tool_set(TOOLS), &ScanRules::default(), &context);
         assert!(scan.result.is_ok());
         assert_eq!(scan.advice[0].code, FaultCode::RepeatedCall);
-        assert!(scan_in(&call("get_weather", OSLO), 0, &toolbook(TOOLS), &rules(), &Context::default()).result.is_ok());
+        assert!(scan_in(&call("get_weather", OSLO), 0, &tool_set(TOOLS), &rules(), &Context::default()).result.is_ok());
     }
 }

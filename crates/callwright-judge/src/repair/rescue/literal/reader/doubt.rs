@@ -3,15 +3,15 @@
 use super::{Literal, Reader};
 use crate::repair::rescue::literal::unescaped::{self, Effort, Guard, Kind, Outcome};
 use crate::repair::rescue::written::offered;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of positions whose search result is cached.
 const MAX_SEARCHED: usize = 64;
 
 impl<'a> Reader<'a> {
     /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.
-    pub(crate) fn with_tools(mut self, toolbook: &'a Toolbook) -> Self {
-        self.guard = Some(Guard { toolbook, tool: None });
+    pub(crate) fn with_tools(mut self, tool_set: &'a ToolSet) -> Self {
+        self.guard = Some(Guard { tool_set, tool: None });
         self
     }
 
@@ -38,8 +38,8 @@ impl<'a> Reader<'a> {
 
     /// Uses one tool, of which the text is the argument object, to find the end of strings that contain unescaped
     /// quotes.
-    pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, toolbook: &'a Toolbook) -> Self {
-        self.guard = Some(Guard { toolbook, tool: Some(tool) });
+    pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, tool_set: &'a ToolSet) -> Self {
+        self.guard = Some(Guard { tool_set, tool: Some(tool) });
         self
     }
 
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
             return result.map(|()| None);
         }
         let end = self.at;
-        let tool = self.guard.and_then(|guard| offered(name, guard.toolbook));
+        let tool = self.guard.and_then(|guard| offered(name, guard.tool_set));
         let found = tool.map_or(Outcome::Nothing, |tool| self.search(start, Kind::Call(tool)));
         match found {
             Outcome::Nothing => {

@@ -79,7 +79,7 @@ impl Search<'_, '_> {
             return key.is_some_and(|(key, _)| shape::NAMES.contains(&key) || shape::WRAPPERS.contains(&key));
         }
         let name = text.get(..text.bytes().take(MAX_KEY).position(|byte| byte == b'(').unwrap_or_default());
-        name.is_some_and(|name| !name.is_empty() && offered(&shape::clean(name), self.guard.toolbook).is_some())
+        name.is_some_and(|name| !name.is_empty() && offered(&shape::clean(name), self.guard.tool_set).is_some())
     }
 
     /// Whether the value is a call of an offered tool, or its arguments.
@@ -87,9 +87,9 @@ impl Search<'_, '_> {
         if matches!(self.kind, Kind::Call(_)) || self.guard.tool.is_some() {
             return true;
         }
-        let toolbook = self.guard.toolbook;
+        let tool_set = self.guard.tool_set;
         let is_call = |call: &Written| {
-            offered(&call.name, toolbook).is_some_and(|tool| {
+            offered(&call.name, tool_set).is_some_and(|tool| {
                 !call.positional.is_empty()
                     || has_required(&call.named, tool)
                         && call.named.iter().all(|(key, _)| tool.parameter(key).is_some())
@@ -98,7 +98,7 @@ impl Search<'_, '_> {
         let accepts = |members: &[(String, Literal)], tool: &CompiledTool| {
             has_required(members, tool) && members.iter().all(|(key, _)| tool.parameter(key).is_some())
         };
-        let are_calls = shape::calls(value, toolbook, self.nesting).is_some_and(|calls| calls.iter().all(is_call));
-        are_calls || value.members().is_some_and(|members| toolbook.tools().iter().any(|tool| accepts(members, tool)))
+        let are_calls = shape::calls(value, tool_set, self.nesting).is_some_and(|calls| calls.iter().all(is_call));
+        are_calls || value.members().is_some_and(|members| tool_set.tools().iter().any(|tool| accepts(members, tool)))
     }
 }

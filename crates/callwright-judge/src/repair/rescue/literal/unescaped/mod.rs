@@ -13,14 +13,14 @@ use std::rc::Rc;
 
 use super::{Literal, Nesting, number, string};
 use crate::repair::rescue::shape;
-use crate::scanner::{CompiledTool, Toolbook};
+use crate::scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
 use thread::{MAX_KEY, Next, Role, Thread, has_required};
 
 /// The tools whose names and parameters a text may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guard<'a> {
-    pub(super) toolbook: &'a Toolbook,
+    pub(super) tool_set: &'a ToolSet,
     /// Tool whose argument object is the outermost object, if it is known.
     pub(super) tool: Option<&'a CompiledTool>,
 }
@@ -107,7 +107,7 @@ pub(super) fn begins_call(text: &str, start: usize, guard: Guard<'_>) -> bool {
     // A template such as `{"name": ...}` is not a call.
     let is_pattern = rest.contains("...") || rest.contains('…');
     let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS].iter().any(|names| names.contains(&key));
-    (!is_pattern && is_part) || guard.toolbook.tools().iter().any(|tool| tool.parameter(key).is_some())
+    (!is_pattern && is_part) || guard.tool_set.tools().iter().any(|tool| tool.parameter(key).is_some())
 }
 
 /// A string that begins at the position of the thread, and may be closed from `at` on.

@@ -22,14 +22,14 @@ impl<'a> Search<'a, '_> {
         let named = || {
             let name = frame.entries.iter().find(|(key, _)| shape::NAMES.contains(&key.as_str()))?.1.text()?;
             // With unescaped quotes, the rest of the text may be taken for a name.
-            (name.len() <= MAX_NAME).then(|| offered(&shape::clean(name), self.guard.toolbook)).flatten()
+            (name.len() <= MAX_NAME).then(|| offered(&shape::clean(name), self.guard.tool_set)).flatten()
         };
         if frame.close == b']' || shape::WRAPPERS.contains(&key) {
             Role::Envelope
         } else if shape::ARGUMENTS.contains(&key) {
             Role::Arguments(named())
         } else {
-            offered(&shape::clean(key), self.guard.toolbook).map_or(Role::Nested, |tool| Role::Arguments(Some(tool)))
+            offered(&shape::clean(key), self.guard.tool_set).map_or(Role::Nested, |tool| Role::Arguments(Some(tool)))
         }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Search<'a, '_> {
         if frame.entries.iter().any(|(taken, _)| taken == key) {
             return false;
         }
-        let tools = self.guard.toolbook.tools();
+        let tools = self.guard.tool_set.tools();
         let is_parameter = || tools.iter().any(|tool| tool.parameter(key).is_some());
         match frame.role {
             Role::Arguments(Some(tool)) => tool.parameter(key).is_some(),
@@ -67,17 +67,17 @@ impl<'a> Search<'a, '_> {
                 let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS, &shape::NEUTRAL]
                     .iter()
                     .any(|names| names.contains(&key));
-                is_part || is_parameter() || self.guard.toolbook.get(key).is_some()
+                is_part || is_parameter() || self.guard.tool_set.get(key).is_some()
             }
         }
     }
 
     /// Whether any tool has such a member at any depth within its arguments.
     fn is_nested(&mut self, key: &str) -> bool {
-        let toolbook = self.guard.toolbook;
+        let tool_set = self.guard.tool_set;
         let names = self.effort.nested.get_or_insert_with(|| {
             let mut names = HashSet::new();
-            for tool in toolbook.tools() {
+            for tool in tool_set.tools() {
                 collect_names(tool.schema(), &mut names, MAX_DEPTH);
             }
             Rc::new(names)

@@ -1,0 +1,295 @@
+//! Tools of a request, prepared for validating calls.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+
+use super::examination::{Examination, examine};
+use super::names::{self, Names};
+use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
+use callwright_common::json::Pointer;
+use callwright_types::memory::ClientTool;
+use callwright_types::rules::UnknownParameters;
+use callwright_types::{Owner, Tool};
+
+/// Tools of a request, with compiled schemas.
+#[derive(Debug, Clone, Default)]
+pub struct ToolSet {
+    tools: Vec<Arc<CompiledTool>>,
+    by_name: HashMap<String, usize>,
+    folded: OnceLock<FoldedNames>,
+    names: OnceLock<Names>,
+    owners: OnceLock<HashMap<String, Vec<usize>>>,
+}
+
+/// Maximum number of tools to record per parameter name: those that a message names, and the called tool.
+const MAX_OWNERS: usize = 8;
+
+/// Tools by a folded name.
+type FoldedNames = HashMap<String, SameName>;
+
+/// The tools that have a folded name.
+#[derive(Debug, Clone, Default)]
+struct SameName {
+    /// As their full name.
+    full: Vec<usize>,
+    /// As their name without its namespace.
+    bare: Vec<usize>,
+    /// As their name without the outer one of several namespaces.
+    partly: Vec<usize>,
+}
+
+impl ToolSet {
+    /// Creates the tool set. Each schema is compiled on first use, because few of hundreds of tools are called. Of
+    /// several tools with the same name, the first counts, because upstreams call that one.
+    pub fn compile(tools: Vec<Arc<Tool>>, validators: &Validators) -> Self {
+        let mut book = Self::default();
+        for tool in tools {
+            if !book.by_name.contains_key(&tool.name) {
+                book.by_name.insert(tool.name.clone(), book.tools.len());
+                let (schema, client, validators) = (OnceLock::new(), OnceLock::new(), Some(validators.clone()));
+                book.tools.push(Arc::new(CompiledTool { tool, schema, validators, client }));
+            }
+        }
+        book
+    }
+
+    /// Creates a tool set with one tool.
+    pub fn of(tool: Arc<CompiledTool>) -> Self {
+        let by_name = HashMap::from([(tool.name().to_owned(), 0)]);
+        Self { tools: vec![tool], by_name, ..Self::default() }
+    }
+
+    /// Returns the tool with exactly this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<CompiledTool>> {
+        self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// Returns the tool with exactly this name, else the only match of [`ToolSet::literal`].
+    pub fn find(&self, name: &str) -> Option<&Arc<CompiledTool>> {
+        self.get(name).or_else(|| match self.literal(name).as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        })
+    }
+
+    /// Returns all tools in the order offered.
+    pub fn tools(&self) -> &[Arc<CompiledTool>] {
+        &self.tools
+    }
+
+    /// Whether no tool is offered.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Returns the tools whose names differ only in case and separators. If there is none, ignores the namespace too,
+    /// which either name may lack.
+    pub fn literal(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let mut found = self.same_name(name);
+        if found.is_empty()
+            && let Some(bare) = names::without_scope(name)
+        {
+            found = self.same_name(bare);
+        }
+        found
+    }
+
+    /// Returns the tools that match the name of a native call: those of [`ToolSet::literal`] or, if there is none,
+    /// those that match the name without chat-template residue.
+    pub fn meant(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let found = self.literal(name);
+        match names::without_debris(name).filter(|_| found.is_empty()) {
+            Some(clean) => self.get(clean).map_or_else(|| self.literal(clean), |tool| vec![tool]),
+            None => found,
+        }
+    }
+
+    fn same_name(&self, name: &str) -> Vec<&Arc<CompiledTool>> {
+        let folded = self.folded.get_or_init(|| self.fold_names());
+        let same = |name: &str| folded.get(&names::fold(name));
+        let of_name = same(name);
+        let of_bare_name = || names::without_namespace(name).and_then(same).map(|same| &same.full);
+        // `server.tool` matches `mcp__server__tool` before another server's `tool`.
+        let found = of_name.map(|same| &same.full).filter(|found| !found.is_empty());
+        let found = found.or_else(|| of_name.map(|same| &same.partly).filter(|found| !found.is_empty()));
+        let found = found.or_else(|| of_bare_name().filter(|found| !found.is_empty()));
+        let found = found.or_else(|| of_name.map(|same| &same.bare));
+        found.into_iter().flatten().filter_map(|index| self.tools.get(*index)).collect()
+    }
+
+    /// Returns up to `limit` tools with the names most similar to `name`, best first.
+    pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
+        let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
+        let ranked = names.nearest(name, limit, 0.0, |_| true);
+        ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
+    }
+
+    /// Returns the tools that have a parameter with exactly this name, in the order offered; only the first ones of a
+    /// name that many tools have.
+    pub(crate) fn owners(&self, parameter: &str) -> impl Iterator<Item = &CompiledTool> {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
+            for (index, tool) in self.tools.iter().enumerate() {
+                for name in tool.compiled().shape().root().into_iter().flat_map(|root| root.members.keys()) {
+                    let of_name = owners.entry(name.clone()).or_default();
+                    if of_name.len() < MAX_OWNERS {
+                        of_name.push(index);
+                    }
+                }
+            }
+            owners
+        });
+        let indices = owners.get(parameter).into_iter().flatten();
+        indices.filter_map(|index| self.tools.get(*index)).map(AsRef::as_ref)
+    }
+
+    fn fold_names(&self) -> FoldedNames {
+        let mut folded = FoldedNames::default();
+        for (index, tool) in self.tools.iter().enumerate() {
+            folded.entry(names::fold(tool.name())).or_default().full.push(index);
+            if let Some(name) = names::without_namespace(tool.name()) {
+                folded.entry(names::fold(name)).or_default().bare.push(index);
+            }
+            let mut suffixes: Vec<String> = names::partly_qualified(tool.name()).map(names::fold).collect();
+            suffixes.dedup();
+            for suffix in suffixes {
+                folded.entry(suffix).or_default().partly.push(index);
+            }
+        }
+        // A name without letters and digits is like no other.
+        folded.remove("");
+        folded
+    }
+}
+
+/// A tool with its schema, which is compiled on first use.
+#[derive(Debug)]
+pub struct CompiledTool {
+    /// Tool as offered.
+    pub tool: Arc<Tool>,
+    schema: OnceLock<SharedSchema>,
+    /// `None` if the schema is compiled at construction.
+    validators: Option<Validators>,
+    /// Identity of the tool in the memory, computed on first use.
+    client: OnceLock<Option<ClientTool>>,
+}
+
+impl CompiledTool {
+    /// Creates a tool that is not offered but that a policy lets the model call. The client rejects such a call.
+    pub(super) fn unknown(name: &str) -> Self {
+        let tool = Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: Arc::new(Value::Null),
+            free_text: false,
+            reads: None,
+            owner: Owner::Client,
+        };
+        let schema = OnceLock::from(SharedSchema::default());
+        Self { tool: Arc::new(tool), schema, validators: None, client: OnceLock::new() }
+    }
+
+    /// Returns the name of the tool.
+    pub fn name(&self) -> &str {
+        &self.tool.name
+    }
+
+    /// Returns the identity of the tool in the memory, if it is a client's tool and its name is an identifier.
+    pub fn client(&self) -> Option<&ClientTool> {
+        self.client.get_or_init(|| ClientTool::of(&self.tool)).as_ref()
+    }
+
+    /// Returns the normalised schema of the argument object: JSON Schema type names, no invalid keywords.
+    pub fn schema(&self) -> &Value {
+        self.compiled().schema()
+    }
+
+    /// Returns the parameters in schema order, across all branches of the schema.
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+        self.compiled().parameters()
+    }
+
+    /// Returns the parameter with exactly this name.
+    pub fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
+        self.compiled().parameter(name)
+    }
+
+    /// Returns the parts of the schema that are ignored as invalid, with reasons.
+    pub fn problems(&self) -> &[String] {
+        self.compiled().problems()
+    }
+
+    /// Whether the arguments match the schema.
+    pub fn accepts(&self, arguments: &Map<String, Value>) -> bool {
+        self.examine(&Value::Object(arguments.clone()), UnknownParameters::Refuse).is_clean()
+    }
+
+    /// Whether the schema validates values. Otherwise only names and syntax are checked (E1, E2, E3).
+    pub fn judges_values(&self) -> bool {
+        self.compiled().judges()
+    }
+
+    /// Whether this is the first call of this method for the schema, across all tools that share it. Lets the caller
+    /// log its problems once.
+    pub fn is_new(&self) -> bool {
+        self.compiled().is_new()
+    }
+
+    /// Returns the findings in an argument object.
+    pub(crate) fn examine(&self, arguments: &Value, rule: UnknownParameters) -> Examination<'_> {
+        examine(self.compiled(), arguments, rule)
+    }
+
+    /// Returns the default in the schema for a path in the arguments.
+    pub(crate) fn default_of(&self, path: &Pointer) -> Option<&Value> {
+        self.keyword_at(path, "default")
+    }
+
+    /// Returns the value of a schema keyword for a path in the arguments.
+    pub(crate) fn keyword_at(&self, path: &Pointer, keyword: &str) -> Option<&Value> {
+        find_keyword(self.schema(), self.schema_of(path)?, keyword)
+    }
+
+    /// Whether the tool has a parameter with this name, ignoring case and separators.
+    pub(crate) fn has_parameter_like(&self, name: &str) -> bool {
+        let root = self.compiled().shape().root();
+        root.is_some_and(|root| root.members.contains_key(name) || root.literal(name).next().is_some())
+    }
+
+    /// Whether the schema names this path in the arguments.
+    pub(crate) fn has_argument(&self, path: &Pointer) -> bool {
+        self.compiled().shape().member(path).is_some()
+    }
+
+    /// Whether no argument is required.
+    pub(crate) fn needs_nothing(&self) -> bool {
+        self.required().is_empty()
+    }
+
+    /// Returns the names of the required parameters.
+    pub(crate) fn required(&self) -> &[String] {
+        self.compiled().shape().root().map_or(&[], |root| root.required.as_slice())
+    }
+
+    /// Describes the schema of a path in the arguments; `None` if the schema does not name that path.
+    pub(crate) fn describe_argument(&self, path: &Pointer) -> Option<Description> {
+        Some(describe(self.schema(), self.schema_of(path)?))
+    }
+
+    /// Returns the schema of a path in the arguments; the first one if several apply.
+    pub(crate) fn schema_of(&self, path: &Pointer) -> Option<&Value> {
+        self.schema().pointer(self.compiled().shape().member(path)?.schema.as_ref()?)
+    }
+
+    /// Whether the schema has been compiled.
+    pub fn is_compiled(&self) -> bool {
+        self.schema.get().is_some()
+    }
+
+    pub(crate) fn compiled(&self) -> &CompiledSchema {
+        let compile = |validators: &Validators| validators.get(&self.tool.parameters);
+        self.schema.get_or_init(|| self.validators.as_ref().map(compile).unwrap_or_default())
+    }
+}

@@ -1,0 +1,125 @@
+//! Queries of the lesson_store and their results.
+
+use std::sync::Arc;
+
+use callwright_search::embedding::Vector;
+use callwright_types::memory::{ClientFacts, ClientTool, Fingerprint};
+use callwright_types::{Lesson, LessonDraft, OperationRef, Owner, Scope, Tool};
+
+/// Request that lessons are looked up for.
+#[derive(Debug, Clone, Copy)]
+pub struct RecallQuery<'a> {
+    /// Scope of the lessons.
+    pub scope: &'a Scope,
+    /// The user's request text.
+    pub text: &'a str,
+    /// Tools that the turn may use.
+    pub tools: &'a [ToolInPlay<'a>],
+    /// Maximum number of lessons in the result (paper, appendix B: 3).
+    pub most: usize,
+    /// Vector of the text, from the same embedder as the vectors of the lessons.
+    pub vector: Option<&'a Vector>,
+}
+
+/// Tool that a turn may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolInPlay<'a> {
+    /// Toolset of the tool; `None` for a client's own tool.
+    pub toolset: Option<&'a str>,
+    /// Name within the toolset.
+    pub name: &'a str,
+    /// Fingerprint of the parameters of a client's own tool. Lessons about another tool of the same name do not apply
+    /// to it.
+    pub fingerprint: Option<&'a Fingerprint>,
+    /// Purpose of a client's own tool in this request. Lessons contain no such text, so a request that shares a word
+    /// with the purpose matches lessons about the tool.
+    pub purpose: &'a str,
+}
+
+impl<'a> ToolInPlay<'a> {
+    /// Converts an operator's tool. Returns `None` for the proxy's own search, which has no lessons, and for a client's
+    /// own tool: see [`Self::of_client`].
+    pub fn of(tool: &'a Tool) -> Option<Self> {
+        match &tool.owner {
+            Owner::Proxy(OperationRef { toolset, tool }) => {
+                Some(Self { toolset: Some(toolset), name: tool, fingerprint: None, purpose: "" })
+            }
+            Owner::Client | Owner::Search => None,
+        }
+    }
+
+    /// Converts a client's own tool with its purpose in this request.
+    pub fn of_client(tool: &'a ClientTool, purpose: &'a str) -> Self {
+        Self { toolset: None, name: tool.name.as_str(), fingerprint: Some(&tool.fingerprint), purpose }
+    }
+
+    /// Whether it is the given tool of a client.
+    pub(super) fn is_client(&self, tool: &ClientTool) -> bool {
+        self.toolset.is_none() && self.fingerprint == Some(&tool.fingerprint) && self.name == tool.name.as_str()
+    }
+}
+
+/// Tools that a lesson or a draft is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    toolset: Option<&'a str>,
+    tools: &'a [String],
+    client: Option<&'a ClientFacts>,
+}
+
+impl<'a> From<&'a Lesson> for Subject<'a> {
+    fn from(lesson: &'a Lesson) -> Self {
+        Self { toolset: lesson.toolset.as_deref(), tools: &lesson.tools, client: lesson.client.as_ref() }
+    }
+}
+
+impl<'a> From<&'a LessonDraft> for Subject<'a> {
+    fn from(draft: &'a LessonDraft) -> Self {
+        Self { toolset: draft.toolset.as_deref(), tools: &draft.tools, client: draft.client.as_ref() }
+    }
+}
+
+/// Comparison key for the tools of two lessons.
+pub(super) type SubjectKey<'a> = (Option<&'a str>, &'a [String], Vec<&'a ClientTool>);
+
+impl<'a> Subject<'a> {
+    pub(super) fn key(&self) -> SubjectKey<'a> {
+        (self.toolset, self.tools, self.client.into_iter().flat_map(ClientFacts::tools).collect())
+    }
+
+    /// Whether both are about the same tools.
+    pub(super) fn is_same(&self, other: &Subject<'_>) -> bool {
+        let (own, others) = (self.key(), other.key());
+        own.0 == others.0 && own.1 == others.1 && own.2 == others.2
+    }
+
+    /// Returns the tools of which at least one must be in play for the lesson to be found.
+    pub(super) fn tools(&self) -> Vec<ToolInPlay<'a>> {
+        match self.client {
+            Some(facts) => vec![ToolInPlay::of_client(&facts.tool, "")],
+            None => {
+                let tool = |name| ToolInPlay { toolset: self.toolset, name, fingerprint: None, purpose: "" };
+                self.tools.iter().map(|name| tool(name.as_str())).collect()
+            }
+        }
+    }
+
+    /// Returns all tools of the subject as tools in play.
+    pub(super) fn all_in_play(&self) -> Vec<ToolInPlay<'a>> {
+        match self.client {
+            Some(facts) => facts.tools().map(|tool| ToolInPlay::of_client(tool, "")).collect(),
+            None => self.tools(),
+        }
+    }
+}
+
+/// Lesson found by a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recollection {
+    /// The lesson.
+    pub lesson: Arc<Lesson>,
+    /// Relevance; comparable only within one recall.
+    pub score: f32,
+    /// Share of the key's words that the request contains.
+    pub matched: f32,
+}

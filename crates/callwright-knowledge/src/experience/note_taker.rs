@@ -1,0 +1,229 @@
+//! Model that answers questions and keeps a lesson_store: the training and test stages of the paper, one question at a time
+//! (section 3.1).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Settings;
+use super::prompts::{Feedback, Shown, continued, feedback, read, solving, training, wording};
+use super::redaction::redacted;
+use super::text::tidy;
+use super::wording::{Composed, worded};
+use callwright_openai::Role;
+use callwright_types::memory::Wording;
+use callwright_types::{Cost, Lesson};
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+
+/// Temperature 0, for reproducible answers. No response format is sent, because the parser is lenient.
+const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
+
+/// Model that learns from questions.
+#[derive(Debug)]
+pub struct NoteTaker {
+    model: Arc<dyn TextSource>,
+    settings: Settings,
+    requests: AtomicU64,
+    prompt_tokens: AtomicU64,
+    completion_tokens: AtomicU64,
+}
+
+/// Result of a question in the training stage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trained {
+    /// Whether the first answer was right.
+    pub is_right: bool,
+    /// Notes taken after the feedback: keys and values, without addresses, numbers and secrets.
+    pub notes: Vec<(String, String)>,
+}
+
+impl NoteTaker {
+    /// Creates a note_taker from a model and settings.
+    pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
+        Self {
+            model,
+            settings,
+            requests: AtomicU64::default(),
+            prompt_tokens: AtomicU64::default(),
+            completion_tokens: AtomicU64::default(),
+        }
+    }
+
+    /// Runs the training stage: an answer, the truth, and up to [`Settings::note_actions`] messages to think and take
+    /// notes.
+    ///
+    /// # Errors
+    /// Returns the reason why there is no answer, and its remedy. A refused or truncated answer counts as wrong and is
+    /// no error.
+    pub async fn train(&self, question: &str, truth: &str) -> Result<Trained, String> {
+        let mut messages = training(question, &self.settings);
+        let first = self.ask(&messages).await?;
+        let said = read(&first, &self.settings);
+        let mut trained = Trained { is_right: is_right(said.answer.as_deref(), truth), notes: Vec::new() };
+        messages.push((Role::Assistant, first));
+        messages.push(feedback(&Feedback::new(trained.is_right, truth)));
+        let take = |note| {
+            if !trained.notes.contains(&note) {
+                trained.notes.push(note);
+            }
+            false
+        };
+        self.note(messages, self.settings.note_actions, take).await?;
+        Ok(trained)
+    }
+
+    /// Rewrites a composed lesson in the model's words. Returns `None` if no acceptable note is produced.
+    ///
+    /// # Errors
+    /// Same as [`Self::train`].
+    pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
+        let messages = wording(&Composed::from(lesson), &self.settings);
+        let mut taken = None;
+        let take = |(key, value): (String, String)| {
+            taken = taken.take().or_else(|| worded(lesson, &key, value, &self.settings));
+            taken.is_some()
+        };
+        self.note(messages, self.settings.note_actions.saturating_add(1), take).await?;
+        Ok(taken)
+    }
+
+    /// Lets the model think and take notes for at most `actions` messages. Stops early when `take` returns `true`, or
+    /// when the output contains `DONE` or is empty.
+    async fn note(
+        &self,
+        mut messages: Vec<(Role, String)>,
+        actions: usize,
+        mut take: impl FnMut((String, String)) -> bool,
+    ) -> Result<(), String> {
+        for left in (0..actions).rev() {
+            let text = self.ask(&messages).await?;
+            let said = read(&text, &self.settings);
+            let mut is_enough = false;
+            for (key, value) in said.notes {
+                is_enough |= take((redacted(&key), redacted(&value)));
+            }
+            if is_enough || said.done || text.is_empty() {
+                break;
+            }
+            messages.push((Role::Assistant, text));
+            messages.push(continued(left));
+        }
+        Ok(())
+    }
+
+    /// Runs the test stage: answers a question with these notes and without further actions. Returns `None` if the
+    /// model gives no answer.
+    ///
+    /// # Errors
+    /// Same as [`Self::train`].
+    pub async fn solve(&self, question: &str, notes: &[Shown<'_>]) -> Result<Option<String>, String> {
+        let text = self.ask(&solving(question, notes)).await?;
+        Ok(read(&text, &self.settings).answer)
+    }
+
+    /// Returns the cost so far, as counted by the provider.
+    pub fn cost(&self) -> Cost {
+        Cost {
+            requests: self.requests.load(Ordering::Relaxed),
+            prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
+            completion_tokens: self.completion_tokens.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Requests an output from the model; empty if it refuses or is cut off.
+    async fn ask(&self, messages: &[(Role, String)]) -> Result<String, String> {
+        let Exchange { answered, requests, usage } = self.model.ask(messages, MANNER).await;
+        let usage = usage.unwrap_or_default();
+        self.requests.fetch_add(requests, Ordering::Relaxed);
+        self.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        self.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        Ok(match answered? {
+            Answered::Text(text) => text,
+            Answered::CutOff | Answered::Refused(_) => String::new(),
+        })
+    }
+}
+
+/// Whether an answer matches the expected one, ignoring case, whitespace, enclosing quotes and full stops.
+pub fn is_right(answer: Option<&str>, truth: &str) -> bool {
+    let plain = |text: &str| {
+        let text = tidy(text).to_lowercase();
+        text.trim_matches(['"', '\'', '`', ' ', '.', '\u{201c}', '\u{201d}']).to_owned()
+    };
+    answer.is_some_and(|answer| plain(answer) == plain(truth))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures_util::future::BoxFuture;
+
+    use super::*;
+
+    /// Returns the scripted outputs in order and records the requests.
+    #[derive(Debug, Default)]
+    struct Scripted {
+        script: Mutex<Vec<Result<Answered, String>>>,
+        asked: Mutex<Vec<Vec<(Role, String)>>>,
+    }
+
+    impl TextSource for Scripted {
+        fn ask<'a>(&'a self, messages: &'a [(Role, String)], _: Manner<'a>) -> BoxFuture<'a, Exchange> {
+            self.asked.lock().unwrap().push(messages.to_vec());
+            let answered = self.script.lock().unwrap().remove(0);
+            Box::pin(std::future::ready(Exchange { answered, requests: 1, usage: None }))
+        }
+    }
+
+    fn note_taker(script: &[&str]) -> (NoteTaker, Arc<Scripted>) {
+        let script = script.iter().map(|text| Ok(Answered::Text((*text).to_owned()))).collect();
+        let scripted = Arc::new(Scripted { script: Mutex::new(script), ..Scripted::default() });
+        (NoteTaker::new(scripted.clone(), Settings { note_actions: 3, ..Settings::default() }), scripted)
+    }
+
+    #[tokio::test]
+    async fn the_truth_is_told_after_the_answer_and_notes_are_taken_then() {
+        let (note_taker, scripted) = note_taker(&[
+            "NOTE[early]: x\nANSWER: 5",
+            "THINK[so]",
+            "NOTE[sum]: add both\nNOTE[who]: ask a@b.org",
+            "DONE",
+        ]);
+        let trained = note_taker.train("2+2?", "4").await.unwrap();
+        let notes =
+            [("sum", "add both"), ("who", "ask <email>")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(trained, Trained { is_right: false, notes: notes.to_vec() }, "a note before the truth is none");
+        let asked = scripted.asked.lock().unwrap();
+        assert_eq!(asked.iter().map(Vec::len).collect::<Vec<_>>(), [2, 4, 6, 8]);
+        assert!(asked[0].iter().all(|(_, text)| !text.contains("\"4\"")));
+        assert_eq!(asked[1][3].1, r#"{"feedback":"wrong","truth":"4"}"#);
+        assert_eq!(note_taker.cost().requests, 4);
+    }
+
+    #[tokio::test]
+    async fn there_are_no_more_actions_than_allowed() {
+        let (note_taker, _) = note_taker(&["ANSWER: 4", "THINK[a]", "THINK[b]", "NOTE[k]: v", "NOTE[never]: asked"]);
+        let trained = note_taker.train("2+2?", "4").await.unwrap();
+        assert_eq!((trained.is_right, trained.notes.len(), note_taker.cost().requests), (true, 1, 4));
+    }
+
+    #[tokio::test]
+    async fn a_model_that_refuses_has_no_answer_and_one_that_fails_is_an_error() {
+        let (note_taker, scripted) = note_taker(&[]);
+        scripted.script.lock().unwrap().extend([
+            Ok(Answered::Refused("no".to_owned())),
+            Ok(Answered::CutOff),
+            Ok(Answered::Refused("no".to_owned())),
+            Err("down".to_owned()),
+        ]);
+        assert_eq!(note_taker.train("q", "t").await, Ok(Trained::default()));
+        assert_eq!(note_taker.solve("q", &[]).await, Ok(None));
+        assert_eq!(note_taker.solve("q", &[]).await, Err("down".to_owned()));
+    }
+
+    #[test]
+    fn answers_are_compared_by_what_they_say() {
+        assert!(is_right(Some("\"Pfe\"."), "pfe") && is_right(Some(" a  b "), "A b"));
+        assert!(!is_right(Some("pf"), "pfe") && !is_right(None, ""));
+    }
+}

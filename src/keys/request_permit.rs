@@ -1,0 +1,56 @@
+//! Permit of an admitted request; it counts as in progress until the permit is dropped.
+
+use std::sync::Arc;
+
+use super::ledger::{Ledger, Subject};
+use super::moment::Moment;
+use super::prices::Prices;
+use super::usage_counter::Amount;
+use callwright_types::Usage;
+
+/// An admitted request.
+#[derive(Debug)]
+pub struct RequestPermit {
+    ledger: Arc<Ledger>,
+    prices: Arc<Prices>,
+    subjects: Vec<Subject>,
+    reserved: Amount,
+}
+
+/// Usage of one model request.
+#[derive(Debug, Clone, Copy)]
+pub struct Charge<'a> {
+    /// Name of the model at its upstream.
+    pub model: &'a str,
+    /// Tokens used.
+    pub usage: Usage,
+}
+
+impl RequestPermit {
+    pub(super) fn new(ledger: Arc<Ledger>, prices: Arc<Prices>, subjects: Vec<Subject>, reserved: Amount) -> Self {
+        Self { ledger, prices, subjects, reserved }
+    }
+
+    /// Counts usage, and returns its cost in the currency of the price table.
+    pub fn charge<'a>(&self, charges: impl IntoIterator<Item = Charge<'a>>) -> f64 {
+        let mut amount = Amount::default();
+        for Charge { model, usage } in charges {
+            let (tokens, nanos) = (usage.total_tokens, self.prices.nanos(model, &usage));
+            amount = amount.plus(Amount { requests: 0, tokens, nanos });
+        }
+        if !amount.is_none() {
+            self.ledger.charge(&Moment::now(), self.names(), amount);
+        }
+        amount.nanos as f64 / 1e9
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.subjects.iter().map(|subject| subject.name.as_str())
+    }
+}
+
+impl Drop for RequestPermit {
+    fn drop(&mut self) {
+        self.ledger.ended(self.names(), self.reserved);
+    }
+}
