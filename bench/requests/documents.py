@@ -1,6 +1,6 @@
 """Reads documents and prepares them for the validator.
 
-It changes only constructs with which the validator cannot validate any request. BENCHMARKS.md lists each change.
+It changes only constructs with which the validator cannot validate any request. docs/benchmarks/documents.md lists each change.
 """
 
 import json

@@ -27,7 +27,7 @@ pub(crate) enum Work {
 
 impl Work {
     /// Returns the number of bytes that take about a millisecond on a server core. Work up to this size runs on the
-    /// async worker. Estimated from the times in BENCHMARKS: a body is only scanned, a list of tools is parsed, and a
+    /// async worker. Estimated from the times in docs/benchmarks: a body is only scanned, a list of tools is parsed, and a
     /// hostile text takes up to 0.14 ms per kilobyte.
     const fn inline_bytes(self) -> usize {
         match self {

@@ -1,6 +1,6 @@
 """Uses the console as an operator, in a real browser.
 
-Arguments: the URL of the operator listener, the path of the browser, a folder for screenshots. tests/console.rs has
+Arguments: the URL of the operator listener, the path of the browser, a folder for screenshots. tests/slow/console.rs has
 created the turns: one with a missing floor that was sent back and became a lesson, some with a failing tool, and a
 booking that waits for approval and has markup in its arguments.
 """

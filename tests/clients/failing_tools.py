@@ -1,6 +1,6 @@
 """An agent with the official `openai` package that executes its tools itself, and whose API returns bare error codes.
 
-The base URL is the first argument. The model behind the proxy is scripted (tests/official_client.rs): it corrects its
+The base URL is the first argument. The model behind the proxy is scripted (tests/it/official_client.rs): it corrects its
 call only if the tool message explains the error. The agent's loop has no code for the proxy.
 """
 

@@ -1,6 +1,6 @@
 """Uses the proxy with the official `openai` package, as an application does. The base URL is the first argument.
 
-The response of the upstream depends on the model name; tests/official_client.rs has its script. Each check is a
+The response of the upstream depends on the model name; tests/it/official_client.rs has its script. Each check is a
 function. The names of failed checks are printed with their tracebacks, and the exit status is 1 if any check failed.
 """
 

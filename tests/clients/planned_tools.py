@@ -3,7 +3,7 @@
 The first argument is the base URL of a proxy. The loop is the one of OpenAI's documentation and has no code for plans:
 it executes the received calls with its own functions and sends back the results. The proxy draws the plan and returns
 the ready calls in each turn. With the aliases `office` and `flights` the proxy has the tools, and one request is
-sufficient. The model behind the proxy is the demo's (tests/official_client.rs starts it).
+sufficient. The model behind the proxy is the demo's (tests/it/official_client.rs starts it).
 """
 
 import inspect

@@ -11,7 +11,7 @@
 mod cycles;
 mod paths;
 mod samples;
-mod sources;
+pub(crate) mod sources;
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,20 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Maximum size of a module cycle per crate; two for crates without an entry.
-const CYCLES: &[(&str, usize)] = &[];
+const CYCLES: &[(&str, usize)] = &[
+    ("callwright", 42),
+    ("callwright-demo", 8),
+    ("callwright-executor", 7),
+    ("callwright-judge", 20),
+    ("callwright-knowledge", 6),
+    ("callwright-offline", 3),
+    ("callwright-openai", 10),
+    ("callwright-openapi", 43),
+    ("callwright-policy", 4),
+    ("callwright-search", 7),
+    ("callwright-types", 5),
+    ("callwright-upstream", 8),
+];
 
 /// Names of the wire format, which only its owner and the scripted model at the other end may spell out.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
@@ -260,7 +273,7 @@ fn the_architecture_document_names_every_crate_and_part() {
 #[test]
 fn the_tests_that_documents_name_exist() {
     let mut absent = Vec::new();
-    for document in ["ARCHITECTURE.md", "docs/security.md"] {
+    for document in ["ARCHITECTURE.md", "docs/internals/invariants.md", "docs/security.md"] {
         let text = root_file(document);
         let named = text.split('`').skip(1).step_by(2);
         let named =

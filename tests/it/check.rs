@@ -174,11 +174,11 @@ fn a_run_without_documents_fails() {
 }
 
 #[test]
-fn the_readme_shows_what_is_printed() {
+fn the_documentation_shows_what_is_printed() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Folder::with(&[("orders.yaml", &fs::read(root.join("tests/fixtures/check/orders.yaml")).unwrap())]);
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let (_, shown) = readme.split_once("$ callwright check orders.yaml\n").unwrap();
+    let page = fs::read_to_string(root.join("docs/command-line.md")).unwrap();
+    let (_, shown) = page.split_once("$ callwright check orders.yaml\n").unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     assert_eq!(text(&check(&folder, &["orders.yaml"])), shown);
 }

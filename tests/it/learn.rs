@@ -202,7 +202,7 @@ fn what_makes_tools_hard_to_find_is_told() {
     for expected in [
         "without a description",
         "silent",
-        "the same description",
+        "equal descriptions",
         "lookup_gamma, twin",
         "without a sample",
         "with one sample",

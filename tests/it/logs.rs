@@ -97,7 +97,8 @@ fn log_call(tokens: &[TokenTree]) -> Option<Vec<String>> {
 #[test]
 fn every_field_that_the_source_logs_is_documented_and_every_documented_one_is_logged() {
     let mut logged = BTreeSet::new();
-    for source in sources(&root().join("src")) {
+    let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    for source in crates.chain([root().join("src")]).flat_map(|folder| sources(&folder)) {
         let is_test_file = source.file_name().unwrap().to_string_lossy().contains("test")
             || source.components().any(|part| part.as_os_str() == "tests");
         if !is_test_file {

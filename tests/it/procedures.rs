@@ -128,6 +128,6 @@ async fn a_procedure_that_does_harm_is_retired_and_that_is_seen() {
     assert!(learned::listed(stopped.directory(), "active").is_empty());
     let [retired] = <[Value; 1]>::try_from(learned::listed(stopped.directory(), "retired")).unwrap();
     let reason = retired["retired"]["reason"].as_str().unwrap();
-    assert!(reason.contains("went wrong") && reason.contains("withheld"), "{reason}");
+    assert!(reason.contains("failed") && reason.contains("turns without it"), "{reason}");
     assert_eq!(retired["tally"]["helped"], 0, "{retired:#}");
 }

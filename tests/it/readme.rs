@@ -1,4 +1,4 @@
-//! README.md must be correct: its configuration files are valid, and its commands exist.
+//! Checks README.md and the guides: their configuration files are valid, and their commands exist.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,18 @@ use callwright::config;
 use callwright_knowledge::representation::RepresentationFile;
 use callwright_policy::{PolicyBook, Settings};
 
-fn readme() -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    std::fs::read_to_string(path).unwrap()
+/// Pages whose code blocks are checked.
+const PAGES: &[&str] =
+    &["README.md", "docs/command-line.md", "docs/configuration.md", "docs/policies.md", "docs/toolsets.md"];
+
+fn text_of_pages() -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    PAGES.iter().map(|page| std::fs::read_to_string(root.join(page)).unwrap()).collect()
 }
 
 /// Returns the fenced blocks of a language; blocks without one have an empty language.
 fn blocks(language: &str) -> Vec<String> {
-    let text = readme();
+    let text = text_of_pages();
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {

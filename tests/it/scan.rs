@@ -230,7 +230,10 @@ fn a_line_of_absurd_length_is_passed_over() {
     writer.join().unwrap();
     assert_eq!((output.status.code(), json_lines(&output.stdout).len()), (Some(1), 1));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains("standard input:1: the line is longer than 64 MiB; a record is one line"), "{errors}");
+    assert!(
+        errors.contains("standard input:1: the line is longer than 64 MiB; write each record on its own line"),
+        "{errors}"
+    );
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn files_that_cannot_be_used_end_the_run_with_a_way_out() {
         (&["--tools", "tools.jsonl", "--in", "absent.jsonl"], "cannot read absent.jsonl: "),
         (&["--tools", "absent.jsonl", "--in", "in.jsonl"], "cannot read absent.jsonl: "),
         (&["--tools", "tools.jsonl", "--in", "folder"], "cannot read folder: is a directory; name a file"),
-        (&["--tools", "tools.jsonl", "--in", "cut.gz"], "its compression is damaged or was cut off"),
+        (&["--tools", "tools.jsonl", "--in", "cut.gz"], "its compression is damaged or truncated"),
         (
             &["--tools", "tools.jsonl", "--in", "in.jsonl", "--out", "in.jsonl"],
             "in.jsonl is an input and would be overwritten",

@@ -2,7 +2,7 @@
 //! model cannot spell a fifth of the words, except those in a note that it receives.
 //!
 //! The data is in data/experience of `CALLWRIGHT_SHARED_DATA` (../shared); without it the tests are skipped. The
-//! results are in BENCHMARKS.md; `--nocapture` prints them.
+//! results are in docs/benchmarks/learning.md; `--nocapture` prints them.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

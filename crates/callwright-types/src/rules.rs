@@ -87,7 +87,7 @@ pub struct ScanRules {
     /// of tools and 99 % of those of parameters are right. Of the names that models really got wrong, it suggests more
     /// than twice as many as 0.7, all of them right: a prefix (`params_location`) leaves a name with a similarity of
     /// two thirds. From 0.8 on, misspelt short names are missed. A suggestion is only reported, never applied
-    /// (BENCHMARKS.md, "Names").
+    /// (docs/benchmarks/judging.md, "Names").
     pub similarity: f64,
     /// Minimum similarity in meaning, 0 to 1, at which an unknown name is matched to a known one whose spelling is not
     /// similar (E2.3, E3.3; AutoFeedback section 3.2.2). It is the cosine similarity of the names' embeddings, from the
@@ -95,7 +95,7 @@ pub struct ScanRules {
     ///
     /// The default is measured with the built-in table on names reworded by synonyms, which have no similar spelling.
     /// Below it, more than one suggestion of a tool in ten is wrong. A suggestion is only reported, never applied
-    /// (BENCHMARKS.md, "Names").
+    /// (docs/benchmarks/judging.md, "Names").
     pub semantic_similarity: f64,
     /// Conditions under which another tool is considered more relevant to the request (E2.1).
     pub relevance: RelevanceRules,
@@ -141,7 +141,7 @@ impl Default for CircleRules {
 /// If the tools and the request have embeddings, scores are semantic similarity and `closeness` is the evidence.
 /// Otherwise they are lexical scores, and `coverage` is the evidence. Over five sets of requests with twenty tools
 /// offered, the defaults report 0.3 % of right calls and 29 % of wrong ones by meaning, and 0.1 % and 6 % by words
-/// (BENCHMARKS.md, "Relevance"). Precision has priority: a false report can cost a right call.
+/// (docs/benchmarks/judging.md, "Relevance"). Precision has priority: a false report can cost a right call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelevanceRules {

@@ -12,7 +12,7 @@ use callwright_knowledge::representation::{RepresentationError, RepresentationFi
 use callwright_openapi::{Operation, Report, Toolset};
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 
-/// Maximum number of sources per argument. The first one is nearly always the right one (BENCHMARKS.md, producers).
+/// Maximum number of sources per argument. The first one is nearly always the right one (docs/benchmarks/plans.md).
 const SHOWN_SOURCES: usize = 3;
 
 /// Summary of a toolset.

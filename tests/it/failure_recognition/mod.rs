@@ -1,7 +1,7 @@
 //! Recall and false positives of failure recognition in tool messages: on documented responses of real APIs, rendered
 //! as frameworks pass them to a model, and on recorded errors of tools.
 //!
-//! `cargo test --test failure_recognition -- --nocapture` prints both by format. Documents are split in two halves by
+//! `cargo test --test it failure_recognition:: -- --nocapture` prints both by format. Documents are split in two halves by
 //! the hash of their name: the rules were developed with one half and are evaluated on the other.
 
 #![allow(

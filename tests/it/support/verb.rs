@@ -63,7 +63,9 @@ impl Folder {
     }
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+/// Returns the command that runs the binary in a folder, with an empty environment and pipes for standard input, output
+/// and error.
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callwright"));
     command.args(arguments).current_dir(folder).env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -115,7 +115,7 @@ async fn nothing_runs_by_a_rule_that_asks_for_approval_alone() {
     let operation = post(&server.url());
     let call = checked(&operation, &json!({"room": "a"}));
     let outcome = executor.execute(&call, &operation, &toolset(), &to_be_approved(), Some("s"), "t").await;
-    assert!(refusal(outcome).contains("approve"));
+    assert!(refusal(outcome).contains("approval"));
     assert!(server.seen().is_empty());
 }
 

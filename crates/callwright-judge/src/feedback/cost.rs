@@ -1,4 +1,4 @@
-//! Checks that the table of feedback sizes in BENCHMARKS.md matches the templates.
+//! Checks that the table of feedback sizes in docs/benchmarks/judging.md matches the templates.
 
 use std::fmt::Write as _;
 
@@ -32,6 +32,6 @@ fn range(messages: &[String], measure: impl Fn(&str) -> usize) -> String {
 #[test]
 fn the_table_of_costs_is_that_of_the_templates() {
     let table = table();
-    let documented = include_str!("../../../../BENCHMARKS.md");
-    assert!(documented.contains(&table), "BENCHMARKS.md does not contain this table:\n{table}");
+    let documented = include_str!("../../../../docs/benchmarks/judging.md");
+    assert!(documented.contains(&table), "docs/benchmarks/judging.md does not contain this table:\n{table}");
 }

@@ -15,7 +15,7 @@ use callwright_telemetry::labels::{Label, LearningJob, Purpose, TokenKind};
 use callwright_types::memory::{Author, Wording};
 use callwright_types::{Cost, Lesson};
 
-/// Has a model rewrite composed lessons. A lesson is in use before that, and keeps its text if the model returns
+/// Rewrites composed lessons with a model. A lesson is in use before that, and keeps its text if the model returns
 /// nothing better. The model is queried once per lesson.
 #[derive(Debug)]
 pub struct LessonRewriter {

@@ -8,7 +8,7 @@ use super::term::{Term, distinct_terms};
 use super::tool_text::ToolDocument;
 
 /// BM25 parameters for tools. Documents of tools are short without and long with learned patterns, so repetitions
-/// saturate later than in running text. Measured on requests for 77 to 4,076 tools (BENCHMARKS.md).
+/// saturate later than in running text. Measured on requests for 77 to 4,076 tools (docs/benchmarks/retrieval.md).
 const WEIGHTS: Weights = Weights { k1: 2.0, b: 0.75 };
 
 /// Share of its inverse document frequency that a function word keeps in a request. Few tools are described with such

@@ -19,7 +19,7 @@ use crate::embedding::Vector;
 const EXACT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Number of tools of a larger index that are compared exactly: the best ones by the signs of their vectors and their
-/// words. BENCHMARKS.md documents the loss.
+/// words. docs/benchmarks/retrieval.md documents the loss.
 const FINALISTS: usize = 200;
 
 /// An immutable index of tools by words, meaning and name. A new index shares the unchanged segments and takes

@@ -5,7 +5,7 @@
 //!
 //! - [`goals`]: the goal is the tool whose description begins with a verb of the user;
 //! - [`sources`]: an argument takes a value from the user, otherwise from a tool with a matching output name, otherwise
-//!   the user is asked;
+//!   a question to the user;
 //! - [`choice`]: of several items, the one that the user named, or wished for by a measure, or the first.
 
 mod choice;

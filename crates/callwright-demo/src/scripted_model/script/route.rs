@@ -1,5 +1,5 @@
 //! "Plan a route from 34.9858, 135.7588 to 34.6873, 135.5258 by bike": plans a route. Mistakes: points are in the
-//! user's order, numbers and booleans are text, names have hyphens and capitals. If the user wants a helicopter, the
+//! user's order, numbers and booleans are text, names have hyphens and capitals. For a helicopter request, the
 //! model insists on one.
 
 use serde_json::{Map, Value};

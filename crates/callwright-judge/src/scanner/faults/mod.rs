@@ -174,7 +174,7 @@ fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
 const MAX_COMPARED: usize = 1_000;
 
 /// Minimum lead in semantic similarity of the best candidate over the second. Opposites (`start`, `end`) and siblings
-/// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (BENCHMARKS.md, "Names").
+/// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (docs/benchmarks/judging.md, "Names").
 const LEAD: f64 = 0.1;
 
 /// Returns the candidate that is clearly the closest to `name`: it reaches the required similarity and leads all

@@ -6,7 +6,7 @@
 //! follows a call of the better tool is a next step and not a fault.
 //!
 //! A request often needs a tool that it does not mention (for example, to look up an id first), so this check is off by
-//! default. BENCHMARKS.md, "Relevance", has the figures behind that decision.
+//! default. docs/benchmarks/judging.md, "Relevance", has the figures behind that decision.
 
 use serde::Serialize;
 use serde_json::Value;

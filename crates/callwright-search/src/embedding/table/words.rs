@@ -2,7 +2,7 @@
 //!
 //! The rules are those of BERT's `BasicTokenizer` and `WordpieceTokenizer`, except that symbols are separate tokens,
 //! like punctuation. A general-purpose tokenizer tracks the origin of each token, which takes more time than is
-//! available here (see BENCHMARKS.md).
+//! available here (see docs/benchmarks/retrieval.md).
 
 use std::collections::HashMap;
 
