@@ -229,6 +229,6 @@ async fn a_clean_stream_leaves_as_it_came() {
     for client in clients.collect::<Vec<_>>() {
         equal += client.await.unwrap();
     }
-    println!("{equal} of {answers} streams have the same events in the same order");
+    anstream::println!("{equal} of {answers} streams have the same events in the same order");
     assert!(equal * 2 > answers, "only {equal} of {answers} streams have the same events in the same order");
 }
