@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::config::Settings;
 use crate::http::{ServeError, TlsError};
 use crate::keys::Access;
-use crate::pipeline::{Parts, Pipeline, SEARCH_TOOL};
+use crate::pipeline::{Pipeline, PipelineParts, SEARCH_TOOL};
 use callwright_common::watch::{FileError, Watcher};
 use callwright_executor as executor;
 use callwright_executor::Executor;
@@ -72,7 +72,7 @@ pub enum StartError {
 }
 
 /// Components that the listeners and background tasks use.
-pub(super) struct Built {
+pub(super) struct BuiltPipeline {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) store: Arc<Store>,
     pub(super) access: Arc<Access>,
@@ -92,7 +92,7 @@ pub(super) async fn build(
     settings: Settings,
     base_dir: &Path,
     downloads: &dyn DownloadWatcher,
-) -> Result<Built, StartError> {
+) -> Result<BuiltPipeline, StartError> {
     // One provider serves every TLS connection. An earlier start in this process may have installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
@@ -108,7 +108,7 @@ pub(super) async fn build(
     let access = keys::load(&settings, &store, &metrics).await;
     let embedder = embedder::load(&settings.embedding, base_dir, store.clone(), downloads).await?;
     let representations = SharedRepresentations::load(store.clone()).await;
-    let documents::Loaded { tooling, watchers: document_watchers, take_over } =
+    let documents::LoadedDocuments { tooling, watchers: document_watchers, take_over } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
@@ -121,7 +121,7 @@ pub(super) async fn build(
     let addresses = settings.upstreams.iter().map(|(name, upstream)| (name.as_str(), upstream.base_url.as_str()));
     let spans = Spans::start(&settings.telemetry, base_dir, addresses, metrics.clone())?;
 
-    let pipeline = Pipeline::new(Parts {
+    let pipeline = Pipeline::new(PipelineParts {
         settings: settings.pipeline,
         aliases: settings.aliases,
         upstreams,
@@ -145,5 +145,14 @@ pub(super) async fn build(
     });
     let watchers =
         document_watchers.into_iter().chain(policy_watcher).chain(template_watcher).chain(notation_watcher).collect();
-    Ok(Built { pipeline: Arc::new(pipeline), store, access, metrics, memories, representations, take_over, watchers })
+    Ok(BuiltPipeline {
+        pipeline: Arc::new(pipeline),
+        store,
+        access,
+        metrics,
+        memories,
+        representations,
+        take_over,
+        watchers,
+    })
 }

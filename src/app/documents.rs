@@ -30,7 +30,7 @@ use callwright_types::representation::SharedRepresentation;
 use super::{StartError, edges, further_docs};
 
 /// Loaded documents, and the watchers that keep them current.
-pub(super) struct Loaded {
+pub(super) struct LoadedDocuments {
     /// The snapshot that turns use.
     pub(super) tooling: Arc<ArcSwap<Tooling>>,
     /// File watchers; dropping one stops it.
@@ -41,7 +41,7 @@ pub(super) struct Loaded {
 
 /// Applies the representations that replicas share.
 #[derive(Clone)]
-pub(super) struct TakeOver(Shared);
+pub(super) struct TakeOver(SharedDocuments);
 
 impl TakeOver {
     /// Applies all shared representations. This may take as long as a reload.
@@ -61,7 +61,7 @@ pub(super) async fn load(
     embedder: Option<Arc<dyn Embedder>>,
     shared: Vec<SharedRepresentation>,
     metrics: &Arc<Metrics>,
-) -> Result<Loaded, StartError> {
+) -> Result<LoadedDocuments, StartError> {
     let representations = Representations::load(&settings.representations, base_dir)?;
     let representations = Arc::new(ArcSwap::from_pointee(representations));
     let edges = edges::load(&settings.planner, base_dir)?;
@@ -70,7 +70,7 @@ pub(super) async fn load(
     for error in &errors {
         tracing::error!(%error, "document in a folder skipped");
     }
-    let documents = Documents {
+    let documents = WatchedDocuments {
         toolsets: settings.toolsets.clone(),
         base_dir: base_dir.to_owned(),
         fetch,
@@ -87,10 +87,10 @@ pub(super) async fn load(
         seen: stamps(&catalog),
         seen_docs: BTreeMap::new(),
     };
-    let documents = Documents { seen_docs: documents.stamps_of_docs(), ..documents };
+    let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
     tell(&catalog, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
-    let documents = Shared { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
+    let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
     let watchers = [
         documents.watch_files(&settings.catalog),
         documents.watch_remote(&settings.catalog),
@@ -98,7 +98,7 @@ pub(super) async fn load(
         documents.watch_edges(&settings.planner, base_dir, edges),
     ];
     let watchers = watchers.into_iter().flatten().collect();
-    Ok(Loaded { tooling: current, watchers, take_over: TakeOver(documents) })
+    Ok(LoadedDocuments { tooling: current, watchers, take_over: TakeOver(documents) })
 }
 
 /// Loads the documents of all toolsets without serving them. Returns the catalog and the errors of skipped documents in
@@ -132,7 +132,7 @@ fn wants_remote(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
 }
 
 /// State that a reload needs.
-struct Documents {
+struct WatchedDocuments {
     toolsets: BTreeMap<String, ToolsetSettings>,
     base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
@@ -163,13 +163,13 @@ type Stamp = (u64, i128, u64);
 
 /// Serialises reloads, whatever triggers them.
 #[derive(Clone)]
-struct Shared {
-    documents: Arc<Mutex<Documents>>,
+struct SharedDocuments {
+    documents: Arc<Mutex<WatchedDocuments>>,
     current: Arc<ArcSwap<Tooling>>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Documents> {
+impl SharedDocuments {
+    fn lock(&self) -> MutexGuard<'_, WatchedDocuments> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,7 +238,7 @@ impl Shared {
     }
 }
 
-impl Documents {
+impl WatchedDocuments {
     /// Reloads the toolsets whose files have changed. A toolset that cannot be read stays unchanged.
     fn reload_files(&mut self, current: &ArcSwap<Tooling>) {
         let now = stamps(&current.load().catalog);

@@ -32,9 +32,9 @@ pub(super) async fn load(
 }
 
 /// Download watcher that shows nothing.
-pub(super) struct Unwatched;
+pub(super) struct UnwatchedDownload;
 
-impl DownloadWatcher for Unwatched {
+impl DownloadWatcher for UnwatchedDownload {
     fn begins(&self, _: &str, _: Option<u64>) {}
 
     fn advances(&self, _: u64) {}

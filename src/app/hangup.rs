@@ -3,7 +3,7 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{App, asked_to_end};
-use crate::config::{ConfigError, Loaded, Settings, changed_keys};
+use crate::config::{ConfigError, LoadedConfig, Settings, changed_keys};
 use callwright_telemetry::labels::ResultLabel;
 
 /// Handler of SIGHUP. From its creation on, SIGHUP no longer ends the process.
@@ -36,7 +36,7 @@ impl App {
         &self,
         mut hangups: Hangups,
         running: &Settings,
-        load: impl Fn() -> Result<Loaded, ConfigError>,
+        load: impl Fn() -> Result<LoadedConfig, ConfigError>,
     ) -> &'static str {
         let mut ended = std::pin::pin!(asked_to_end());
         loop {
@@ -48,7 +48,7 @@ impl App {
     }
 
     /// Triggers every file watcher, and reports the changed configuration keys that need a restart.
-    fn reload(&self, running: &Settings, read: Result<Loaded, ConfigError>) {
+    fn reload(&self, running: &Settings, read: Result<LoadedConfig, ConfigError>) {
         tracing::info!("SIGHUP: reloading documents, policies, templates, notations, representations and certificates");
         self.watchers.iter().for_each(callwright_common::watch::Watcher::wake);
         match read {

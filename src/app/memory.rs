@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
-use crate::pipeline::Memory;
+use crate::pipeline::RecallMemory;
 use callwright_knowledge::experience::NoteTaker;
 use callwright_offline::learning::{Job, Known, Learner, LessonRewriter, MemoryCache, Ran, Worker};
 use callwright_search::embedding::Embedder;
@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Learned lessons and procedures, and the tasks that keep them current.
 pub(super) struct Memories {
     /// The snapshot that turns use.
-    pub(super) memory: Arc<ArcSwap<Memory>>,
+    pub(super) memory: Arc<ArcSwap<RecallMemory>>,
     memory_cache: Arc<MemoryCache>,
     learner: Option<Worker<Learner>>,
     lesson_rewriter: Option<Worker<LessonRewriter>>,
@@ -93,8 +93,8 @@ impl Memories {
     }
 }
 
-fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> Memory {
-    Memory {
+fn seen(known: &Known, embedder: Option<&Arc<dyn Embedder>>) -> RecallMemory {
+    RecallMemory {
         lesson_store: Arc::clone(&known.lesson_store),
         library: Arc::clone(&known.library),
         embedder: embedder.cloned(),

@@ -80,7 +80,7 @@ impl App {
     /// # Errors
     /// If a listener cannot be opened, or a file that the settings name cannot be read.
     pub async fn start(settings: Settings, base_dir: &Path) -> Result<Self, StartError> {
-        Self::start_watched(settings, base_dir, &embedder::Unwatched).await
+        Self::start_watched(settings, base_dir, &embedder::UnwatchedDownload).await
     }
 
     /// Starts as [`App::start`] does, and reports the progress of a model download, which may take minutes.

@@ -9,11 +9,11 @@ use callwright_common::watch::{FileError, Trigger, Watcher, reload_file};
 use callwright_judge::repair::{self, Notations};
 
 /// The table that turns use, and the watcher of the operator's file.
-pub(super) type Loaded = (Arc<ArcSwap<Notations>>, Option<Watcher>);
+pub(super) type LoadedNotations = (Arc<ArcSwap<Notations>>, Option<Watcher>);
 
 /// Loads the table, and watches the operator's file where the settings name one. An invalid file never replaces a valid
 /// table.
-pub(super) fn load(settings: &repair::Settings, base_dir: &Path) -> Result<Loaded, FileError> {
+pub(super) fn load(settings: &repair::Settings, base_dir: &Path) -> Result<LoadedNotations, FileError> {
     let table = Notations::load(settings, base_dir)?;
     let current = Arc::new(ArcSwap::new(table.clone()));
     let Some(file) = settings.file(base_dir) else { return Ok((current, None)) };

@@ -27,7 +27,7 @@ pub(super) struct ModelArguments {
 impl ModelArguments {
     /// Returns the named upstream, or the default one.
     pub(super) fn upstream(&self) -> Result<Arc<Upstream>, Box<dyn Error + Send + Sync>> {
-        let request = config::Request { file: self.config.clone(), ..config::Request::default() };
+        let request = config::ConfigRequest { file: self.config.clone(), ..config::ConfigRequest::default() };
         let settings = config::load(&request, &process_environment)?.settings;
         let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
         let upstream = match &self.upstream {

@@ -9,14 +9,14 @@ use super::errors::VerbResult;
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct CompletionsArguments {
     /// Shell to print the script for.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
-    let mut command = super::Arguments::command();
+pub(super) fn run(arguments: &CompletionsArguments) -> VerbResult {
+    let mut command = super::CommandLine::command();
     let name = command.get_name().to_owned();
     // Generates into memory first, because the generator panics on a closed pipe.
     let mut script = Vec::new();

@@ -14,13 +14,13 @@ use callwright_openapi::{Report, Toolset};
 
 /// Arguments of `config`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ConfigArguments {
     #[command(subcommand)]
-    action: Action,
+    action: ConfigAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigAction {
     /// Validate the configuration and its policies, templates, notations and OpenAPI documents as `serve` would.
     Check {
         /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
@@ -29,14 +29,14 @@ enum Action {
     },
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: ConfigArguments) -> VerbResult {
     match arguments.action {
-        Action::Check { config } => check(config),
+        ConfigAction::Check { config } => check(config),
     }
 }
 
 fn check(file: Option<PathBuf>) -> VerbResult {
-    let request = config::Request { file, ..config::Request::default() };
+    let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
     let loaded = config::load(&request, &config::process_environment)?;
     let mut problems = Vec::new();
     problems.extend(policies::load(&loaded).err().map(|error| error.to_string()));

@@ -11,20 +11,20 @@ use callwright_demo as demo;
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct DemoArguments {
     /// Keep everything running until SIGTERM or SIGINT, for use with a client.
     #[arg(long)]
     serve: bool,
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { serve } = arguments;
+pub(super) fn run(arguments: DemoArguments) -> VerbResult {
+    let DemoArguments { serve } = arguments;
     super::runtime()?.block_on(async {
         let temporary = config::process_environment("TMPDIR").unwrap_or_else(|| "/tmp".into());
         let world = demo::start(Path::new(&temporary)).await?;
         let file = world.directory().join("callwright.toml");
         std::fs::write(&file, &world.config_toml)?;
-        let request = config::Request { file: Some(file), ..config::Request::default() };
+        let request = config::ConfigRequest { file: Some(file), ..config::ConfigRequest::default() };
         let loaded = config::load(&request, &config::process_environment)?;
         let app = App::start(loaded.settings, &loaded.base_dir).await?;
         let mut out = anstream::stdout();

@@ -16,7 +16,7 @@ use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct ExplainArguments {
     /// Documentation folder. The file stem is the name that a line's `api` refers to.
     #[arg(long, value_name = "DIR")]
     docs: PathBuf,
@@ -46,8 +46,8 @@ Lines of --out: {\"id\", \"passages\": [the sentences that explain it, best firs
 Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { docs, failures, explanations, embedding, details, jobs } = arguments;
+pub(super) fn run(arguments: ExplainArguments) -> VerbResult {
+    let ExplainArguments { docs, failures, explanations, embedding, details, jobs } = arguments;
     let settings = config::Settings::default().explain;
     let embedder = embedding.embedder()?;
     let job = ExplainJob { docs, failures, explanations, settings, embedder, details, jobs: threads(jobs) };

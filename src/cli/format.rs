@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// Text for people.
     Text,
     /// JSON for programs.

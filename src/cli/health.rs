@@ -19,7 +19,7 @@ use crate::config;
 
 /// Arguments of `health`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct HealthArguments {
     /// Configuration file of the proxy. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -44,12 +44,12 @@ pub(super) struct Arguments {
     timeout: u64,
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { config: file, operator, tls, client_certificate, client_key, ready, timeout } = arguments;
+pub(super) fn run(arguments: HealthArguments) -> VerbResult {
+    let HealthArguments { config: file, operator, tls, client_certificate, client_key, ready, timeout } = arguments;
     let (address, is_secured) = match operator {
         Some(address) => (address, tls),
         None => {
-            let request = config::Request { file, ..config::Request::default() };
+            let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
             let server = config::load(&request, &config::process_environment)?.settings.server;
             (server.operator_listen, server.operator_tls.is_on())
         }

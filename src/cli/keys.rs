@@ -7,34 +7,34 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::errors::VerbResult;
-use super::format::Format;
+use super::format::OutputFormat;
 use super::plain;
-use crate::config::{self, Loaded};
-use crate::keys::{Issued, KeyChange, KeyDraft, KeyReport, KeyState, Registrar, UsageSummary};
+use crate::config::{self, LoadedConfig};
+use crate::keys::{IssuedSecret, KeyChange, KeyDraft, KeyReport, KeyState, Registrar, UsageSummary};
 use callwright_store::Store;
 use callwright_types::{BudgetPeriod, KeyLimits};
 
 /// Arguments of `keys`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct KeysArguments {
     #[command(subcommand)]
-    action: Action,
+    action: KeysAction,
     /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum KeysAction {
     /// Create a key and print its secret, which cannot be shown again.
     Create {
         /// Name of the key in policies and traces.
         name: String,
         #[command(flatten)]
-        change: Change,
+        change: KeyChangeOptions,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// List the keys, oldest first.
     List {
@@ -45,23 +45,23 @@ enum Action {
         #[arg(long)]
         all: bool,
         /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Show one key and its usage in the current day and month (UTC).
     Show {
         /// Name or id of the key.
         key: String,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Change a key. Options that are not given keep their values.
     Update {
         /// Name or id of the key.
         key: String,
         #[command(flatten)]
-        change: Change,
+        change: KeyChangeOptions,
     },
     /// Replace a key's secret and print the new one.
     Rotate {
@@ -71,8 +71,8 @@ enum Action {
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         grace: u32,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Revoke a key at once and permanently. Running proxies refuse it within a second.
     Revoke {
@@ -83,7 +83,7 @@ enum Action {
 
 /// Permissions and limits of a key.
 #[derive(Debug, Args)]
-struct Change {
+struct KeyChangeOptions {
     /// Group of the key, whose limits also apply; "" for none.
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
@@ -129,7 +129,7 @@ enum Period {
     Month,
 }
 
-impl Change {
+impl KeyChangeOptions {
     fn into_change(self) -> KeyChange {
         let models = if self.models == ["*"] { Some(Vec::new()) } else { some(self.models) };
         let pass_through = match self.pass_through.as_slice() {
@@ -161,9 +161,12 @@ fn some(texts: Vec<String>) -> Option<Vec<String>> {
     (!texts.is_empty()).then_some(texts)
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { action, config: file } = arguments;
-    let loaded = config::load(&config::Request { file, ..config::Request::default() }, &config::process_environment)?;
+pub(super) fn run(arguments: KeysArguments) -> VerbResult {
+    let KeysArguments { action, config: file } = arguments;
+    let loaded = config::load(
+        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
+        &config::process_environment,
+    )?;
     super::runtime()?.block_on(async {
         let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
         let done = act(action, &loaded, Registrar::of(&store)).await;
@@ -172,9 +175,9 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     })
 }
 
-async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbResult {
+async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>) -> VerbResult {
     match action {
-        Action::Create { name, change, format } => {
+        KeysAction::Create { name, change, format } => {
             let draft = KeyDraft { name, change: change.into_change() };
             check_policies(loaded, &draft.change)?;
             let issued = registrar.create(&draft).await?;
@@ -183,17 +186,17 @@ async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbR
             }
             print_issued(&issued, format);
         }
-        Action::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
-        Action::Show { key, format } => show(&registrar.show(&key).await?, format)?,
-        Action::Update { key, change } => {
+        KeysAction::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
+        KeysAction::Show { key, format } => show(&registrar.show(&key).await?, format)?,
+        KeysAction::Update { key, change } => {
             let change = change.into_change();
             check_policies(loaded, &change)?;
-            show(&registrar.update(&key, &change).await?, Format::Text)?;
+            show(&registrar.update(&key, &change).await?, OutputFormat::Text)?;
         }
-        Action::Rotate { key, grace, format } => {
+        KeysAction::Rotate { key, grace, format } => {
             print_issued(&registrar.rotate(&key, SignedDuration::from_secs(i64::from(grace))).await?, format);
         }
-        Action::Revoke { key } => {
+        KeysAction::Revoke { key } => {
             let report = registrar.revoke(&key).await?;
             anstream::println!("{} ({}) is revoked", plain::text(&report.name), report.id);
         }
@@ -202,7 +205,7 @@ async fn act(action: Action, loaded: &Loaded, registrar: Registrar<'_>) -> VerbR
 }
 
 /// Checks that every named policy exists.
-fn check_policies(loaded: &Loaded, change: &KeyChange) -> VerbResult {
+fn check_policies(loaded: &LoadedConfig, change: &KeyChange) -> VerbResult {
     let named: Vec<&String> = change.policy.iter().chain(change.selectable.iter().flatten().flatten()).collect();
     let named = named.into_iter().filter(|name| !name.is_empty());
     let book = super::policy::load(loaded)?;
@@ -216,28 +219,28 @@ fn check_policies(loaded: &Loaded, change: &KeyChange) -> VerbResult {
 }
 
 /// Prints the secret alone on standard output: a script can read it from there, and it reaches no log.
-fn print_issued(issued: &Issued, format: Format) {
-    let Issued { key, secret } = issued;
+fn print_issued(issued: &IssuedSecret, format: OutputFormat) {
+    let IssuedSecret { key, secret } = issued;
     match format {
-        Format::Json => anstream::println!("{}", json!({"secret": secret.expose(), "key": key})),
-        Format::Text => {
+        OutputFormat::Json => anstream::println!("{}", json!({"secret": secret.expose(), "key": key})),
+        OutputFormat::Text => {
             anstream::eprintln!("secret of {} ({}); it is not stored and cannot be shown again", key.name, key.id);
             anstream::println!("{}", secret.expose());
         }
     }
 }
 
-fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: Format) -> VerbResult {
+fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: OutputFormat) -> VerbResult {
     let wanted =
         |key: &&KeyReport| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active);
     let keys: Vec<&KeyReport> = keys.iter().filter(wanted).collect();
-    if keys.is_empty() && format == Format::Text {
+    if keys.is_empty() && format == OutputFormat::Text {
         anstream::println!("no keys; create one with `callwright keys create NAME`");
     }
     for key in keys {
         match format {
-            Format::Json => anstream::println!("{}", plain::json(serde_json::to_string(key)?)),
-            Format::Text => {
+            OutputFormat::Json => anstream::println!("{}", plain::json(serde_json::to_string(key)?)),
+            OutputFormat::Text => {
                 let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
                 let group = if key.group.is_empty() { "-" } else { &key.group };
                 anstream::println!(
@@ -254,8 +257,8 @@ fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: Format) -> V
     Ok(())
 }
 
-fn show(key: &KeyReport, format: Format) -> VerbResult {
-    if format == Format::Json {
+fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
+    if format == OutputFormat::Json {
         anstream::println!("{}", plain::json(serde_json::to_string(key)?));
         return Ok(());
     }

@@ -9,15 +9,15 @@ use super::errors::VerbResult;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ManArguments {
     /// Folder for one page per subcommand (`callwright.1`, `callwright-serve.1`, ...). Default: print the main page on
     /// standard output.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
-    let command = super::Arguments::command();
+pub(super) fn run(arguments: &ManArguments) -> VerbResult {
+    let command = super::CommandLine::command();
     if let Some(folder) = &arguments.out {
         let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
         return written.map_err(|error| format!("--out: {}: {error}", folder.display()).into());

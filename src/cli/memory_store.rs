@@ -34,7 +34,7 @@ impl MemoryStore {
     /// # Errors
     /// The configuration's problems, or [`NoStore`].
     pub(super) async fn open(file: Option<PathBuf>) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let request = config::Request { file, ..config::Request::default() };
+        let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
         let loaded = config::load(&request, &config::process_environment)?;
         if loaded.settings.store.url.expose().is_empty() {
             return Err(NoStore::Off.into());

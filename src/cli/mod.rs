@@ -40,88 +40,88 @@ use clap::{Parser, Subcommand};
 /// An OpenAI-compatible proxy that validates, repairs and executes an agent's tool calls.
 #[derive(Debug, Parser)]
 #[command(name = "callwright", version, arg_required_else_help = true)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
-    verb: Verb,
+    verb: CliVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum CliVerb {
     /// Run the proxy until SIGTERM or SIGINT.
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Run sample conversations with a scripted model and three sample APIs through the proxy, and report the results.
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Report which operations of OpenAPI documents become tools, and how to improve the documents for models. Exit
     /// status 1 if a document cannot be loaded, or has a finding of `--deny`.
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Validate recorded model answers offline, as the proxy would: JSON Lines in, JSON Lines out. Exit status 1 if a
     /// line could not be used.
-    Scan(scan::Arguments),
+    Scan(scan::ScanArguments),
     /// Report what a policy would have done with recorded turns, before it is switched from `shadow` to `guard`. Exit
     /// status 1 if a line could not be used.
-    Replay(replay::Arguments),
+    Replay(replay::ReplayArguments),
     /// Explain recorded API failures offline with a folder of documentation: JSON Lines in, JSON Lines out. Exit status
     /// 1 if a line could not be used.
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// Rank tools for recorded requests offline, as the proxy would: JSON Lines in, JSON Lines out. Exit status 1 if a
     /// line could not be used.
-    Retrieve(retrieve::Arguments),
+    Retrieve(retrieve::RetrieveArguments),
     /// Plan tool calls for recorded requests offline, or list the tools that can supply the arguments of others: JSON
     /// Lines in, JSON Lines out. Exit status 1 if a line could not be used.
-    Plan(plan::Arguments),
+    Plan(plan::PlanArguments),
     /// Learn tool representations, notes and procedures from labelled or recorded data.
-    Learn(learn::Arguments),
+    Learn(learn::LearnArguments),
     /// Create, list, change, rotate and revoke virtual keys of clients.
-    Keys(keys::Arguments),
+    Keys(keys::KeysArguments),
     /// Export, import, delete or restore stored data.
-    Store(store::Arguments),
+    Store(store::StoreArguments),
     /// List, show and remove learned procedures.
-    Procedures(procedures::Arguments),
+    Procedures(procedures::ProceduresArguments),
     /// List, share and withdraw tool representations that replicas share.
-    Representations(representations::Arguments),
+    Representations(representations::RepresentationsArguments),
     /// Validate the configuration.
-    Config(config::Arguments),
+    Config(config::ConfigArguments),
     /// Validate and explain policies.
-    Policy(policy::Arguments),
+    Policy(policy::PolicyArguments),
     /// Check what the proxy needs: configuration, documents, providers and their keys, store, clock, limits. An
     /// existing store is opened and migrated, as `serve` would. Exit status 1 if a check fails.
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Query the health of a running proxy. Exit status 1 if it is unhealthy.
-    Health(health::Arguments),
+    Health(health::HealthArguments),
     /// Print a shell completion script.
-    Completions(completions::Arguments),
+    Completions(completions::CompletionsArguments),
     /// Print the manual page.
-    Man(man::Arguments),
+    Man(man::ManArguments),
 }
 
 /// Parses the arguments (the program's name first), runs the subcommand, and prints errors.
 ///
 /// Returns exit status 0 for success, 1 for a failure, 2 for invalid arguments.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match CommandLine::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => return errors::usage(&error),
     };
     let result = match arguments.verb {
-        Verb::Serve(arguments) => serve::run(arguments),
-        Verb::Demo(arguments) => demo::run(arguments),
-        Verb::Check(arguments) => check::run(&arguments),
-        Verb::Scan(arguments) => scan::run(arguments),
-        Verb::Replay(arguments) => replay::run(arguments),
-        Verb::Explain(arguments) => explain::run(arguments),
-        Verb::Retrieve(arguments) => retrieve::run(arguments),
-        Verb::Plan(arguments) => plan::run(arguments),
-        Verb::Learn(arguments) => learn::run(arguments),
-        Verb::Keys(arguments) => keys::run(arguments),
-        Verb::Store(arguments) => store::run(arguments),
-        Verb::Procedures(arguments) => procedures::run(arguments),
-        Verb::Representations(arguments) => representations::run(arguments),
-        Verb::Config(arguments) => config::run(arguments),
-        Verb::Policy(arguments) => policy::run(arguments),
-        Verb::Doctor(arguments) => doctor::run(arguments),
-        Verb::Health(arguments) => health::run(arguments),
-        Verb::Completions(arguments) => completions::run(&arguments),
-        Verb::Man(arguments) => man::run(&arguments),
+        CliVerb::Serve(arguments) => serve::run(arguments),
+        CliVerb::Demo(arguments) => demo::run(arguments),
+        CliVerb::Check(arguments) => check::run(&arguments),
+        CliVerb::Scan(arguments) => scan::run(arguments),
+        CliVerb::Replay(arguments) => replay::run(arguments),
+        CliVerb::Explain(arguments) => explain::run(arguments),
+        CliVerb::Retrieve(arguments) => retrieve::run(arguments),
+        CliVerb::Plan(arguments) => plan::run(arguments),
+        CliVerb::Learn(arguments) => learn::run(arguments),
+        CliVerb::Keys(arguments) => keys::run(arguments),
+        CliVerb::Store(arguments) => store::run(arguments),
+        CliVerb::Procedures(arguments) => procedures::run(arguments),
+        CliVerb::Representations(arguments) => representations::run(arguments),
+        CliVerb::Config(arguments) => config::run(arguments),
+        CliVerb::Policy(arguments) => policy::run(arguments),
+        CliVerb::Doctor(arguments) => doctor::run(arguments),
+        CliVerb::Health(arguments) => health::run(arguments),
+        CliVerb::Completions(arguments) => completions::run(&arguments),
+        CliVerb::Man(arguments) => man::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

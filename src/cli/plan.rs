@@ -29,7 +29,7 @@ const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct PlanArguments {
     /// For each argument, write the tools whose answers can supply it, without a model.
     #[arg(long, required_unless_present_any = ["model", "auto"], conflicts_with_all = ["model", "auto"])]
     candidates: bool,
@@ -61,13 +61,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
-    drawing: Drawing,
+    drawing: PlanDrawingOptions,
 }
 
 /// Limits for drawing plans.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Drawing plans with a model")]
-struct Drawing {
+struct PlanDrawingOptions {
     #[command(flatten)]
     of: ModelArguments,
     /// Maximum number of calls on a path from a goal to the first call.
@@ -127,16 +127,16 @@ without a value are listed in `missing`, and `why` is the reason if there is no 
 Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: PlanArguments) -> VerbResult {
     match arguments.drawing.of.model.clone() {
         Some(model) => draw(arguments, &model),
         None => find_candidates(arguments),
     }
 }
 
-fn draw(arguments: Arguments, model: &str) -> VerbResult {
-    let Arguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
-    let Drawing { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
+fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
+    let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, drawing, .. } = arguments;
+    let PlanDrawingOptions { of, depth, max_calls, max_requests, max_tokens, temperature, completion } = drawing;
     let defaults = DrawSettings::default();
     let settings = DrawSettings {
         depth,
@@ -187,8 +187,8 @@ fn print_plans(summary: &DrawSummary, took: Duration) {
     );
 }
 
-fn find_candidates(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
+fn find_candidates(arguments: PlanArguments) -> VerbResult {
+    let PlanArguments { tools, records, output, edges, k, vectors, details, jobs, auto, .. } = arguments;
     let edges = edges.as_deref().map(Edges::of_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.map_or(CANDIDATES, NonZeroUsize::get), threads(jobs));

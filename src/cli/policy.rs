@@ -12,13 +12,13 @@ use callwright_policy::{PolicyBook, PolicyError, Settings};
 
 /// Arguments of `policy`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct PolicyArguments {
     #[command(subcommand)]
-    action: Action,
+    action: PolicyAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum PolicyAction {
     /// Validate a folder of policies as `serve` would.
     Check {
         /// Folder of policies. Default: the policies of the configuration, and the policies that its model aliases
@@ -33,19 +33,19 @@ enum Action {
         config: Option<PathBuf>,
     },
     /// Print which policy a request would get by the current configuration, and why.
-    Explain(explain::Arguments),
+    Explain(explain::PolicyExplainArguments),
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: PolicyArguments) -> VerbResult {
     match arguments.action {
-        Action::Check { folder: Some(folder), default, .. } => check_folder(&folder, default),
-        Action::Check { config, .. } => check_configured(config),
-        Action::Explain(arguments) => explain::run(&arguments),
+        PolicyAction::Check { folder: Some(folder), default, .. } => check_folder(&folder, default),
+        PolicyAction::Check { config, .. } => check_configured(config),
+        PolicyAction::Explain(arguments) => explain::run(&arguments),
     }
 }
 
 /// Loads the policies of a configuration, and binds the names in its model aliases.
-pub(super) fn load(loaded: &config::Loaded) -> Result<PolicyBook, PolicyError> {
+pub(super) fn load(loaded: &config::LoadedConfig) -> Result<PolicyBook, PolicyError> {
     let bound = loaded.settings.aliases.iter().filter(|(_, alias)| !alias.policy.is_empty());
     let bindings = bound.map(|(name, alias)| (name.clone(), alias.policy.clone()));
     PolicyBook::load(&loaded.settings.policies, &loaded.base_dir)?.bind(bindings)
@@ -63,7 +63,7 @@ fn check_folder(folder: &Path, default: Option<String>) -> VerbResult {
 }
 
 fn check_configured(file: Option<PathBuf>) -> VerbResult {
-    let request = config::Request { file, ..config::Request::default() };
+    let request = config::ConfigRequest { file, ..config::ConfigRequest::default() };
     print(&load(&config::load(&request, &config::process_environment)?)?);
     Ok(())
 }

@@ -26,12 +26,12 @@ const NAME_WIDTH: usize = 24;
 const PLACE: Style = AnsiColor::Yellow.on_default();
 
 /// Prints progress on standard error; the bar is shown only if it is a terminal.
-pub(super) struct Progress {
+pub(super) struct ProgressPrinter {
     bar: Mutex<ProgressBar>,
     shown: bool,
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// Creates a reporter. `to_terminal` is whether the run itself writes to a terminal; then there is no bar.
     pub(super) fn new(to_terminal: bool) -> Self {
         Self { bar: Mutex::new(ProgressBar::hidden()), shown: !to_terminal && std::io::stderr().is_terminal() }
@@ -47,7 +47,7 @@ impl Progress {
     }
 }
 
-impl Watcher for Progress {
+impl Watcher for ProgressPrinter {
     fn begins(&self, file: &str, bytes: Option<u64>) {
         if !self.shown {
             return;
@@ -82,7 +82,7 @@ impl Watcher for Progress {
     }
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// Replaces the bar by a new one of `length` steps, if bars are shown.
     fn replace_bar(&self, template: &str, prefix: String, length: usize) {
         if !self.shown {
@@ -98,7 +98,7 @@ impl Progress {
     }
 }
 
-impl NotesWatcher for Progress {
+impl NotesWatcher for ProgressPrinter {
     fn stage(&self, name: &str, cases: usize) {
         self.replace_bar(STAGE, name.to_owned(), cases);
     }
@@ -108,7 +108,7 @@ impl NotesWatcher for Progress {
     }
 }
 
-impl LearnWatcher for Progress {
+impl LearnWatcher for ProgressPrinter {
     fn begins(&self, iteration: usize, tools: usize) {
         self.replace_bar(ITERATION, format!("iteration {iteration}"), tools);
     }

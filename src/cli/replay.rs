@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::errors::VerbResult;
-use super::format::Format;
-use super::progress::Progress;
+use super::format::OutputFormat;
+use super::progress::ProgressPrinter;
 use super::scan::{rules, threads};
 use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Row, Rows, grouped};
 use callwright_types::FaultCode;
@@ -24,7 +24,7 @@ const NAME_WIDTH: usize = 40;
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 #[command(after_long_help = TRACES)]
-pub(super) struct Arguments {
+pub(super) struct ReplayArguments {
     /// JSON Lines: traces as the operator API returns them, one or more per line. `-` is standard input.
     #[arg(long = "in", value_name = "FILE", default_value = "-")]
     traces: PathBuf,
@@ -32,8 +32,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// `text` as a table for people, `json` as one object.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
     /// The upstream delivers native tool calls: text counts as a call only with the evidence of `repair.rescue.native`.
     #[arg(long)]
     native_tool_calls: bool,
@@ -61,20 +61,20 @@ const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 /// Error of a replay that completed but could not use some lines.
 #[derive(Debug, thiserror::Error)]
 #[error("{problems} of {lines} lines could not be used, or only in part; see the errors above")]
-struct BadLines {
+struct ReplayBadLines {
     problems: u64,
     lines: u64,
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { traces, policy, format, native_tool_calls, jobs } = arguments;
+pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
+    let ReplayArguments { traces, policy, format, native_tool_calls, jobs } = arguments;
     let job = ReplayJob { traces, policy: rules(policy.as_deref())?, native_tool_calls, jobs: threads(jobs) };
-    let replay = offline::replay(&job, &Progress::new(false))?;
+    let replay = offline::replay(&job, &ProgressPrinter::new(false))?;
     let problems = replay.problems;
     let lines = replay.lines;
     let said = match format {
-        Format::Text => table(&replay),
-        Format::Json => serde_json::to_string(&replay.into_report())? + "\n",
+        OutputFormat::Text => table(&replay),
+        OutputFormat::Json => serde_json::to_string(&replay.into_report())? + "\n",
     };
     match anstream::stdout().write_all(said.as_bytes()) {
         // A reader that closes the pipe early is not an error.
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: Arguments) -> VerbResult {
     }
     match problems {
         0 => Ok(()),
-        _ => Err(BadLines { problems, lines }.into()),
+        _ => Err(ReplayBadLines { problems, lines }.into()),
     }
 }
 

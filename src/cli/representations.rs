@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::errors::VerbResult;
-use super::format::Format;
+use super::format::OutputFormat;
 use super::plain;
 use crate::config;
 use callwright_knowledge::representation::{RepresentationFile, shared_id};
@@ -15,24 +15,24 @@ use callwright_types::representation::SharedRepresentation;
 
 /// Arguments of `representations`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct RepresentationsArguments {
     #[command(subcommand)]
-    action: Action,
+    action: RepresentationsAction,
     /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum RepresentationsAction {
     /// List the tools with a shared representation.
     List {
         /// List only tools of this toolset.
         #[arg(long, value_name = "NAME")]
         toolset: Option<String>,
         /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Share the tools' representations of files. They take precedence over the files of all proxies with this store at
     /// once.
@@ -52,32 +52,35 @@ enum Action {
     },
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: RepresentationsArguments) -> VerbResult {
     super::runtime()?.block_on(act(arguments))
 }
 
-async fn act(Arguments { action, config: file }: Arguments) -> VerbResult {
-    let loaded = config::load(&config::Request { file, ..config::Request::default() }, &config::process_environment)?;
+async fn act(RepresentationsArguments { action, config: file }: RepresentationsArguments) -> VerbResult {
+    let loaded = config::load(
+        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
+        &config::process_environment,
+    )?;
     let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
     let representations = store.representations();
     let done = match action {
-        Action::List { toolset, format } => list(representations, toolset, format).await,
-        Action::Put { files } => put(representations, &files).await,
-        Action::Rm { toolset, tools } => remove(representations, toolset.as_deref(), &tools).await,
+        RepresentationsAction::List { toolset, format } => list(representations, toolset, format).await,
+        RepresentationsAction::Put { files } => put(representations, &files).await,
+        RepresentationsAction::Rm { toolset, tools } => remove(representations, toolset.as_deref(), &tools).await,
     };
     store.close().await;
     done
 }
 
-async fn list(representations: &Representations, toolset: Option<String>, format: Format) -> VerbResult {
+async fn list(representations: &Representations, toolset: Option<String>, format: OutputFormat) -> VerbResult {
     let mut shared = all(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
     shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
-    if format == Format::Text && shared.is_empty() {
+    if format == OutputFormat::Text && shared.is_empty() {
         anstream::println!("no shared representations");
     }
     for one in shared {
         let SharedRepresentation { toolset, tool, patterns, updated_at, .. } = &one;
-        if format == Format::Json {
+        if format == OutputFormat::Json {
             anstream::println!("{}", plain::json(callwright_common::json::raw(&one).get().to_owned()));
             continue;
         }

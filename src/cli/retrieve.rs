@@ -15,7 +15,7 @@ use callwright_offline::{self as offline, RetrieveJob, RetrieveSummary};
 /// Arguments of `retrieve`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct RetrieveArguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
@@ -53,8 +53,8 @@ the similarity of its `closest` text, and which `pattern` that text is, if it is
 Files may have any size; gzip input is accepted, and the output is gzip if the name of --out ends in .gz. A line may have up to 64 MiB. \
 Invalid lines are reported on standard error and skipped; the exit status is then 1. A summary goes to standard error.";
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, representations, queries, rankings, k, vectors, details, jobs } = arguments;
+pub(super) fn run(arguments: RetrieveArguments) -> VerbResult {
+    let RetrieveArguments { tools, representations, queries, rankings, k, vectors, details, jobs } = arguments;
     let embedder = vectors.embedder()?;
     let (count, jobs) = (k.get(), threads(jobs));
     let job = RetrieveJob { tools, representations, queries, rankings, count, embedder, details, jobs };

@@ -18,7 +18,7 @@ use callwright_types::FaultCode;
 /// Arguments of `scan`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct ScanArguments {
     /// JSON Lines {"id","tools"}: the tools offered for each question. Not needed if every line of --in has its own
     /// tools.
     #[arg(long, value_name = "FILE")]
@@ -62,8 +62,8 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 /// The help text states 64 MiB.
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
+pub(super) fn run(arguments: ScanArguments) -> VerbResult {
+    let ScanArguments { tools, answers, verdicts, policy, native_tool_calls, vectors, notations, jobs } = arguments;
     let notations = notations.map_or_else(|| Ok(Notations::built_in().clone()), |file| Notations::from_file(&file))?;
     let runtime = super::runtime()?;
     let (policy, jobs) = (rules(policy.as_deref())?, threads(jobs));

@@ -13,7 +13,7 @@ use crate::config;
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ServeArguments {
     /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -25,9 +25,9 @@ pub(super) struct Arguments {
     operator_listen: Option<SocketAddr>,
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { config: file, listen, operator_listen } = arguments;
-    let request = config::Request { file, listen, operator_listen };
+pub(super) fn run(arguments: ServeArguments) -> VerbResult {
+    let ServeArguments { config: file, listen, operator_listen } = arguments;
+    let request = config::ConfigRequest { file, listen, operator_listen };
     let loaded = config::load(&request, &config::process_environment)?;
     app::start_logs(&loaded.settings)?;
     super::runtime()?.block_on(async {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::errors::{BadLines, VerbResult};
 use super::lines::answer_lines;
-use crate::config::{self, Loaded};
+use crate::config::{self, LoadedConfig};
 use callwright_common::digest;
 use callwright_offline as offline;
 use callwright_store::{Deleted, Deletion, Store, TakenUp};
@@ -15,16 +15,16 @@ use callwright_types::ids;
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct StoreArguments {
     #[command(subcommand)]
-    action: Action,
+    action: StoreAction,
     /// Configuration file with the `[store]`. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum StoreAction {
     /// Export all stored data except vectors and tokens as JSON Lines. A proxy may run meanwhile.
     Export {
         /// Output file of the lines; compressed if the name ends in .gz. `-` is standard output.
@@ -67,22 +67,26 @@ const DAY_HOURS: i64 = 24;
 /// Number of hexadecimal digits of a tenant's hash.
 const TENANT_DIGITS: usize = 64;
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let Arguments { action, config: file } = arguments;
-    let loaded = config::load(&config::Request { file, ..config::Request::default() }, &config::process_environment)?;
+pub(super) fn run(arguments: StoreArguments) -> VerbResult {
+    let StoreArguments { action, config: file } = arguments;
+    let loaded = config::load(
+        &config::ConfigRequest { file, ..config::ConfigRequest::default() },
+        &config::process_environment,
+    )?;
     match action {
-        Action::Export { output } => export(&loaded, &output),
-        Action::Import { input } => import(&loaded, input),
-        Action::Rollback { yes } => roll_back(&loaded, yes),
-        Action::Delete { key, session, older_than } => delete(&loaded, &key, session, older_than),
+        StoreAction::Export { output } => export(&loaded, &output),
+        StoreAction::Import { input } => import(&loaded, input),
+        StoreAction::Rollback { yes } => roll_back(&loaded, yes),
+        StoreAction::Delete { key, session, older_than } => delete(&loaded, &key, session, older_than),
     }
 }
 
-fn export(loaded: &Loaded, output: &Path) -> VerbResult {
+fn export(loaded: &LoadedConfig, output: &Path) -> VerbResult {
     let runtime = super::runtime()?;
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let run =
-        |progress: &super::progress::Progress| offline::export(&store, output.to_owned(), runtime.handle(), progress);
+    let run = |progress: &super::progress::ProgressPrinter| {
+        offline::export(&store, output.to_owned(), runtime.handle(), progress)
+    };
     let print = |summary: &offline::ExportSummary, _| anstream::eprintln!("{} items exported", summary.things);
     let lines = |summary: &offline::ExportSummary| BadLines {
         problems: summary.problems,
@@ -93,10 +97,10 @@ fn export(loaded: &Loaded, output: &Path) -> VerbResult {
     result
 }
 
-fn import(loaded: &Loaded, input: PathBuf) -> VerbResult {
+fn import(loaded: &LoadedConfig, input: PathBuf) -> VerbResult {
     let runtime = super::runtime()?;
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let run = |progress: &super::progress::Progress| offline::import(&store, input, runtime.handle(), progress);
+    let run = |progress: &super::progress::ProgressPrinter| offline::import(&store, input, runtime.handle(), progress);
     let print = |summary: &offline::ImportSummary, _| {
         anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known);
     };
@@ -107,7 +111,7 @@ fn import(loaded: &Loaded, input: PathBuf) -> VerbResult {
     result
 }
 
-fn roll_back(loaded: &Loaded, is_agreed: bool) -> VerbResult {
+fn roll_back(loaded: &LoadedConfig, is_agreed: bool) -> VerbResult {
     if !is_agreed {
         return Err("data that only the latest version of the database has will be lost: back it up (docs/store.md), stop every proxy that uses it, \
             and add --yes"
@@ -118,7 +122,7 @@ fn roll_back(loaded: &Loaded, is_agreed: bool) -> VerbResult {
     Ok(())
 }
 
-fn delete(loaded: &Loaded, keys: &[String], sessions: Vec<String>, older_than: Option<u32>) -> VerbResult {
+fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_than: Option<u32>) -> VerbResult {
     let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
     let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
     let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };

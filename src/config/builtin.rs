@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Environment;
-use super::document::Document;
-use super::problem::Problem;
+use super::document::ConfigDocument;
+use super::problem::ConfigProblem;
 use super::settings::Settings;
 
 /// Name of the built-in upstream.
@@ -29,8 +29,10 @@ api_key = "${OPENAI_API_KEY:-}"
 ///
 /// The key from the environment belongs to the address from the environment: it is never sent to an address from the
 /// file.
-pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Result<(), Vec<Problem>> {
-    let Some(builtin) = Document::parse(DOCUMENT, environment)?.into_tree().remove("upstreams") else { return Ok(()) };
+pub(super) fn complete(tree: &mut DeTable<'_>, environment: &Environment) -> Result<(), Vec<ConfigProblem>> {
+    let Some(builtin) = ConfigDocument::parse(DOCUMENT, environment)?.into_tree().remove("upstreams") else {
+        return Ok(());
+    };
     match tree.get_mut("upstreams").map(Spanned::get_mut) {
         None => {
             tree.insert(unplaced("upstreams"), builtin);

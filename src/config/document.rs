@@ -7,44 +7,44 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::interpolate::interpolate;
-use super::problem::{Place, Problem};
+use super::problem::{ConfigProblem, FilePosition};
 use super::{Environment, serde_message};
 
 /// A TOML document: its text, its tree, and the location of each key and value.
-pub(super) struct Document<'t> {
+pub(super) struct ConfigDocument<'t> {
     text: &'t str,
     tree: Spanned<DeTable<'t>>,
-    index: Vec<Entry>,
+    index: Vec<SpanIndexEntry>,
 }
 
 /// One key or array element: its path, and the spans of key and value.
-struct Entry {
+struct SpanIndexEntry {
     path: String,
     key: Range<usize>,
     value: Range<usize>,
     interpolated: bool,
 }
 
-impl<'t> Document<'t> {
+impl<'t> ConfigDocument<'t> {
     /// Parses `text` and interpolates its string values. Reports every syntax error and every reference that cannot be
     /// resolved.
-    pub(super) fn parse(text: &'t str, environment: &Environment) -> Result<Self, Vec<Problem>> {
+    pub(super) fn parse(text: &'t str, environment: &Environment) -> Result<Self, Vec<ConfigProblem>> {
         let (mut tree, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             return Err(errors.iter().map(|error| syntax_problem(text, error)).collect());
         }
-        let mut walk = Walk { text, environment, index: Vec::new(), problems: Vec::new() };
+        let mut walk = DocumentWalker { text, environment, index: Vec::new(), problems: Vec::new() };
         walk.table(tree.get_mut(), "");
-        let Walk { index, problems, .. } = walk;
+        let DocumentWalker { index, problems, .. } = walk;
         if problems.is_empty() { Ok(Self { text, tree, index }) } else { Err(problems) }
     }
 
     /// Returns the location of the key at the dotted path, or of its nearest ancestor that has one.
-    pub(super) fn place_of(&self, path: &str) -> Option<Place> {
+    pub(super) fn place_of(&self, path: &str) -> Option<FilePosition> {
         let mut path = path;
         loop {
             if let Some(entry) = self.index.iter().find(|entry| entry.path == path) {
-                return Some(Place::of_offset(self.text, entry.key.start));
+                return Some(FilePosition::of_offset(self.text, entry.key.start));
             }
             path = path.rsplit_once('.')?.0;
         }
@@ -61,40 +61,40 @@ impl<'t> Document<'t> {
     }
 
     /// Deserialises the tree. Serde stops at the first problem.
-    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, ConfigProblem> {
         T::deserialize(Deserializer::from(self.tree.clone())).map_err(|error| self.problem(&error))
     }
 
-    fn problem(&self, error: &toml::de::Error) -> Problem {
+    fn problem(&self, error: &toml::de::Error) -> ConfigProblem {
         let Some(span) = error.span() else {
-            return Problem { place: None, key: String::new(), message: error.message().to_owned() };
+            return ConfigProblem { place: None, key: String::new(), message: error.message().to_owned() };
         };
-        let at_span = |entry: &&Entry| entry.key == span || entry.value == span;
+        let at_span = |entry: &&SpanIndexEntry| entry.key == span || entry.value == span;
         let entry = self.index.iter().rev().find(at_span);
         let key = entry.map(|entry| entry.path.clone()).unwrap_or_default();
         let interpolated = entry.is_some_and(|entry| entry.interpolated);
         let message = serde_message::explain(error.message(), &key, interpolated);
-        Problem { place: Some(Place::of_offset(self.text, span.start)), key, message }
+        ConfigProblem { place: Some(FilePosition::of_offset(self.text, span.start)), key, message }
     }
 }
 
-fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
-    Problem {
-        place: error.span().map(|span| Place::of_offset(text, span.start)),
+fn syntax_problem(text: &str, error: &toml::de::Error) -> ConfigProblem {
+    ConfigProblem {
+        place: error.span().map(|span| FilePosition::of_offset(text, span.start)),
         key: String::new(),
         message: error.message().to_owned(),
     }
 }
 
 /// Interpolates string values and records locations. The parser bounds the depth.
-struct Walk<'e> {
+struct DocumentWalker<'e> {
     text: &'e str,
     environment: &'e Environment<'e>,
-    index: Vec<Entry>,
-    problems: Vec<Problem>,
+    index: Vec<SpanIndexEntry>,
+    problems: Vec<ConfigProblem>,
 }
 
-impl Walk<'_> {
+impl DocumentWalker<'_> {
     fn table(&mut self, table: &mut DeTable<'_>, parent: &str) {
         for (key, value) in table.iter_mut() {
             let name = key.get_ref();
@@ -106,7 +106,7 @@ impl Walk<'_> {
     fn value(&mut self, value: &mut Spanned<DeValue<'_>>, path: String, key: Range<usize>) {
         let span = value.span();
         let position = self.index.len();
-        self.index.push(Entry { path: path.clone(), key, value: span.clone(), interpolated: false });
+        self.index.push(SpanIndexEntry { path: path.clone(), key, value: span.clone(), interpolated: false });
         match value.get_mut() {
             DeValue::String(text) => match interpolate(text, self.environment).map(|filled| filled.into_owned()) {
                 Ok(filled) => {
@@ -115,8 +115,8 @@ impl Walk<'_> {
                     }
                     *text = filled.into();
                 }
-                Err(error) => self.problems.push(Problem {
-                    place: Some(Place::of_offset(self.text, span.start)),
+                Err(error) => self.problems.push(ConfigProblem {
+                    place: Some(FilePosition::of_offset(self.text, span.start)),
                     message: format!("`{path}`: {error}"),
                     key: path,
                 }),

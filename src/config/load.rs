@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::document::Document;
-use super::problem::{ConfigError, Problem};
+use super::document::ConfigDocument;
+use super::problem::{ConfigError, ConfigProblem};
 use super::settings::Settings;
 use super::{Environment, builtin, validate};
 
@@ -22,7 +22,7 @@ const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Configuration options of the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ConfigRequest {
     /// The file to read (`--config`).
     pub file: Option<PathBuf>,
     /// Overrides `server.listen` (`--listen`).
@@ -33,7 +33,7 @@ pub struct Request {
 
 /// Valid settings, and their source.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The settings.
     pub settings: Settings,
     /// Folder to which relative paths in the settings refer: the file's, or the working directory.
@@ -49,7 +49,7 @@ pub struct Loaded {
 ///
 /// # Errors
 /// [`ConfigError`], which names the file, the location of each problem, and its fix.
-pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, ConfigError> {
+pub fn load(request: &ConfigRequest, environment: &Environment) -> Result<LoadedConfig, ConfigError> {
     let Some(file) = find(request, environment) else {
         return loaded("", None, PathBuf::from("."), request, environment);
     };
@@ -62,24 +62,24 @@ pub fn load(request: &Request, environment: &Environment) -> Result<Loaded, Conf
 ///
 /// # Errors
 /// [`ConfigError::Invalid`], with locations in `text`.
-pub fn parse(text: &str, base_dir: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
-    loaded(text, None, base_dir.to_owned(), &Request::default(), environment)
+pub fn parse(text: &str, base_dir: &Path, environment: &Environment) -> Result<LoadedConfig, ConfigError> {
+    loaded(text, None, base_dir.to_owned(), &ConfigRequest::default(), environment)
 }
 
 fn loaded(
     text: &str,
     file: Option<PathBuf>,
     base_dir: PathBuf,
-    request: &Request,
+    request: &ConfigRequest,
     environment: &Environment,
-) -> Result<Loaded, ConfigError> {
+) -> Result<LoadedConfig, ConfigError> {
     match settings(text, request, environment) {
-        Ok(settings) => Ok(Loaded { settings: with_paths_from(&base_dir, settings), base_dir, file }),
+        Ok(settings) => Ok(LoadedConfig { settings: with_paths_from(&base_dir, settings), base_dir, file }),
         Err(problems) => Err(ConfigError::Invalid { file, problems }),
     }
 }
 
-fn find(request: &Request, environment: &Environment) -> Option<PathBuf> {
+fn find(request: &ConfigRequest, environment: &Environment) -> Option<PathBuf> {
     let named = || environment(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     let default = || Some(PathBuf::from(DEFAULT_FILE)).filter(|file| file.exists());
     request.file.clone().or_else(named).or_else(default)
@@ -121,8 +121,8 @@ fn with_paths_from(base_dir: &Path, mut settings: Settings) -> Settings {
 }
 
 /// Turns the text of a file into valid settings.
-fn settings(text: &str, request: &Request, environment: &Environment) -> Result<Settings, Vec<Problem>> {
-    let mut document = Document::parse(text, environment)?;
+fn settings(text: &str, request: &ConfigRequest, environment: &Environment) -> Result<Settings, Vec<ConfigProblem>> {
+    let mut document = ConfigDocument::parse(text, environment)?;
     builtin::complete(document.tree_mut(), environment)?;
     let mut settings: Settings = document.deserialize().map_err(|problem| vec![problem])?;
     settings.server.listen = request.listen.unwrap_or(settings.server.listen);

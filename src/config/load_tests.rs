@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::super::environment::variables;
 use super::*;
 
-fn read_settings(text: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<Problem>> {
-    settings(text, &Request::default(), &variables(environment))
+fn read_settings(text: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<ConfigProblem>> {
+    settings(text, &ConfigRequest::default(), &variables(environment))
 }
 
 /// Returns the only problem of `text`, as printed after the file's name.
@@ -129,10 +129,10 @@ fn a_hostile_value_adds_no_key() {
 
 #[test]
 fn the_command_line_overrides_the_listeners_before_they_are_checked() {
-    let request = Request { listen: Some("0.0.0.0:1".parse().unwrap()), ..Request::default() };
+    let request = ConfigRequest { listen: Some("0.0.0.0:1".parse().unwrap()), ..ConfigRequest::default() };
     let problems = settings("", &request, &variables(&[])).unwrap_err();
     assert!(problems[0].message.contains("allow_public"));
-    let request = Request { operator_listen: Some("127.0.0.1:0".parse().unwrap()), ..Request::default() };
+    let request = ConfigRequest { operator_listen: Some("127.0.0.1:0".parse().unwrap()), ..ConfigRequest::default() };
     let settings = settings("", &request, &variables(&[])).unwrap();
     assert_eq!(settings.server.operator_listen.port(), 0);
 }
@@ -147,11 +147,11 @@ fn a_file_is_found_by_the_command_line_then_by_the_environment() {
     };
     let (named, other) = (write("named.toml", 1), write("other.toml", 2));
     let pairs = [(FILE_VARIABLE, other.to_str().unwrap())];
-    let request = Request { file: Some(named.clone()), ..Request::default() };
+    let request = ConfigRequest { file: Some(named.clone()), ..ConfigRequest::default() };
     let loaded = load(&request, &variables(&pairs)).unwrap();
     assert_eq!((loaded.settings.server.listen.port(), loaded.file), (1, Some(named)));
     assert_eq!(loaded.base_dir, folder.path());
-    let loaded = load(&Request::default(), &variables(&pairs)).unwrap();
+    let loaded = load(&ConfigRequest::default(), &variables(&pairs)).unwrap();
     assert_eq!(loaded.settings.server.listen.port(), 2);
 }
 
@@ -159,12 +159,12 @@ fn a_file_is_found_by_the_command_line_then_by_the_environment() {
 fn a_file_that_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent.toml");
-    let request = Request { file: Some(absent.clone()), ..Request::default() };
+    let request = ConfigRequest { file: Some(absent.clone()), ..ConfigRequest::default() };
     let message = load(&request, &variables(&[])).unwrap_err().to_string();
     assert!(message.contains(absent.to_str().unwrap()) && message.contains("--config"), "{message}");
     let binary = folder.path().join("binary.toml");
     std::fs::write(&binary, [0xff, 0xfe]).unwrap();
-    let request = Request { file: Some(binary), ..Request::default() };
+    let request = ConfigRequest { file: Some(binary), ..ConfigRequest::default() };
     assert!(load(&request, &variables(&[])).is_err());
 }
 
@@ -186,7 +186,7 @@ fn relative_paths_start_at_the_files_folder() {
         [executor]\nca_file = 'certificates/apis.pem'\n",
     )
     .unwrap();
-    let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
+    let loaded = load(&ConfigRequest { file: Some(file), ..ConfigRequest::default() }, &variables(&[])).unwrap();
     let upstream = &loaded.settings.upstreams["default"];
     assert_eq!(Path::new(&upstream.ca_file), folder.path().join("ca.pem"));
     assert_eq!(Path::new(&loaded.settings.executor.ca_file), folder.path().join("certificates/apis.pem"));
@@ -198,7 +198,7 @@ fn paths_that_are_not_set_stay_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("callwright.toml");
     std::fs::write(&file, "").unwrap();
-    let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
+    let loaded = load(&ConfigRequest { file: Some(file), ..ConfigRequest::default() }, &variables(&[])).unwrap();
     assert_eq!(loaded.settings, Settings::default());
 }
 

@@ -5,7 +5,8 @@
 //!
 //! [`load()`] is the entry point; [`parse`] is for a configuration without a file. Loading has four steps: the text is
 //! parsed as TOML, `${NAME}` is interpolated in string values (`interpolate.rs`), the tree becomes [`Settings`], and
-//! constraints between modules are validated. Every step reports [`Problem`]s that name file, line, column and fix.
+//! constraints between modules are validated. Every step reports [`ConfigProblem`]s that name file, line, column and
+//! fix.
 
 mod builtin;
 mod changes;
@@ -21,8 +22,8 @@ mod validate;
 pub use builtin::onnx_runtime_path;
 pub use changes::changed_keys;
 pub use environment::{Environment, process_environment};
-pub use load::{DEFAULT_FILE, FILE_VARIABLE, Loaded, Request, load, parse};
-pub use problem::{ConfigError, Place, Problem};
+pub use load::{ConfigRequest, DEFAULT_FILE, FILE_VARIABLE, LoadedConfig, load, parse};
+pub use problem::{ConfigError, ConfigProblem, FilePosition};
 pub use settings::Settings;
 
 #[cfg(test)]

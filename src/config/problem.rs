@@ -21,15 +21,15 @@ pub enum ConfigError {
         /// The file; `None` for the built-in defaults and the command line.
         file: Option<PathBuf>,
         /// At least one problem, ordered by location.
-        problems: Vec<Problem>,
+        problems: Vec<ConfigProblem>,
     },
 }
 
 /// One configuration problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// Location in the file, if known.
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
     /// Full path of the key, such as `server.listen`; empty for a syntax error.
     pub key: String,
     /// The problem and its fix, in one line.
@@ -38,14 +38,14 @@ pub struct Problem {
 
 /// Location in a text file; line and column are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FilePosition {
     /// Line.
     pub line: usize,
     /// Column, in characters.
     pub column: usize,
 }
 
-impl Place {
+impl FilePosition {
     /// Returns the location of a byte offset; offsets beyond the end mean the end.
     pub(super) fn of_offset(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -55,15 +55,15 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
-fn lines(file: &Option<PathBuf>, problems: &[Problem]) -> String {
+fn lines(file: &Option<PathBuf>, problems: &[ConfigProblem]) -> String {
     let file = file.as_ref().map_or_else(|| "configuration".to_owned(), |file| file.display().to_string());
-    let line = |problem: &Problem| match problem.place {
+    let line = |problem: &ConfigProblem| match problem.place {
         Some(place) => format!("{file}:{place}: {}", problem.message),
         None => format!("{file}: {}", problem.message),
     };
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn places_count_from_one_and_in_characters() {
         let text = "a\nçé = 1\n";
-        assert_eq!(Place::of_offset(text, 0), Place { line: 1, column: 1 });
-        assert_eq!(Place::of_offset(text, text.find('=').unwrap()), Place { line: 2, column: 4 });
-        assert_eq!(Place::of_offset(text, 1_000), Place { line: 3, column: 1 });
+        assert_eq!(FilePosition::of_offset(text, 0), FilePosition { line: 1, column: 1 });
+        assert_eq!(FilePosition::of_offset(text, text.find('=').unwrap()), FilePosition { line: 2, column: 4 });
+        assert_eq!(FilePosition::of_offset(text, 1_000), FilePosition { line: 3, column: 1 });
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::environment::variables;
-use super::{Request, Settings, load};
+use super::{ConfigRequest, Settings, load};
 
 fn reference() -> String {
     std::fs::read_to_string(path()).unwrap()
@@ -68,14 +68,14 @@ fn all_keys() -> BTreeSet<String> {
 
 #[test]
 fn the_reference_equals_the_built_in_defaults() {
-    let request = Request { file: Some(path()), ..Request::default() };
+    let request = ConfigRequest { file: Some(path()), ..ConfigRequest::default() };
     assert_eq!(load(&request, &variables(&[])).unwrap().settings, Settings::default());
 }
 
 #[test]
 fn the_reference_reads_the_variables_that_hold_without_a_file() {
     let environment = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "key")];
-    let request = Request { file: Some(path()), ..Request::default() };
+    let request = ConfigRequest { file: Some(path()), ..ConfigRequest::default() };
     let with_file = load(&request, &variables(&environment)).unwrap().settings;
     let upstream = &with_file.upstreams["default"];
     assert_eq!((upstream.base_url.as_str(), upstream.api_key.expose()), ("http://127.0.0.1:9/v1", "key"));
@@ -100,7 +100,7 @@ fn the_examples_of_the_reference_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("callwright.toml");
     std::fs::write(&file, with_examples(&reference())).unwrap();
-    let loaded = load(&Request { file: Some(file), ..Request::default() }, &variables(&[])).unwrap();
+    let loaded = load(&ConfigRequest { file: Some(file), ..ConfigRequest::default() }, &variables(&[])).unwrap();
     assert_eq!(loaded.settings.aliases["assistant"].toolsets, ["rooms"]);
 }
 

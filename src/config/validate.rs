@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 
-use super::problem::{Place, Problem};
+use super::problem::{ConfigProblem, FilePosition};
 use super::serde_message::nearest;
 use super::settings::Settings;
 use crate::pipeline::AliasSettings;
 
 /// Returns every problem of the settings, in the order of the file. Policies have files of their own: the policy module
 /// checks whether an alias's policy exists.
-pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Place>) -> Vec<Problem> {
+pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<FilePosition>) -> Vec<ConfigProblem> {
     let mut problems = listener_problems(settings);
     problems.extend(reference_problems(settings));
     problems.extend(key_problems(settings));
@@ -20,13 +20,13 @@ pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<Pl
     problems
 }
 
-fn listener_problems(settings: &Settings) -> Vec<Problem> {
+fn listener_problems(settings: &Settings) -> Vec<ConfigProblem> {
     let server = &settings.server;
     let listeners = [
         ("server.listen", server.listen, server.requires_client_credential(settings.keys.is_required()), CLIENTS),
         ("server.operator_listen", server.operator_listen, server.requires_operator_credential(), OPERATORS),
     ];
-    let mut problems: Vec<Problem> = listeners
+    let mut problems: Vec<ConfigProblem> = listeners
         .into_iter()
         .filter(|(_, address, is_guarded, _)| !is_guarded && !server.allow_public && !is_loopback(address))
         .map(|(key, address, _, lacks)| problem(key, public_message(key, &address, lacks)))
@@ -71,8 +71,8 @@ fn public_message(key: &str, address: &SocketAddr, [means, mends]: [&str; 2]) ->
 }
 
 /// Returns the problems of virtual keys: missing store, missing upstream credentials, invalid limits and prices.
-fn key_problems(settings: &Settings) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = Vec::new();
+fn key_problems(settings: &Settings) -> Vec<ConfigProblem> {
+    let mut problems: Vec<ConfigProblem> = Vec::new();
     for (key, fault) in settings.keys.faults() {
         let key = format!("keys.{key}");
         problems.push(problem(&key, format!("`{key}`: {fault}")));
@@ -103,7 +103,7 @@ fn key_problems(settings: &Settings) -> Vec<Problem> {
 }
 
 /// Checks that names in one table exist in another.
-fn reference_problems(settings: &Settings) -> Vec<Problem> {
+fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
     let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
     let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
     let mut problems = Vec::new();
@@ -168,7 +168,7 @@ fn reference_problems(settings: &Settings) -> Vec<Problem> {
 }
 
 /// Returns the problems of an alias's upstreams.
-fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<Problem> {
+fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<ConfigProblem> {
     let place = |key: &str| format!("aliases.{name}.{key}");
     let targets = alias.targets.iter().map(|target| &target.upstream).enumerate();
     let fallbacks = alias.fallbacks.iter().map(|fallback| &fallback.upstream).enumerate();
@@ -177,7 +177,7 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
         .chain(targets.map(|(number, upstream)| (place(&format!("targets[{number}].upstream")), upstream.as_str())))
         .chain(fallbacks.map(|(number, upstream)| (place(&format!("fallbacks[{number}].upstream")), upstream.as_str())))
         .collect();
-    let mut problems: Vec<Problem> = named
+    let mut problems: Vec<ConfigProblem> = named
         .iter()
         .filter(|(_, upstream)| !upstream.is_empty() && !upstreams.contains(upstream))
         .map(|(key, upstream)| unknown_name(key.clone(), "upstream", upstream, upstreams))
@@ -217,7 +217,7 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
 const MAX_TEMPERATURE: f64 = 2.0;
 
 /// Returns the problem of a `name` at `key` that is not in `known`.
-fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> Problem {
+fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> ConfigProblem {
     let known_names = if known.is_empty() { "none is configured".to_owned() } else { known.join(", ") };
     let message = match nearest(name, known) {
         Some(near) => format!("`{key}`: there is no {what} `{name}`; did you mean `{near}`? Known: {known_names}"),
@@ -226,8 +226,8 @@ fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> Problem 
     problem(&key, message)
 }
 
-fn problem(key: &str, message: String) -> Problem {
-    Problem { place: None, key: key.to_owned(), message }
+fn problem(key: &str, message: String) -> ConfigProblem {
+    ConfigProblem { place: None, key: key.to_owned(), message }
 }
 
 #[cfg(test)]

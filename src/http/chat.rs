@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 
-use crate::pipeline::{Answer, AnswerBody, Pending, TurnRequest};
+use crate::pipeline::{AnswerBody, PendingAnswer, TurnAnswer, TurnRequest};
 
 use super::caller::Caller;
 use super::received_body::receive;
@@ -63,7 +63,7 @@ async fn turn(
     }
 }
 
-async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
+async fn respond(side: &ClientSide, mut pending: PendingAnswer) -> Response {
     let keep_alive = side.pipeline.keep_alive();
     let answered = if pending.is_stream() {
         match tokio::time::timeout(side.pipeline.hold_head(), pending.answer()).await {
@@ -78,7 +78,7 @@ async fn respond(side: &ClientSide, mut pending: Pending) -> Response {
     } else {
         pending.answer().await
     };
-    let Ok(Answer { status, headers, body }) = answered else {
+    let Ok(TurnAnswer { status, headers, body }) = answered else {
         return error::internal("the turn ended without an answer; see the proxy's log");
     };
     let body = match body {

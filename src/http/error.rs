@@ -6,7 +6,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
-use crate::keys::{Denied, Refused};
+use crate::keys::{KeyDenial, RefusedRequest};
 use crate::pipeline::{refusal_body, refusal_headers};
 use callwright_openai::ErrorBody;
 use callwright_store::StoreError;
@@ -44,15 +44,15 @@ pub(super) fn unauthorized(message: impl Into<String>, code: &str) -> Response {
 }
 
 /// Creates the response to a client whose key is refused.
-pub(super) fn denied(denied: Denied) -> Response {
+pub(super) fn denied(denied: KeyDenial) -> Response {
     match denied {
-        Denied::NotLoaded => unavailable(denied.to_string(), "keys_unavailable"),
+        KeyDenial::NotLoaded => unavailable(denied.to_string(), "keys_unavailable"),
         _ => unauthorized(denied.to_string(), "invalid_api_key"),
     }
 }
 
 /// Creates the response to a client that exceeds a limit or lacks a permission.
-pub(super) fn refused(refused: &Refused) -> Response {
+pub(super) fn refused(refused: &RefusedRequest) -> Response {
     let status = StatusCode::from_u16(refused.limit.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
     let mut response = response(status, &refusal_body(refused));
     response.headers_mut().extend(refusal_headers(refused));

@@ -32,16 +32,16 @@ const MAX_TRACE: usize = 64;
 /// Body of an application's verdict.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+struct VerdictBody {
     /// Value of the turn's `x-callwright-trace`.
     trace_id: String,
     #[serde(flatten)]
-    mark: Mark,
+    mark: VerdictMark,
 }
 
 /// A verdict on a turn.
 #[derive(Debug, Deserialize)]
-struct Mark {
+struct VerdictMark {
     /// `good` or `bad`.
     verdict: FeedbackVerdict,
     /// The right answer, stored with the verdict. If it names tools, the request becomes a sample.
@@ -57,12 +57,12 @@ struct Mark {
 #[serde(deny_unknown_fields)]
 struct OperatorMark {
     #[serde(flatten)]
-    mark: Mark,
+    mark: VerdictMark,
 }
 
 /// Response to a verdict.
 #[derive(Debug, Serialize)]
-struct Taken<'a> {
+struct VerdictResponse<'a> {
     trace_id: &'a str,
     verdict: FeedbackVerdict,
     /// Whether the verdict differs from the previous one of this source, or is its first.
@@ -81,8 +81,8 @@ pub(super) async fn give(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    match read::<Verdict>(&headers, Ok(body)) {
-        Ok(Verdict { trace_id, mark }) => {
+    match read::<VerdictBody>(&headers, Ok(body)) {
+        Ok(VerdictBody { trace_id, mark }) => {
             let source = Scope::of_key(&tenant(&caller, &headers)).as_str().to_owned();
             keep(&side.store, trace_id, source, mark).await
         }
@@ -113,8 +113,8 @@ fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejec
     })
 }
 
-async fn keep(store: &Store, trace: String, source: String, mark: Mark) -> Response {
-    let Mark { verdict, expected, comment } = mark;
+async fn keep(store: &Store, trace: String, source: String, mark: VerdictMark) -> Response {
+    let VerdictMark { verdict, expected, comment } = mark;
     if trace.is_empty()
         || trace.len() > MAX_TRACE
         || comment.as_ref().is_some_and(|it| it.chars().count() > MAX_COMMENT)
@@ -126,7 +126,9 @@ async fn keep(store: &Store, trace: String, source: String, mark: Mark) -> Respo
     }
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
     match store.give(&row).await {
-        Ok(given) => json::value(StatusCode::OK, &Taken { trace_id: &row.trace, verdict, new: given == Given::New }),
+        Ok(given) => {
+            json::value(StatusCode::OK, &VerdictResponse { trace_id: &row.trace, verdict, new: given == Given::New })
+        }
         Err(failure) => error::store(&failure),
     }
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
-use crate::keys::{Asked, KnownKey};
+use crate::keys::{KnownKey, RequestedAccess};
 use crate::pipeline::PassThrough;
 use callwright_openai as openai;
 use callwright_types::UpstreamFailure;
@@ -19,7 +19,7 @@ use super::{error, json, pass_through, rate_limit};
 const OWNER: &str = "callwright";
 
 /// Permission that listing models requires.
-const LISTING: Asked<'static> = Asked::PassedThrough { path: "/models", may_use_model: false };
+const LISTING: RequestedAccess<'static> = RequestedAccess::PassedThrough { path: "/models", may_use_model: false };
 
 /// Handles `GET /v1/models`.
 pub(super) async fn list(State(side): State<ClientSide>, Caller(caller): Caller, headers: HeaderMap) -> Response {
@@ -49,7 +49,7 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -
         theirs.body = openai::filter_model_list(&theirs.body, is_allowed).unwrap_or_else(none);
     }
     if aliases.is_empty() {
-        return theirs.map_or_else(|failure| error::upstream_failure(&failure), Theirs::into_response);
+        return theirs.map_or_else(|failure| error::upstream_failure(&failure), UpstreamModelList::into_response);
     }
     let ours = || json::text(StatusCode::OK, openai::model_list(&aliases).to_string());
     let Ok(mut theirs) = theirs else { return ours() };
@@ -64,13 +64,13 @@ async fn listed(side: &ClientSide, key: Option<&KnownKey>, headers: HeaderMap) -
 }
 
 /// Response of the upstream.
-struct Theirs {
+struct UpstreamModelList {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-impl Theirs {
+impl UpstreamModelList {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;
@@ -80,7 +80,7 @@ impl Theirs {
     }
 }
 
-async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<Theirs, UpstreamFailure> {
+async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<UpstreamModelList, UpstreamFailure> {
     let request = PassThrough {
         method: Method::GET,
         path_and_query: "/models".to_owned(),
@@ -92,7 +92,7 @@ async fn theirs(side: &ClientSide, headers: HeaderMap) -> Result<Theirs, Upstrea
     // A body that is encoded anyway cannot be read here, and an error may have any form.
     let is_readable = status.is_success() && !headers.contains_key(header::CONTENT_ENCODING);
     let body = if is_readable { answer.whole_json().await? } else { answer.whole().await? };
-    Ok(Theirs { status, headers, body })
+    Ok(UpstreamModelList { status, headers, body })
 }
 
 /// Whether the upstream has no such path. (A missing key, in contrast, is reported to the client.)

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, Method, Uri};
 use axum::response::Response;
 use futures_util::stream;
 
-use crate::keys::{self, Asked, RequestPermit};
+use crate::keys::{self, RequestPermit, RequestedAccess};
 use crate::pipeline::PassThrough;
 use callwright_telemetry::labels::KeyResult;
 use callwright_upstream as upstream;
@@ -28,7 +28,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         return error::no_such_method(parts.method, parts.uri).await;
     }
     let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
-    let asked = Asked::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
+    let asked = RequestedAccess::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
     let request_permit = match admit(&side, &caller, asked) {
         Ok(request_permit) => request_permit,
         Err(refusal) => return *refusal,
@@ -58,7 +58,7 @@ const USES_NO_MODEL: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, 
 pub(super) fn admit(
     side: &ClientSide,
     caller: &keys::Caller,
-    asked: Asked<'_>,
+    asked: RequestedAccess<'_>,
 ) -> Result<Option<RequestPermit>, Box<Response>> {
     let Some(known) = caller else { return Ok(None) };
     let admitted = side.access.admit(caller, asked);

@@ -29,7 +29,7 @@ impl AsRef<[u8]> for HeldBody {
 
 /// Reason why a body was not read to its end.
 #[derive(Debug, PartialEq, Eq)]
-enum Refusal {
+enum BodyRefusal {
     /// The body exceeds the size limit.
     TooLarge,
     /// The memory limit of all request bodies is reached.
@@ -38,7 +38,7 @@ enum Refusal {
     Broken,
 }
 
-impl From<MemoryFull> for Refusal {
+impl From<MemoryFull> for BodyRefusal {
     fn from(_: MemoryFull) -> Self {
         Self::MemoryFull
     }
@@ -57,8 +57,8 @@ pub(super) async fn receive(
     let reservation = side.body_memory.reservation();
     let declared = HttpBody::size_hint(&body).exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let read = match declared {
-        Some(bytes) if bytes > limit => Err(Refusal::TooLarge),
-        Some(bytes) if !side.body_memory.has_room(bytes) => Err(Refusal::MemoryFull),
+        Some(bytes) if bytes > limit => Err(BodyRefusal::TooLarge),
+        Some(bytes) if !side.body_memory.has_room(bytes) => Err(BodyRefusal::MemoryFull),
         Some(bytes) => collect(&mut body, reservation, Length::Declared(bytes)).await,
         None => collect(&mut body, reservation, Length::AtMost(limit)).await,
     };
@@ -67,16 +67,16 @@ pub(super) async fn receive(
         Err(refusal) => refusal,
     };
     // A client that waits for `100 Continue` has not sent any of the body.
-    if refusal != Refusal::Broken && !headers.contains_key(header::EXPECT) {
+    if refusal != BodyRefusal::Broken && !headers.contains_key(header::EXPECT) {
         let _ = tokio::time::timeout(DISCARDING_TIME, discard(body, limit)).await;
     }
     Err(Box::new(match refusal {
-        Refusal::TooLarge => {
+        BodyRefusal::TooLarge => {
             let key = if limit == side.body_limit_bytes { " (server.body_limit_bytes)" } else { "" };
             let message = format!("the request body is larger than {limit} bytes{key}");
             error::invalid_request(StatusCode::PAYLOAD_TOO_LARGE, message, "body_too_large")
         }
-        Refusal::MemoryFull => {
+        BodyRefusal::MemoryFull => {
             side.metrics.request_bodies_refused.inc();
             let message = format!(
                 "request bodies use all of the {} bytes allowed by server.body_memory_bytes; try again later",
@@ -84,7 +84,7 @@ pub(super) async fn receive(
             );
             error::overloaded(message, "body_memory_full")
         }
-        Refusal::Broken => {
+        BodyRefusal::Broken => {
             error::invalid_request(StatusCode::BAD_REQUEST, "the request body ended early", "body_incomplete")
         }
     }))
@@ -115,18 +115,18 @@ const RESERVATION_STEP: usize = 64 * 1024;
 ///
 /// With a declared length, the buffer is allocated once. The operating system provides its memory as it is filled, so
 /// only the bytes that arrived are reserved, and none is copied twice. Otherwise the buffer doubles.
-async fn collect(body: &mut Body, mut reservation: Reservation, known: Length) -> Result<HeldBody, Refusal> {
+async fn collect(body: &mut Body, mut reservation: Reservation, known: Length) -> Result<HeldBody, BodyRefusal> {
     let longest = known.longest();
     let mut bytes = Vec::new();
     if let Length::Declared(declared) = known {
-        bytes.try_reserve_exact(declared).map_err(|_| Refusal::MemoryFull)?;
+        bytes.try_reserve_exact(declared).map_err(|_| BodyRefusal::MemoryFull)?;
     }
     let mut capacity = 0;
     while let Some(frame) = body.frame().await {
-        let Ok(piece) = frame.map_err(|_| Refusal::Broken)?.into_data() else { continue };
+        let Ok(piece) = frame.map_err(|_| BodyRefusal::Broken)?.into_data() else { continue };
         let length = bytes.len() + piece.len();
         if length > longest {
-            return Err(Refusal::TooLarge);
+            return Err(BodyRefusal::TooLarge);
         }
         if length > capacity && matches!(known, Length::Declared(_)) {
             let larger = length.next_multiple_of(RESERVATION_STEP).min(longest);
@@ -137,7 +137,7 @@ async fn collect(body: &mut Body, mut reservation: Reservation, known: Length) -
             let larger = (2 * capacity).clamp(length, longest);
             reservation.add(larger, larger)?;
             let mut next = Vec::new();
-            next.try_reserve_exact(larger).map_err(|_| Refusal::MemoryFull)?;
+            next.try_reserve_exact(larger).map_err(|_| BodyRefusal::MemoryFull)?;
             next.extend_from_slice(&bytes);
             bytes = next;
             reservation.release(capacity);
@@ -212,7 +212,7 @@ mod tests {
         let broken = stream::iter([Ok(Bytes::from(vec![b'x'; KIB])), Err(std::io::Error::other("reset"))]);
         let mut body = Body::from_stream(broken);
         let reading = collect(&mut body, memory.reservation(), Length::Declared(900 * KIB));
-        assert_eq!(reading.await.err(), Some(Refusal::Broken));
+        assert_eq!(reading.await.err(), Some(BodyRefusal::Broken));
         let mut body = Body::from_stream(stream::iter([Ok::<_, Infallible>(Bytes::from(vec![b'x'; KIB]))]));
         let _held = collect(&mut body, memory.reservation(), Length::Declared(900 * KIB)).await.ok().unwrap();
         assert_eq!(metrics.request_body_bytes.get(), 64 * 1024);
@@ -222,9 +222,9 @@ mod tests {
     async fn a_body_without_room_and_one_beyond_its_limit_release_what_they_reserved() {
         let (memory, metrics) = memory(1024 * KIB);
         let full = collect(&mut pieces(1024, KIB), memory.reservation(), Length::AtMost(4096 * KIB)).await.err();
-        assert_eq!(full, Some(Refusal::MemoryFull));
+        assert_eq!(full, Some(BodyRefusal::MemoryFull));
         let large = collect(&mut pieces(100, KIB), memory.reservation(), Length::Declared(99 * KIB)).await.err();
-        assert_eq!(large, Some(Refusal::TooLarge));
+        assert_eq!(large, Some(BodyRefusal::TooLarge));
         assert_eq!(metrics.request_body_bytes.get(), 0);
     }
 }

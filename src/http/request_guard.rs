@@ -65,20 +65,20 @@ impl RequestGuard {
     }
 
     /// Checks a request, and normalises its path.
-    fn examine(&self, parts: &mut Parts) -> Result<Initiator, Refusal> {
+    fn examine(&self, parts: &mut Parts) -> Result<Initiator, GuardRefusal> {
         if let Some(hosts) = &self.hosts {
             hosts.check(parts)?;
         }
         let initiator = self.origins.initiator(parts);
         if initiator == Initiator::Foreign {
-            return Err(Refusal::Origin(self.listener));
+            return Err(GuardRefusal::Origin(self.listener));
         }
         if is_web_socket(parts) {
-            return Err(Refusal::WebSocket);
+            return Err(GuardRefusal::WebSocket);
         }
         let target = path::canonical(path::normalise(parts.uri.path())?);
         if self.listener == Listener::Client && target.starts_with("/v1/") && path::is_disguised_chat(&target) {
-            return Err(Refusal::Disguise(target.into_owned()));
+            return Err(GuardRefusal::Disguise(target.into_owned()));
         }
         if let Some(uri) = rewritten(&parts.uri, target)? {
             parts.uri = uri;
@@ -86,7 +86,7 @@ impl RequestGuard {
         Ok(initiator)
     }
 
-    fn count(&self, refusal: &Refusal, status: StatusCode) {
+    fn count(&self, refusal: &GuardRefusal, status: StatusCode) {
         self.metrics.requests_refused.inc(self.listener, refusal.reason());
         if self.listener == Listener::Client {
             self.metrics.requests.inc(Endpoint::Other, status.as_u16());
@@ -115,7 +115,7 @@ async fn check(State(guard): State<Arc<RequestGuard>>, request: Request, next: N
 
 /// Reason why a request is refused.
 #[derive(Debug)]
-enum Refusal {
+enum GuardRefusal {
     Host(HostFault),
     Origin(Listener),
     WebSocket,
@@ -124,13 +124,13 @@ enum Refusal {
     Disguise(String),
 }
 
-impl From<HostFault> for Refusal {
+impl From<HostFault> for GuardRefusal {
     fn from(fault: HostFault) -> Self {
         Self::Host(fault)
     }
 }
 
-impl From<PathFault> for Refusal {
+impl From<PathFault> for GuardRefusal {
     fn from(fault: PathFault) -> Self {
         Self::Path(fault)
     }
@@ -139,7 +139,7 @@ impl From<PathFault> for Refusal {
 /// Maximum number of characters of a refused host in the message; no DNS name has more.
 const MAX_SHOWN_HOST: usize = 253;
 
-impl Refusal {
+impl GuardRefusal {
     fn reason(&self) -> RequestRefusal {
         match self {
             Self::Host(_) => RequestRefusal::Host,

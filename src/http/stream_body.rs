@@ -9,15 +9,15 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::pipeline::{Answer, AnswerBody, Pending, Running};
+use crate::pipeline::{AnswerBody, PendingAnswer, Running, TurnAnswer};
 use callwright_openai::{emit, event};
 
 /// Source of the next bytes.
-enum Source {
+enum StreamSource {
     /// The client got status 200 before the answer's head is known: a comment comes first.
-    Ping(Pending),
+    Ping(PendingAnswer),
     /// The head is still unknown.
-    Late(Pending),
+    Late(PendingAnswer),
     /// Events of a stream, and the turn that produces them.
     Events(mpsc::Receiver<Bytes>, Running),
     /// End of the body.
@@ -27,46 +27,46 @@ enum Source {
 /// Creates a body that sends `events`, and a comment after each `keep_alive` of silence. The turn is cancelled if the
 /// body is dropped before its end.
 pub(super) fn of_events(events: mpsc::Receiver<Bytes>, turn: Running, keep_alive: Duration) -> Body {
-    body(Source::Events(events, turn), keep_alive)
+    body(StreamSource::Events(events, turn), keep_alive)
 }
 
 /// Creates a body for a stream whose answer is pending: it begins with a keep-alive comment. A later error becomes an
 /// error event, because the status has been sent.
-pub(super) fn of_late_answer(answer: Pending, keep_alive: Duration) -> Body {
-    body(Source::Ping(answer), keep_alive)
+pub(super) fn of_late_answer(answer: PendingAnswer, keep_alive: Duration) -> Body {
+    body(StreamSource::Ping(answer), keep_alive)
 }
 
-fn body(source: Source, keep_alive: Duration) -> Body {
+fn body(source: StreamSource, keep_alive: Duration) -> Body {
     Body::from_stream(stream::unfold(source, move |source| async move {
         let (bytes, source) = next(source, keep_alive).await?;
         Some((Ok::<_, Infallible>(bytes), source))
     }))
 }
 
-async fn next(mut source: Source, keep_alive: Duration) -> Option<(Bytes, Source)> {
+async fn next(mut source: StreamSource, keep_alive: Duration) -> Option<(Bytes, StreamSource)> {
     let ping = Bytes::from_static(emit::KEEP_ALIVE);
     loop {
         source = match source {
-            Source::Ping(answer) => return Some((ping, Source::Late(answer))),
-            Source::Late(mut pending) => match timeout(keep_alive, pending.answer()).await {
-                Err(_) => return Some((ping, Source::Late(pending))),
-                Ok(Ok(Answer { body: AnswerBody::Events(events), .. })) => {
-                    Source::Events(events, pending.into_running())
+            StreamSource::Ping(answer) => return Some((ping, StreamSource::Late(answer))),
+            StreamSource::Late(mut pending) => match timeout(keep_alive, pending.answer()).await {
+                Err(_) => return Some((ping, StreamSource::Late(pending))),
+                Ok(Ok(TurnAnswer { body: AnswerBody::Events(events), .. })) => {
+                    StreamSource::Events(events, pending.into_running())
                 }
-                Ok(Ok(Answer { body: AnswerBody::Whole(body), status, headers })) => {
+                Ok(Ok(TurnAnswer { body: AnswerBody::Whole(body), status, headers })) => {
                     let event =
                         if status.is_success() { event(&body) } else { emit::late_error(&body, status, &headers) };
-                    return Some((event, Source::Ended));
+                    return Some((event, StreamSource::Ended));
                 }
                 // The turn failed; the log has the reason.
-                Ok(Err(_)) => Source::Ended,
+                Ok(Err(_)) => StreamSource::Ended,
             },
-            Source::Events(mut events, mut turn) => match timeout(keep_alive, turn.event(&mut events)).await {
-                Err(_) => return Some((ping, Source::Events(events, turn))),
-                Ok(Some(bytes)) => return Some((bytes, Source::Events(events, turn))),
-                Ok(None) => Source::Ended,
+            StreamSource::Events(mut events, mut turn) => match timeout(keep_alive, turn.event(&mut events)).await {
+                Err(_) => return Some((ping, StreamSource::Events(events, turn))),
+                Ok(Some(bytes)) => return Some((bytes, StreamSource::Events(events, turn))),
+                Ok(None) => StreamSource::Ended,
             },
-            Source::Ended => return None,
+            StreamSource::Ended => return None,
         };
     }
 }

@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use super::known::{KeyState, KnownKey, KnownKeys, covers};
-use super::ledger::{Ledger, Subject};
+use super::ledger::{Ledger, MeteredSubject};
 use super::moment::Moment;
-use super::prices::{PriceSettings, Prices};
+use super::prices::{ModelPrices, PriceSettings};
 use super::quota_status::QuotaStatus;
-use super::refusal::{Denied, Limit, Refused};
+use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 use super::report::{KeyReport, UsageSummary};
 use super::request_permit::RequestPermit;
 use super::settings::{Settings, Unmetered};
@@ -33,7 +33,7 @@ pub type Caller = Option<Arc<KnownKey>>;
 
 /// Resource that a request uses.
 #[derive(Debug, Clone, Copy)]
-pub enum Asked<'a> {
+pub enum RequestedAccess<'a> {
     /// A model's answer.
     Turn {
         /// Model name that the client sent.
@@ -56,19 +56,19 @@ pub enum Asked<'a> {
 #[derive(Debug)]
 pub struct Access {
     settings: Settings,
-    prices: Arc<Prices>,
+    prices: Arc<ModelPrices>,
     known: ArcSwap<KnownKeys>,
     is_loaded: AtomicBool,
     ledger: Arc<Ledger>,
     store: Arc<Store>,
     /// Revision up to which the keys have been read.
     upto: Mutex<Revision>,
-    exchange: Mutex<Exchange>,
+    exchange: Mutex<UsageExchange>,
 }
 
 /// State of the usage exchange with the store.
 #[derive(Debug)]
-struct Exchange {
+struct UsageExchange {
     /// Revision up to which usage has been read.
     seen: Revision,
     /// Number of the next report.
@@ -83,13 +83,13 @@ impl Access {
     pub fn new(settings: &Settings, prices: &BTreeMap<String, PriceSettings>, store: Arc<Store>) -> Self {
         Self {
             settings: settings.clone(),
-            prices: Arc::new(Prices::of(prices)),
+            prices: Arc::new(ModelPrices::of(prices)),
             known: ArcSwap::default(),
             is_loaded: AtomicBool::new(false),
             ledger: Arc::default(),
             store,
             upto: Mutex::new(0),
-            exchange: Mutex::new(Exchange { seen: NOTHING_SEEN, number: 1, told: Vec::new() }),
+            exchange: Mutex::new(UsageExchange { seen: NOTHING_SEEN, number: 1, told: Vec::new() }),
         }
     }
 
@@ -111,23 +111,27 @@ impl Access {
     /// Identifies the caller by the key that was sent.
     ///
     /// # Errors
-    /// [`Denied`], if keys are required and this one is not valid.
-    pub fn identify(&self, sent: Option<&str>) -> Result<Caller, Denied> {
+    /// [`KeyDenial`], if keys are required and this one is not valid.
+    pub fn identify(&self, sent: Option<&str>) -> Result<Caller, KeyDenial> {
         if !self.is_required() {
             return Ok(None);
         }
         if !self.is_ready() {
-            return Err(Denied::NotLoaded);
+            return Err(KeyDenial::NotLoaded);
         }
-        let sent = sent.ok_or(Denied::Missing)?;
+        let sent = sent.ok_or(KeyDenial::Missing)?;
         self.known.load().find(sent, Timestamp::now()).map(Some)
     }
 
     /// Admits a request and counts it; `None` if virtual keys are off.
     ///
     /// # Errors
-    /// [`Refused`], if the key lacks the permission or a limit is reached.
-    pub fn admit(&self, caller: &Caller, asked: Asked<'_>) -> Result<Option<RequestPermit>, Box<Refused>> {
+    /// [`RefusedRequest`], if the key lacks the permission or a limit is reached.
+    pub fn admit(
+        &self,
+        caller: &Caller,
+        asked: RequestedAccess<'_>,
+    ) -> Result<Option<RequestPermit>, Box<RefusedRequest>> {
         let Some(known) = caller else { return Ok(None) };
         let subjects = self.subjects(known);
         self.is_allowed(known, &subjects, asked)?;
@@ -189,7 +193,7 @@ impl Access {
     /// [`StoreError`]; usage that was not reported is part of the next exchange.
     pub async fn exchange(&self) -> Result<(), StoreError> {
         let mut exchange = self.exchange.lock().await;
-        let Exchange { seen, number, told } = &mut *exchange;
+        let UsageExchange { seen, number, told } = &mut *exchange;
         if told.is_empty() {
             *told = self.ledger.untold();
         }
@@ -226,8 +230,10 @@ impl Access {
     }
 
     /// Returns the maximum usage of a request, or nothing if no limit meters it.
-    fn reserved(&self, subjects: &[Subject], asked: Asked<'_>) -> Amount {
-        let Asked::Turn { targets, tokens: (prompt_tokens, answer), .. } = asked else { return Amount::default() };
+    fn reserved(&self, subjects: &[MeteredSubject], asked: RequestedAccess<'_>) -> Amount {
+        let RequestedAccess::Turn { targets, tokens: (prompt_tokens, answer), .. } = asked else {
+            return Amount::default();
+        };
         if !subjects.iter().any(|subject| subject.limits.is_metered()) {
             return Amount::default();
         }
@@ -239,18 +245,23 @@ impl Access {
         Amount { requests: 0, tokens: total_tokens, nanos }
     }
 
-    fn is_allowed(&self, known: &KnownKey, subjects: &[Subject], asked: Asked<'_>) -> Result<(), Box<Refused>> {
+    fn is_allowed(
+        &self,
+        known: &KnownKey,
+        subjects: &[MeteredSubject],
+        asked: RequestedAccess<'_>,
+    ) -> Result<(), Box<RefusedRequest>> {
         let name = &known.key().name;
-        let refused = |limit, message| Err(Box::new(Refused { limit, message, retry_after: None }));
+        let refused = |limit, message| Err(Box::new(RefusedRequest { limit, message, retry_after: None }));
         match asked {
-            Asked::PassedThrough { path, may_use_model } => {
+            RequestedAccess::PassedThrough { path, may_use_model } => {
                 let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
                 if !covers(allowed, path) {
                     let message = format!(
                         "the key `{name}` may not use `/v1{path}`: the proxy's operator must add it to the key's `pass_through` (`callwright keys \
                          update {name} --pass-through PATH`) or to `keys.pass_through`"
                     );
-                    return refused(Limit::Path, message);
+                    return refused(ViolatedLimit::Path, message);
                 }
                 if !may_use_model {
                     return Ok(());
@@ -262,20 +273,20 @@ impl Access {
                         "the models, tokens or money of the key `{name}` are limited, but pass-through requests are not metered: use chat \
                          completions; the proxy's operator can also set `keys.unmetered = \"allow\"`"
                     );
-                    return refused(Limit::Unmetered, message);
+                    return refused(ViolatedLimit::Unmetered, message);
                 }
                 Ok(())
             }
-            Asked::Turn { model, targets, .. } => {
+            RequestedAccess::Turn { model, targets, .. } => {
                 if !known.allows(model) {
-                    return refused(Limit::Model, format!("the key `{name}` may not use the model `{model}`"));
+                    return refused(ViolatedLimit::Model, format!("the key `{name}` may not use the model `{model}`"));
                 }
                 let has_budget = subjects.iter().any(|subject| subject.limits.budget.amount > 0.0);
                 if let Some(target) = targets.iter().find(|target| has_budget && !self.prices.has(target)) {
                     let message = format!(
                         "the key `{name}` has a budget, but the model `{target}` has no price: the proxy's operator must add [prices.\"{target}\"]"
                     );
-                    return refused(Limit::Price, message);
+                    return refused(ViolatedLimit::Price, message);
                 }
                 Ok(())
             }
@@ -283,13 +294,17 @@ impl Access {
     }
 
     /// Returns the key and its group, each with its limits.
-    fn subjects(&self, known: &KnownKey) -> Vec<Subject> {
+    fn subjects(&self, known: &KnownKey) -> Vec<MeteredSubject> {
         let VirtualKey { id, name, group, limits, .. } = known.key();
         let mut subjects =
-            vec![Subject { name: subject_of_key(id), shown: format!("the key `{name}`"), limits: *limits }];
+            vec![MeteredSubject { name: subject_of_key(id), shown: format!("the key `{name}`"), limits: *limits }];
         if !group.is_empty() {
             let limits = self.settings.groups.get(group).copied().unwrap_or_else(KeyLimits::default);
-            subjects.push(Subject { name: format!("group:{group}"), shown: format!("the group `{group}`"), limits });
+            subjects.push(MeteredSubject {
+                name: format!("group:{group}"),
+                shown: format!("the group `{group}`"),
+                limits,
+            });
         }
         subjects
     }

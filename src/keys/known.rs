@@ -7,7 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::refusal::Denied;
+use super::refusal::KeyDenial;
 use super::secret;
 use callwright_types::{KeyNote, VirtualKey};
 
@@ -101,12 +101,12 @@ pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
 #[derive(Debug, Default)]
 pub struct KnownKeys {
     by_id: HashMap<String, Arc<KnownKey>>,
-    by_handle: HashMap<String, Slot>,
+    by_handle: HashMap<String, SecretSlot>,
 }
 
 /// A secret of a key.
 #[derive(Debug, Clone)]
-struct Slot {
+struct SecretSlot {
     key: Arc<KnownKey>,
     hash: [u8; 32],
     valid_until: Option<Timestamp>,
@@ -120,7 +120,7 @@ impl KnownKeys {
         let slots = by_id.values().flat_map(|known| {
             known.key.secrets.iter().filter_map(|secret| {
                 let hash = secret::hash_of(&secret.hash)?;
-                let slot = Slot { key: Arc::clone(known), hash, valid_until: secret.valid_until };
+                let slot = SecretSlot { key: Arc::clone(known), hash, valid_until: secret.valid_until };
                 Some((secret.handle.clone(), slot))
             })
         });
@@ -131,16 +131,16 @@ impl KnownKeys {
     /// Finds the key with this secret.
     ///
     /// # Errors
-    /// [`Denied`]; a sender without the full secret learns only that the key is unknown.
-    pub(super) fn find(&self, sent: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
-        let slot = secret::handle_of(sent).and_then(|handle| self.by_handle.get(handle)).ok_or(Denied::Unknown)?;
+    /// [`KeyDenial`]; a sender without the full secret learns only that the key is unknown.
+    pub(super) fn find(&self, sent: &str, now: Timestamp) -> Result<Arc<KnownKey>, KeyDenial> {
+        let slot = secret::handle_of(sent).and_then(|handle| self.by_handle.get(handle)).ok_or(KeyDenial::Unknown)?;
         if !secret::is_same(&slot.hash, &secret::digest(sent)) {
-            return Err(Denied::Unknown);
+            return Err(KeyDenial::Unknown);
         }
         match KeyState::of(&slot.key.key, now) {
-            KeyState::Revoked => Err(Denied::Revoked),
-            KeyState::Expired => Err(Denied::Expired),
-            KeyState::Active if slot.valid_until.is_some_and(|end| end <= now) => Err(Denied::Expired),
+            KeyState::Revoked => Err(KeyDenial::Revoked),
+            KeyState::Expired => Err(KeyDenial::Expired),
+            KeyState::Active if slot.valid_until.is_some_and(|end| end <= now) => Err(KeyDenial::Expired),
             KeyState::Active => Ok(Arc::clone(&slot.key)),
         }
     }
@@ -194,12 +194,12 @@ mod tests {
         let (secret, key) = key("key_1");
         let known = KnownKeys::default().with(vec![VirtualKey { expires_at: Some(at(10)), ..key.clone() }]);
         assert_eq!(known.find(secret.expose(), at(9)).unwrap().key().id, "key_1");
-        assert_eq!(known.find(secret.expose(), at(10)).unwrap_err(), Denied::Expired);
+        assert_eq!(known.find(secret.expose(), at(10)).unwrap_err(), KeyDenial::Expired);
         let revoked = known.with(vec![VirtualKey { revoked_at: Some(at(5)), ..key }]);
-        assert_eq!(revoked.find(secret.expose(), at(9)).unwrap_err(), Denied::Revoked);
+        assert_eq!(revoked.find(secret.expose(), at(9)).unwrap_err(), KeyDenial::Revoked);
         let other = format!("{}x", secret.expose());
         for wrong in [other.as_str(), "", "sk-1", "cw-00000000-x"] {
-            assert_eq!(known.find(wrong, at(100)).unwrap_err(), Denied::Unknown, "{wrong}");
+            assert_eq!(known.find(wrong, at(100)).unwrap_err(), KeyDenial::Unknown, "{wrong}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
         key.secrets.push(kept);
         let known = KnownKeys::default().with(vec![key]);
         assert!(known.find(old.expose(), at(9)).is_ok() && known.find(new.expose(), at(9)).is_ok());
-        assert_eq!(known.find(old.expose(), at(10)).unwrap_err(), Denied::Expired);
+        assert_eq!(known.find(old.expose(), at(10)).unwrap_err(), KeyDenial::Expired);
         assert!(known.find(new.expose(), at(1_000)).is_ok());
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::moment::Moment;
 use super::quota_status::{Dimension, QuotaStatus};
-use super::refusal::{Limit, Refused};
-use super::usage_counter::{Amount, UsageCounter};
+use super::refusal::{RefusedRequest, ViolatedLimit};
+use super::usage_counter::{Amount, KeyUsageCounter};
 use callwright_store::{UsageRow, UsageSeen};
 use callwright_types::KeyLimits;
 
@@ -19,7 +19,7 @@ const CONCURRENT_RETRY: Duration = Duration::from_secs(1);
 
 /// A key or a group with its limits.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Subject {
+pub(super) struct MeteredSubject {
     /// Name under which usage is stored: `key:ID` or `group:NAME`.
     pub(super) name: String,
     /// Name in messages.
@@ -30,13 +30,18 @@ pub(super) struct Subject {
 /// Usage of all subjects, as known to this process.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    tallies: Mutex<HashMap<String, UsageCounter>>,
+    tallies: Mutex<HashMap<String, KeyUsageCounter>>,
 }
 
 impl Ledger {
     /// Admits a request if no limit is reached: counts it for all its subjects, and reserves its maximum usage until
     /// [`ended`](Self::ended).
-    pub(super) fn admit(&self, now: &Moment, subjects: &[Subject], reserved: Amount) -> Result<(), Box<Refused>> {
+    pub(super) fn admit(
+        &self,
+        now: &Moment,
+        subjects: &[MeteredSubject],
+        reserved: Amount,
+    ) -> Result<(), Box<RefusedRequest>> {
         let mut tallies = self.locked();
         for subject in subjects {
             let tally = tallies.entry(subject.name.clone()).or_default();
@@ -73,7 +78,7 @@ impl Ledger {
     }
 
     /// Returns the remaining limits of these subjects.
-    pub(super) fn standing(&self, now: &Moment, subjects: &[Subject]) -> QuotaStatus {
+    pub(super) fn standing(&self, now: &Moment, subjects: &[MeteredSubject]) -> QuotaStatus {
         let mut tallies = self.locked();
         let mut standing = QuotaStatus::default();
         for subject in subjects {
@@ -150,7 +155,7 @@ impl Ledger {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<String, UsageCounter>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<String, KeyUsageCounter>> {
         // No code under this lock can panic halfway.
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,9 +172,14 @@ fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimen
 
 /// Returns the limit that a further request would exceed, the longest-lasting first. A request without concurrent ones
 /// is admitted while any quota is left: its usage is unknown and may be less than its reservation.
-fn refusal(now: &Moment, subject: &Subject, tally: &mut UsageCounter, reserved: Amount) -> Option<Refused> {
-    let Subject { shown, limits, .. } = subject;
-    let refused = |limit, retry_after, message| Refused { limit, message, retry_after: Some(retry_after) };
+fn refusal(
+    now: &Moment,
+    subject: &MeteredSubject,
+    tally: &mut KeyUsageCounter,
+    reserved: Amount,
+) -> Option<RefusedRequest> {
+    let MeteredSubject { shown, limits, .. } = subject;
+    let refused = |limit, retry_after, message| RefusedRequest { limit, message, retry_after: Some(retry_after) };
     // Reservations of other processes are unknown: each of their requests counts with the reservation of this one.
     let by_others = tally.reserved.plus(reserved.times(tally.elsewhere));
     let is_over = |used: u64, by_others: u64, own: u64, limit: f64| {
@@ -180,37 +190,37 @@ fn refusal(now: &Moment, subject: &Subject, tally: &mut UsageCounter, reserved: 
     let (money, used) = (budget.amount * NANOS, tally.of_period(now, budget.period).nanos);
     if budget.amount > 0.0 && used as f64 >= money {
         let message = format!("{shown} has used up its budget of {} for this {}", budget.amount, budget.period.label());
-        return Some(refused(Limit::Budget, now.left_of(budget.period), message));
+        return Some(refused(ViolatedLimit::Budget, now.left_of(budget.period), message));
     }
     if budget.amount > 0.0 && is_over(used, by_others.nanos, reserved.nanos, money) {
         let message = format!(
             "requests in progress may use the rest of the budget of {} of {shown}; set max_tokens to reserve less",
             budget.amount
         );
-        return Some(refused(Limit::Reserved, CONCURRENT_RETRY, message));
+        return Some(refused(ViolatedLimit::Reserved, CONCURRENT_RETRY, message));
     }
     let requests = limits.requests_per_minute;
     if requests > 0 && tally.requests.sum(now.second) >= requests {
         let message = format!("rate limit reached for {shown}: {requests} requests per minute");
         let wait = tally.requests.until(now.second, requests - 1);
-        return Some(refused(Limit::Requests, Duration::from_secs(wait), message));
+        return Some(refused(ViolatedLimit::Requests, Duration::from_secs(wait), message));
     }
     let tokens = limits.tokens_per_minute;
     if tokens > 0 && tally.tokens.sum(now.second) >= tokens {
         let message = format!("rate limit reached for {shown}: {tokens} tokens per minute");
         let wait = tally.tokens.until(now.second, tokens - 1);
-        return Some(refused(Limit::Tokens, Duration::from_secs(wait), message));
+        return Some(refused(ViolatedLimit::Tokens, Duration::from_secs(wait), message));
     }
     if tokens > 0 && is_over(tally.tokens.sum(now.second), by_others.tokens, reserved.tokens, tokens as f64) {
         let message = format!(
             "rate limit reached for {shown}: requests in progress may use the rest of {tokens} tokens per minute; set max_tokens to reserve less"
         );
-        return Some(refused(Limit::Tokens, CONCURRENT_RETRY, message));
+        return Some(refused(ViolatedLimit::Tokens, CONCURRENT_RETRY, message));
     }
     let concurrent = limits.concurrent_requests;
     if concurrent > 0 && tally.all_under_way() >= concurrent {
         let message = format!("rate limit reached for {shown}: {concurrent} concurrent requests");
-        return Some(refused(Limit::Concurrent, CONCURRENT_RETRY, message));
+        return Some(refused(ViolatedLimit::Concurrent, CONCURRENT_RETRY, message));
     }
     None
 }
@@ -224,8 +234,8 @@ mod tests {
         Moment { second, at: "2026-11-23T23:59:00Z".parse().unwrap() }
     }
 
-    fn subject(name: &str, limits: KeyLimits) -> Subject {
-        Subject { name: name.to_owned(), shown: name.to_owned(), limits }
+    fn subject(name: &str, limits: KeyLimits) -> MeteredSubject {
+        MeteredSubject { name: name.to_owned(), shown: name.to_owned(), limits }
     }
 
     fn limits(requests: u64, tokens: u64, concurrent: u64, budget: f64) -> KeyLimits {
@@ -237,11 +247,11 @@ mod tests {
         }
     }
 
-    fn admit(ledger: &Ledger, second: u64, subjects: &[Subject]) -> Result<(), Box<Refused>> {
+    fn admit(ledger: &Ledger, second: u64, subjects: &[MeteredSubject]) -> Result<(), Box<RefusedRequest>> {
         ledger.admit(&now(second), subjects, Amount::default())
     }
 
-    fn why(result: Result<(), Box<Refused>>) -> Option<(Limit, u64)> {
+    fn why(result: Result<(), Box<RefusedRequest>>) -> Option<(ViolatedLimit, u64)> {
         result.err().map(|refused| (refused.limit, refused.retry_after_seconds().unwrap()))
     }
 
@@ -251,25 +261,25 @@ mod tests {
         let by_requests = [subject("a", limits(2, 0, 0, 0.0))];
         assert_eq!(why(admit(&ledger, 0, &by_requests)), None);
         assert_eq!(why(admit(&ledger, 10, &by_requests)), None);
-        assert_eq!(why(admit(&ledger, 20, &by_requests)), Some((Limit::Requests, 40)));
+        assert_eq!(why(admit(&ledger, 20, &by_requests)), Some((ViolatedLimit::Requests, 40)));
         assert_eq!(why(admit(&ledger, 60, &by_requests)), None);
 
         let by_tokens = [subject("b", limits(0, 100, 0, 0.0))];
         assert_eq!(why(admit(&ledger, 0, &by_tokens)), None);
         ledger.charge(&now(5), ["b"], Amount { tokens: 150, ..Amount::default() });
-        assert_eq!(why(admit(&ledger, 6, &by_tokens)), Some((Limit::Tokens, 59)));
+        assert_eq!(why(admit(&ledger, 6, &by_tokens)), Some((ViolatedLimit::Tokens, 59)));
         assert_eq!(why(admit(&ledger, 65, &by_tokens)), None);
 
         let by_number = [subject("c", limits(0, 0, 1, 0.0))];
         assert_eq!(why(admit(&ledger, 0, &by_number)), None);
-        assert_eq!(why(admit(&ledger, 0, &by_number)), Some((Limit::Concurrent, 1)));
+        assert_eq!(why(admit(&ledger, 0, &by_number)), Some((ViolatedLimit::Concurrent, 1)));
         ledger.ended(["c"], Amount::default());
         assert_eq!(why(admit(&ledger, 0, &by_number)), None);
 
         let by_money = [subject("d", limits(0, 0, 0, 1.5))];
         assert_eq!(why(admit(&ledger, 0, &by_money)), None);
         ledger.charge(&now(0), ["d"], Amount { nanos: 1_500_000_000, ..Amount::default() });
-        assert_eq!(why(admit(&ledger, 0, &by_money)), Some((Limit::Budget, 60)));
+        assert_eq!(why(admit(&ledger, 0, &by_money)), Some((ViolatedLimit::Budget, 60)));
     }
 
     #[test]
@@ -279,7 +289,7 @@ mod tests {
         let of = |name: &str| [subject(name, limits(5, 0, 0, 0.0)), group()];
         assert_eq!(why(admit(&ledger, 0, &of("a"))), None);
         assert_eq!(why(admit(&ledger, 0, &of("b"))), None);
-        assert_eq!(why(admit(&ledger, 0, &of("a"))), Some((Limit::Requests, 60)));
+        assert_eq!(why(admit(&ledger, 0, &of("a"))), Some((ViolatedLimit::Requests, 60)));
         let standing = ledger.standing(&now(0), &[subject("a", limits(5, 0, 0, 0.0))]);
         assert_eq!(standing.requests, Some(Dimension { limit: 5, remaining: 4, reset: Duration::from_secs(60) }));
         let both = ledger.standing(&now(0), &of("a"));
@@ -301,11 +311,11 @@ mod tests {
         assert_eq!(ledger.untold(), []);
         assert_eq!(
             why(admit(&ledger, 2, &subjects)),
-            Some((Limit::Requests, 58)),
+            Some((ViolatedLimit::Requests, 58)),
             "theirs counts from when it was seen"
         );
-        assert_eq!(why(admit(&ledger, 59, &subjects)), Some((Limit::Requests, 1)));
-        assert_eq!(why(admit(&ledger, 60, &subjects)), Some((Limit::Concurrent, 1)), "one here and one there");
+        assert_eq!(why(admit(&ledger, 59, &subjects)), Some((ViolatedLimit::Requests, 1)));
+        assert_eq!(why(admit(&ledger, 60, &subjects)), Some((ViolatedLimit::Concurrent, 1)), "one here and one there");
         ledger.alone();
         assert_eq!(why(admit(&ledger, 61, &subjects)), None);
         assert_eq!(ledger.under_way(), [("a".to_owned(), 2)]);
@@ -319,7 +329,7 @@ mod tests {
         ledger.exchanged(&now(0), &[], &UsageSeen { rows: vec![row], ..UsageSeen::default() }, true);
         assert_eq!(why(admit(&ledger, 0, &subjects)), None);
         ledger.charge(&now(0), ["a"], Amount { nanos: 1, ..Amount::default() });
-        assert_eq!(why(admit(&ledger, 0, &subjects)).unwrap().0, Limit::Budget);
+        assert_eq!(why(admit(&ledger, 0, &subjects)).unwrap().0, ViolatedLimit::Budget);
     }
 
     #[test]
@@ -328,12 +338,12 @@ mod tests {
         let subjects = [subject("a", limits(0, 100, 0, 0.0))];
         let reserved = Amount { tokens: 40, ..Amount::default() };
         let admit = |second| why(ledger.admit(&now(second), &subjects, reserved));
-        assert_eq!([admit(0), admit(0), admit(0)], [None, None, Some((Limit::Tokens, 1))]);
+        assert_eq!([admit(0), admit(0), admit(0)], [None, None, Some((ViolatedLimit::Tokens, 1))]);
         ledger.charge(&now(1), ["a"], Amount { tokens: 10, ..Amount::default() });
         ledger.ended(["a"], reserved);
-        assert_eq!([admit(1), admit(1)], [None, Some((Limit::Tokens, 1))], "10 used, 80 reserved");
+        assert_eq!([admit(1), admit(1)], [None, Some((ViolatedLimit::Tokens, 1))], "10 used, 80 reserved");
         let wide = Amount { tokens: 1_000, ..Amount::default() };
-        assert_eq!(why(ledger.admit(&now(1), &subjects, wide)), Some((Limit::Tokens, 1)));
+        assert_eq!(why(ledger.admit(&now(1), &subjects, wide)), Some((ViolatedLimit::Tokens, 1)));
         ledger.ended(["a"], reserved);
         ledger.ended(["a"], reserved);
         assert_eq!(why(ledger.admit(&now(1), &subjects, wide)), None, "alone, as long as anything is left");
@@ -346,12 +356,12 @@ mod tests {
         let third = Amount { nanos: 333_333_333, ..Amount::default() };
         let admit = || why(ledger.admit(&now(0), &subjects, third));
         assert_eq!([admit(), admit(), admit()], [None, None, None]);
-        assert_eq!(admit(), Some((Limit::Reserved, 1)));
+        assert_eq!(admit(), Some((ViolatedLimit::Reserved, 1)));
         for _ in 0..3 {
             ledger.ended(["a"], third);
         }
         let seen = UsageSeen { elsewhere: vec![("a".to_owned(), 2)], ..UsageSeen::default() };
         ledger.exchanged(&now(0), &[], &seen, false);
-        assert_eq!([admit(), admit()], [None, Some((Limit::Reserved, 1))], "two there and one here");
+        assert_eq!([admit(), admit()], [None, Some((ViolatedLimit::Reserved, 1))], "two there and one here");
     }
 }

@@ -20,14 +20,14 @@ mod settings;
 mod usage_counter;
 mod window;
 
-pub use access::{Access, Asked, Caller};
+pub use access::{Access, Caller, RequestedAccess};
 pub use change::{KeyChange, KeyDraft};
 pub use known::{KeyState, KnownKey, KnownKeys};
 pub use operator::OperatorToken;
 pub use prices::PriceSettings;
 pub use quota_status::{Dimension, QuotaStatus};
-pub use refusal::{Denied, Limit, Refused};
-pub use registrar::{Issued, KeyError, Registrar};
+pub use refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
+pub use registrar::{IssuedSecret, KeyError, Registrar};
 pub use report::{KeyReport, UsageSummary};
 pub use request_permit::{Charge, RequestPermit};
 pub use secret::may_be_ours;

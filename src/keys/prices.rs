@@ -41,9 +41,9 @@ impl PriceSettings {
 
 /// The price table.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Prices(BTreeMap<String, PriceSettings>);
+pub(super) struct ModelPrices(BTreeMap<String, PriceSettings>);
 
-impl Prices {
+impl ModelPrices {
     pub(super) fn of(settings: &BTreeMap<String, PriceSettings>) -> Self {
         Self(settings.clone())
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn tokens_cost_by_what_they_are() {
         let price = PriceSettings { prompt: 2.5, completion: 10.0, cached: Some(1.25) };
-        let prices = Prices::of(&[("m".to_owned(), price)].into());
+        let prices = ModelPrices::of(&[("m".to_owned(), price)].into());
         let usage =
             Usage { prompt_tokens: 1_000_000, completion_tokens: 100_000, total_tokens: 0, cached_tokens: 400_000 };
         assert_eq!(prices.nanos("m", &usage), 3_000_000_000, "1.50 + 0.50 + 1.00");

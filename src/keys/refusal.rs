@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Reason why a client is not authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum KeyDenial {
     /// No key was sent.
     #[error("no API key was sent: send a key of this proxy as `Authorization: Bearer cw-...` or `api-key`")]
     Missing,
@@ -24,7 +24,7 @@ pub enum Denied {
 
 /// Limit or permission that a request violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum ViolatedLimit {
     /// Requests per minute.
     Requests,
     /// Tokens per minute.
@@ -45,7 +45,7 @@ pub enum Limit {
     Path,
 }
 
-impl Limit {
+impl ViolatedLimit {
     /// Returns the name in metrics.
     pub const fn label(self) -> &'static str {
         match self {
@@ -94,16 +94,16 @@ impl Limit {
 /// A request that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
+pub struct RefusedRequest {
     /// Violated limit or permission.
-    pub limit: Limit,
+    pub limit: ViolatedLimit,
     /// Message for people: the reason and the fix.
     pub message: String,
     /// Time after which the same request may succeed.
     pub retry_after: Option<Duration>,
 }
 
-impl Refused {
+impl RefusedRequest {
     /// Returns `retry_after` in seconds, rounded up, because an earlier retry would be refused again.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         self.retry_after.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))

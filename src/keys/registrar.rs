@@ -47,7 +47,7 @@ pub enum KeyError {
 
 /// A key with its new secret, which is stored nowhere else.
 #[derive(Debug)]
-pub struct Issued {
+pub struct IssuedSecret {
     /// The key.
     pub key: KeyReport,
     /// Secret for the client; it is not stored.
@@ -70,7 +70,7 @@ impl<'a> Registrar<'a> {
     ///
     /// # Errors
     /// [`KeyError`]; then no key was created.
-    pub async fn create(&self, draft: &KeyDraft) -> Result<Issued, KeyError> {
+    pub async fn create(&self, draft: &KeyDraft) -> Result<IssuedSecret, KeyError> {
         check_name("name", &draft.name)?;
         let now = Timestamp::now();
         let (secret, kept) = secret::mint(now).ok_or(KeyError::NoRandom)?;
@@ -91,7 +91,7 @@ impl<'a> Registrar<'a> {
         };
         draft.change.apply(&mut key, now)?;
         match self.store.put_key(&key, None).await? {
-            KeyPut::Written => Ok(Issued { key: KeyReport::of(&key, now, None), secret }),
+            KeyPut::Written => Ok(IssuedSecret { key: KeyReport::of(&key, now, None), secret }),
             KeyPut::NameTaken => Err(KeyError::NameTaken(key.name)),
             KeyPut::Outdated => Err(KeyError::Busy(key.name)),
         }
@@ -101,7 +101,7 @@ impl<'a> Registrar<'a> {
     ///
     /// # Errors
     /// [`KeyError`]; then the secrets are unchanged.
-    pub async fn rotate(&self, id_or_name: &str, grace: SignedDuration) -> Result<Issued, KeyError> {
+    pub async fn rotate(&self, id_or_name: &str, grace: SignedDuration) -> Result<IssuedSecret, KeyError> {
         let (secret, kept) = secret::mint(Timestamp::now()).ok_or(KeyError::NoRandom)?;
         let change = |key: &mut VirtualKey, now: Timestamp| {
             let end = now.checked_add(grace).unwrap_or(Timestamp::MAX);
@@ -115,7 +115,7 @@ impl<'a> Registrar<'a> {
             Ok(())
         };
         let key = self.changed(id_or_name, change).await?;
-        Ok(Issued { key: KeyReport::of(&key, Timestamp::now(), None), secret })
+        Ok(IssuedSecret { key: KeyReport::of(&key, Timestamp::now(), None), secret })
     }
 
     /// Revokes a key at once and permanently.

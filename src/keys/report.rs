@@ -58,9 +58,9 @@ pub struct PrefixReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct UsageSummary {
     /// Usage of the current day (UTC).
-    pub day: Used,
+    pub day: PeriodUsage,
     /// Usage of the current month (UTC).
-    pub month: Used,
+    pub month: PeriodUsage,
     /// Number of requests in progress, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub under_way: Option<u64>,
@@ -68,7 +68,7 @@ pub struct UsageSummary {
 
 /// Usage in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Used {
+pub struct PeriodUsage {
     /// Number of requests.
     pub requests: u64,
     /// Number of tokens of requests and answers.
@@ -105,7 +105,7 @@ impl KeyReport {
 
 impl UsageSummary {
     pub(super) fn of(day: Amount, month: Amount, under_way: Option<u64>) -> Self {
-        Self { day: Used::of(day), month: Used::of(month), under_way }
+        Self { day: PeriodUsage::of(day), month: PeriodUsage::of(month), under_way }
     }
 
     /// Sums the rows of a month; `today` is the current day.
@@ -117,7 +117,7 @@ impl UsageSummary {
     }
 }
 
-impl Used {
+impl PeriodUsage {
     fn of(amount: Amount) -> Self {
         Self { requests: amount.requests, tokens: amount.tokens, cost: amount.nanos as f64 / 1e9 }
     }

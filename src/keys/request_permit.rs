@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ledger::{Ledger, Subject};
+use super::ledger::{Ledger, MeteredSubject};
 use super::moment::Moment;
-use super::prices::Prices;
+use super::prices::ModelPrices;
 use super::usage_counter::Amount;
 use callwright_types::Usage;
 
@@ -12,8 +12,8 @@ use callwright_types::Usage;
 #[derive(Debug)]
 pub struct RequestPermit {
     ledger: Arc<Ledger>,
-    prices: Arc<Prices>,
-    subjects: Vec<Subject>,
+    prices: Arc<ModelPrices>,
+    subjects: Vec<MeteredSubject>,
     reserved: Amount,
 }
 
@@ -27,7 +27,12 @@ pub struct Charge<'a> {
 }
 
 impl RequestPermit {
-    pub(super) fn new(ledger: Arc<Ledger>, prices: Arc<Prices>, subjects: Vec<Subject>, reserved: Amount) -> Self {
+    pub(super) fn new(
+        ledger: Arc<Ledger>,
+        prices: Arc<ModelPrices>,
+        subjects: Vec<MeteredSubject>,
+        reserved: Amount,
+    ) -> Self {
         Self { ledger, prices, subjects, reserved }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::moment::Moment;
-use super::window::Window;
+use super::window::UsageWindow;
 use callwright_types::BudgetPeriod;
 
 /// Amounts of usage.
@@ -58,9 +58,9 @@ struct DayUse {
 
 /// Usage of one key or group, as known to this process.
 #[derive(Debug, Default)]
-pub(super) struct UsageCounter {
-    pub(super) requests: Window,
-    pub(super) tokens: Window,
+pub(super) struct KeyUsageCounter {
+    pub(super) requests: UsageWindow,
+    pub(super) tokens: UsageWindow,
     /// Number of requests in progress in this process.
     pub(super) under_way: u64,
     /// Number of requests in progress in other processes.
@@ -70,7 +70,7 @@ pub(super) struct UsageCounter {
     days: BTreeMap<Date, DayUse>,
 }
 
-impl UsageCounter {
+impl KeyUsageCounter {
     /// Counts usage of this process at `now`.
     pub(super) fn add(&mut self, now: &Moment, amount: Amount) {
         self.requests.add(now.second, amount.requests);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_others_used_counts_once_and_what_one_told_oneself_not_again() {
         let now = at(0, "2026-11-23");
-        let mut tally = UsageCounter::default();
+        let mut tally = KeyUsageCounter::default();
         tally.learn(&now, now.day(), amount(50), true);
         assert_eq!(tally.requests.sum(0), 0, "from before the process began");
         tally.add(&now, amount(2));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_day_and_a_month_begin_anew() {
-        let mut tally = UsageCounter::default();
+        let mut tally = KeyUsageCounter::default();
         tally.add(&at(0, "2026-11-23"), amount(1));
         let next_day = at(1, "2026-11-24");
         tally.add(&next_day, amount(2));

@@ -8,13 +8,13 @@ const MINUTE: u64 = 60;
 
 /// Counts of the last minute.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct UsageWindow {
     /// Pairs of second and count, oldest first.
     counts: VecDeque<(u64, u64)>,
     sum: u64,
 }
 
-impl Window {
+impl UsageWindow {
     /// Adds a count at a second; a second earlier than the last one counts as the last one.
     pub(super) fn add(&mut self, second: u64, count: u64) {
         if count == 0 {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_is_a_minute_old_does_not_count() {
-        let mut window = Window::default();
+        let mut window = UsageWindow::default();
         window.add(10, 2);
         window.add(10, 1);
         window.add(30, 5);
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_wait_ends_when_enough_has_passed() {
-        let mut window = Window::default();
+        let mut window = UsageWindow::default();
         window.add(0, 3);
         window.add(20, 3);
         assert_eq!(window.until(20, 6), 0);

@@ -17,7 +17,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Answer to the request of a turn.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TurnAnswer {
     /// HTTP status.
     pub status: StatusCode,
     /// Header fields, including those from the upstream.
@@ -55,16 +55,16 @@ impl DeliveryAck {
 
 /// An answer in progress. Awaiting it drives the turn. Dropping it cancels the turn: the client has disconnected.
 #[derive(Debug)]
-pub struct Pending {
-    answer: oneshot::Receiver<Answer>,
+pub struct PendingAnswer {
+    answer: oneshot::Receiver<TurnAnswer>,
     running: Running,
     stream: bool,
     delivery_ack: Option<DeliveryAck>,
 }
 
-impl Pending {
+impl PendingAnswer {
     /// Creates a pending answer of `running`. `stream` is whether a successful answer is a stream.
-    pub(crate) fn new(answer: oneshot::Receiver<Answer>, running: Running, stream: bool) -> Self {
+    pub(crate) fn new(answer: oneshot::Receiver<TurnAnswer>, running: Running, stream: bool) -> Self {
         Self { answer, running, stream, delivery_ack: None }
     }
 
@@ -87,7 +87,7 @@ impl Pending {
     ///
     /// # Errors
     /// [`NoAnswer`] if the turn ended without an answer.
-    pub async fn answer(&mut self) -> Result<Answer, NoAnswer> {
+    pub async fn answer(&mut self) -> Result<TurnAnswer, NoAnswer> {
         let Self { answer, running, .. } = self;
         let next = |cx: &mut Context<'_>, alone: bool| match answer.try_recv() {
             Err(TryRecvError::Empty) if alone => Pin::new(&mut *answer).poll(cx).map(Result::ok),
@@ -188,14 +188,14 @@ pub(crate) struct ClientGone;
 /// The sending side of an answer: first the head, then the events.
 #[derive(Debug)]
 pub(crate) struct ResponseSender {
-    head: Option<oneshot::Sender<Answer>>,
+    head: Option<oneshot::Sender<TurnAnswer>>,
     events: Option<mpsc::Sender<Bytes>>,
     buffer: usize,
 }
 
 impl ResponseSender {
     /// Creates an response_sender that sends the head to `head`. Up to `buffer` events are queued for a slow client.
-    pub(crate) fn new(head: oneshot::Sender<Answer>, buffer: usize) -> Self {
+    pub(crate) fn new(head: oneshot::Sender<TurnAnswer>, buffer: usize) -> Self {
         Self { head: Some(head), events: None, buffer: buffer.max(1) }
     }
 
@@ -209,7 +209,7 @@ impl ResponseSender {
         let Some(head) = self.head.take() else { return Ok(()) };
         let (sender, receiver) = mpsc::channel(self.buffer);
         self.events = Some(sender);
-        let answer = Answer { status: StatusCode::OK, headers, body: AnswerBody::Events(receiver) };
+        let answer = TurnAnswer { status: StatusCode::OK, headers, body: AnswerBody::Events(receiver) };
         head.send(answer).map_err(|_| ClientGone)
     }
 
@@ -222,7 +222,7 @@ impl ResponseSender {
     }
 
     /// Sends a complete answer; does nothing if a stream is open.
-    pub(crate) fn whole(&mut self, answer: Answer) {
+    pub(crate) fn whole(&mut self, answer: TurnAnswer) {
         if let Some(head) = self.head.take() {
             // The receiver is gone if the client disconnected.
             let _ = head.send(answer);
@@ -237,7 +237,7 @@ mod tests {
     /// A turn that sends two events at its start and a late one after `gate` opens or the turn is cancelled. `ended`
     /// receives whether the client was still connected.
     struct Fixture {
-        pending: Pending,
+        pending: PendingAnswer,
         gate: oneshot::Sender<()>,
         ended: oneshot::Receiver<Result<(), ClientGone>>,
         tracker: TaskTracker,
@@ -267,7 +267,7 @@ mod tests {
             tracker.spawn(turn);
             Running::elsewhere(cancelled, &tracker)
         };
-        Fixture { pending: Pending::new(answer, running, true), gate, ended, tracker }
+        Fixture { pending: PendingAnswer::new(answer, running, true), gate, ended, tracker }
     }
 
     #[tokio::test]
@@ -311,6 +311,6 @@ mod tests {
         let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
         let turn = Box::pin(async move { drop(ResponseSender::new(head, 1)) });
         let running = Running::here(turn, CancellationToken::new(), &tracker);
-        assert_eq!(Pending::new(answer, running, false).answer().await.err(), Some(NoAnswer));
+        assert_eq!(PendingAnswer::new(answer, running, false).answer().await.err(), Some(NoAnswer));
     }
 }

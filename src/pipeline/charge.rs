@@ -3,7 +3,7 @@
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 
-use crate::keys::{Charge, Limit, Refused, RequestPermit};
+use crate::keys::{Charge, RefusedRequest, RequestPermit, ViolatedLimit};
 use callwright_openai::ErrorBody;
 use callwright_telemetry::labels::TokenKind;
 use callwright_types::{Trace, Usage};
@@ -29,22 +29,22 @@ pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>,
 }
 
 /// Returns the body of the answer to a refused request.
-pub fn refusal_body(refused: &Refused) -> ErrorBody {
+pub fn refusal_body(refused: &RefusedRequest) -> ErrorBody {
     ErrorBody {
         message: refused.message.clone(),
         kind: refused.limit.kind().to_owned(),
-        param: (refused.limit == Limit::Model).then(|| "model".to_owned()),
+        param: (refused.limit == ViolatedLimit::Model).then(|| "model".to_owned()),
         code: Some(refused.limit.code().to_owned()),
     }
 }
 
 /// Returns the header fields of the answer to a refused request: `Retry-After`, or no retry for a spent budget.
-pub fn refusal_headers(refused: &Refused) -> HeaderMap {
+pub fn refusal_headers(refused: &RefusedRequest) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(seconds) = refused.retry_after_seconds() {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if refused.limit == Limit::Budget {
+    if refused.limit == ViolatedLimit::Budget {
         // A budget renews after hours or days, so client retries would fail.
         forbid_retry(&mut headers);
     }

@@ -16,7 +16,7 @@ use callwright_telemetry::Metrics;
 
 /// Kind of work, which determines its duration per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub(crate) enum CpuWork {
     /// Parsing a JSON request body, and composing the upstream request.
     Body,
     /// Parsing a list of tools that is not cached.
@@ -25,7 +25,7 @@ pub(crate) enum Work {
     Answer,
 }
 
-impl Work {
+impl CpuWork {
     /// Returns the number of bytes that take about a millisecond on a server core. Work up to this size runs on the
     /// async worker. Estimated from the times in docs/benchmarks: a body is only scanned, a list of tools is parsed, and a
     /// hostile text takes up to 0.14 ms per kilobyte.
@@ -41,16 +41,16 @@ impl Work {
 /// Slots for CPU-bound work.
 #[derive(Debug, Clone)]
 pub(crate) struct CpuSlots {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CpuQueue>>,
     max_waiting: usize,
     metrics: Arc<Metrics>,
 }
 
 #[derive(Debug)]
-struct State {
+struct CpuQueue {
     free: usize,
     /// Waiting work by key; no queue is empty.
-    waiting: HashMap<String, VecDeque<oneshot::Sender<Slot>>>,
+    waiting: HashMap<String, VecDeque<oneshot::Sender<CpuPermit>>>,
     /// Keys with a queue, in the order in which they are served.
     turns: VecDeque<String>,
     count: usize,
@@ -58,7 +58,7 @@ struct State {
 
 /// An occupied slot; dropping it releases the slot.
 #[derive(Debug)]
-struct Slot(Option<CpuSlots>);
+struct CpuPermit(Option<CpuSlots>);
 
 /// The queue for slots is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,7 @@ pub(crate) struct Overloaded;
 impl CpuSlots {
     /// Creates slots. `max_waiting` limits the waiting work that [`try_run`](Self::try_run) admits.
     pub(crate) fn new(slots: usize, max_waiting: usize, metrics: Arc<Metrics>) -> Self {
-        let state = State { free: slots.max(1), waiting: HashMap::new(), turns: VecDeque::new(), count: 0 };
+        let state = CpuQueue { free: slots.max(1), waiting: HashMap::new(), turns: VecDeque::new(), count: 0 };
         Self { state: Arc::new(Mutex::new(state)), max_waiting, metrics }
     }
 
@@ -79,7 +79,7 @@ impl CpuSlots {
     }
 
     /// Runs work of `bytes` bytes for the key of `tenant`. Short work runs at once.
-    pub(crate) async fn run<T>(&self, tenant: &str, (work, bytes): (Work, usize), does: impl FnOnce() -> T) -> T {
+    pub(crate) async fn run<T>(&self, tenant: &str, (work, bytes): (CpuWork, usize), does: impl FnOnce() -> T) -> T {
         if bytes <= work.inline_bytes() {
             return does();
         }
@@ -94,7 +94,7 @@ impl CpuSlots {
     pub(crate) async fn try_run<T>(
         &self,
         tenant: impl FnOnce() -> String,
-        (work, bytes): (Work, usize),
+        (work, bytes): (CpuWork, usize),
         does: impl FnOnce() -> T,
     ) -> Result<T, Overloaded> {
         if bytes <= work.inline_bytes() {
@@ -107,12 +107,12 @@ impl CpuSlots {
         Ok(self.run(&tenant(), (work, bytes), does).await)
     }
 
-    async fn wait(&self, key: &str) -> Slot {
+    async fn wait(&self, key: &str) -> CpuPermit {
         let granted = {
             let mut state = self.lock();
             if state.free > 0 {
                 state.free -= 1;
-                return Slot(Some(self.clone()));
+                return CpuPermit(Some(self.clone()));
             }
             let (grant, granted) = oneshot::channel();
             state.count += 1;
@@ -126,7 +126,7 @@ impl CpuSlots {
             granted
         };
         // The sender is dropped without a grant only with the slots themselves; then there is nothing to wait for.
-        granted.await.unwrap_or(Slot(None))
+        granted.await.unwrap_or(CpuPermit(None))
     }
 
     /// Passes a slot on to the next waiting work, or marks it free.
@@ -134,7 +134,7 @@ impl CpuSlots {
         loop {
             let Some(grant) = self.lock().next() else { return };
             self.metrics.work_waiting.dec();
-            match grant.send(Slot(Some(self.clone()))) {
+            match grant.send(CpuPermit(Some(self.clone()))) {
                 Ok(()) => return,
                 // The waiting task is gone; the slot goes to the next one.
                 Err(mut slot) => slot.0 = None,
@@ -142,14 +142,14 @@ impl CpuSlots {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CpuQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl CpuQueue {
     /// Removes the next waiting work from its queue; marks a slot free if no work waits.
-    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
+    fn next(&mut self) -> Option<oneshot::Sender<CpuPermit>> {
         let Some(key) = self.turns.pop_front() else {
             self.free += 1;
             return None;
@@ -166,7 +166,7 @@ impl State {
     }
 }
 
-impl Drop for Slot {
+impl Drop for CpuPermit {
     fn drop(&mut self) {
         if let Some(slots) = self.0.take() {
             slots.release();
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    const LARGE: (Work, usize) = (Work::Tools, 1 << 20);
+    const LARGE: (CpuWork, usize) = (CpuWork::Tools, 1 << 20);
 
     fn slots(count: usize, max_waiting: usize) -> CpuSlots {
         CpuSlots::new(count, max_waiting, Arc::new(Metrics::new()))
@@ -282,7 +282,7 @@ mod tests {
         let second = tokio::spawn(async move { waits.try_run(|| "a".to_owned(), LARGE, || 1).await });
         waiting(&slots, 1).await;
         assert_eq!(slots.try_run(|| "b".to_owned(), LARGE, || 2).await, Err(Overloaded));
-        assert_eq!(slots.try_run(|| "b".to_owned(), (Work::Tools, 10), || 3).await, Ok(3));
+        assert_eq!(slots.try_run(|| "b".to_owned(), (CpuWork::Tools, 10), || 3).await, Ok(3));
         assert_eq!(slots.metrics.turns_shed.get(), 1);
         drop(taken);
         assert_eq!(second.await.unwrap(), Ok(1));

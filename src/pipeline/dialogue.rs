@@ -6,23 +6,23 @@ use callwright_types::Limits;
 
 /// Next action of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum DialogueStep {
     /// Appends the faults found by the scan as feedback, then queries the upstream.
-    FeedBack(Purpose),
+    FeedBack(RequestPurpose),
     /// Queries the upstream.
-    Ask(Purpose),
+    Ask(RequestPurpose),
     /// Executes the checked calls of the last answer that the proxy owns.
     Run,
     /// Executes the calls that the proxy owns, and answers with the client's calls. The client returns with their
     /// results.
     RunAndAnswer,
     /// Answers the client.
-    Answer(Ending),
+    Answer(TurnEnding),
 }
 
 /// Reason for an upstream request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum RequestPurpose {
     /// The client's own request.
     First,
     /// The scan found faults; the request reports them to the model.
@@ -37,7 +37,7 @@ pub(crate) enum Purpose {
     Closing,
 }
 
-impl Purpose {
+impl RequestPurpose {
     /// Returns the value in traces.
     pub(crate) const fn label(self) -> &'static str {
         match self {
@@ -53,22 +53,22 @@ impl Purpose {
 
 /// Final state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum TurnEnding {
     /// The turn ends with the last answer, as validated.
     Judged,
     /// A limit was reached, and the model gave a final answer without calls.
-    Closed(Limit),
+    Closed(TurnLimit),
     /// The turn ends with the last answer although it is faulty. The `on_exhausted` rule of the policy determines its
     /// form.
-    Exhausted(Limit),
+    Exhausted(TurnLimit),
     /// The turn ends with a record of the attempts, for a person. The last answer's calls are the proxy's own, so the
     /// client cannot use it.
-    Handover(Limit),
+    Handover(TurnLimit),
 }
 
-impl Ending {
+impl TurnEnding {
     /// Returns the limit that ended the turn, if any.
-    pub(crate) const fn limit(self) -> Option<Limit> {
+    pub(crate) const fn limit(self) -> Option<TurnLimit> {
         match self {
             Self::Judged => None,
             Self::Closed(limit) | Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
@@ -78,7 +78,7 @@ impl Ending {
 
 /// Limit that can end a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum TurnLimit {
     /// Rounds of static feedback.
     StaticFeedback,
     /// Rounds of dynamic feedback.
@@ -95,7 +95,7 @@ pub(crate) enum Limit {
     Judgement,
 }
 
-impl Limit {
+impl TurnLimit {
     /// Returns the policy key under `limits`, which is also the value in traces and metrics.
     pub(crate) const fn label(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Limit {
 
 /// Summary of a validated answer, including calls accepted earlier in the turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedSummary {
     /// Whether the answer has faulty calls, or a text that should have been a call.
     pub(crate) faulty: bool,
     /// Whether the answer may be a call or only describe one, and nothing else is faulty.
@@ -132,7 +132,7 @@ pub(crate) struct Judged {
 
 /// Resources that the turn has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct TurnSpending {
     /// Tokens of all attempts.
     pub(crate) tokens: u64,
     /// Whole seconds since the request arrived.
@@ -155,7 +155,7 @@ pub(crate) struct Dialogue {
     /// Whether the model was sent the message about an empty answer; at most once per turn.
     nudged: bool,
     /// The limit that made the last request a closing one.
-    closing: Option<Limit>,
+    closing: Option<TurnLimit>,
 }
 
 impl Dialogue {
@@ -175,9 +175,9 @@ impl Dialogue {
     }
 
     /// Returns the first step. It always sends the client's own request, independent of the limits.
-    pub(crate) fn start(&mut self) -> Purpose {
+    pub(crate) fn start(&mut self) -> RequestPurpose {
         self.requests += 1;
-        Purpose::First
+        RequestPurpose::First
     }
 
     /// Whether a plan may answer instead of the upstream. Each answer of a plan makes at least one call, and
@@ -193,110 +193,121 @@ impl Dialogue {
     }
 
     /// Returns the step after the validation of an answer.
-    pub(crate) fn judged(&mut self, judged: Judged, spent: Spent) -> Step {
+    pub(crate) fn judged(&mut self, judged: JudgedSummary, spent: TurnSpending) -> DialogueStep {
         if self.single {
-            return Step::Answer(Ending::Judged);
+            return DialogueStep::Answer(TurnEnding::Judged);
         }
         if judged.unjudged {
             // Another request would give the same text, and cost the same time.
-            let limit = Limit::Judgement;
-            return Step::Answer(match judged.faults_are_the_clients {
-                true => Ending::Exhausted(limit),
-                false => Ending::Handover(limit),
+            let limit = TurnLimit::Judgement;
+            return DialogueStep::Answer(match judged.faults_are_the_clients {
+                true => TurnEnding::Exhausted(limit),
+                false => TurnEnding::Handover(limit),
             });
         }
         if let Some(limit) = self.closing {
             let still_calls = judged.faulty && !judged.unsure || judged.proxy_calls > 0;
-            return Step::Answer(if still_calls { Ending::Handover(limit) } else { Ending::Closed(limit) });
+            return DialogueStep::Answer(if still_calls {
+                TurnEnding::Handover(limit)
+            } else {
+                TurnEnding::Closed(limit)
+            });
         }
         if judged.unsure {
             let is_first = !std::mem::replace(&mut self.confirmed, true);
-            return self.feed_back_or_answer(is_first, Purpose::Confirmation, spent);
+            return self.feed_back_or_answer(is_first, RequestPurpose::Confirmation, spent);
         }
         if judged.no_answer {
             let is_first = !std::mem::replace(&mut self.nudged, true);
-            return self.feed_back_or_answer(is_first, Purpose::StaticFeedback, spent);
+            return self.feed_back_or_answer(is_first, RequestPurpose::StaticFeedback, spent);
         }
         if judged.faulty {
             return match self.exceeded(spent) {
-                None if self.static_rounds < self.limits.static_feedback => self.feed_back(Purpose::StaticFeedback),
+                None if self.static_rounds < self.limits.static_feedback => {
+                    self.feed_back(RequestPurpose::StaticFeedback)
+                }
                 exceeded => {
-                    let limit = exceeded.unwrap_or(Limit::StaticFeedback);
+                    let limit = exceeded.unwrap_or(TurnLimit::StaticFeedback);
                     if judged.faults_are_the_clients {
-                        Step::Answer(Ending::Exhausted(limit))
+                        DialogueStep::Answer(TurnEnding::Exhausted(limit))
                     } else {
-                        self.close(limit, spent, Step::FeedBack)
+                        self.close(limit, spent, DialogueStep::FeedBack)
                     }
                 }
             };
         }
         match (judged.proxy_calls, judged.client_calls) {
-            (0, _) => Step::Answer(Ending::Judged),
-            (_, 0) => Step::Run,
-            _ => Step::RunAndAnswer,
+            (0, _) => DialogueStep::Answer(TurnEnding::Judged),
+            (_, 0) => DialogueStep::Run,
+            _ => DialogueStep::RunAndAnswer,
         }
     }
 
     /// Returns the step after the execution of the proxy's calls.
-    pub(crate) fn ran(&mut self, any_failed: bool, spent: Spent) -> Step {
+    pub(crate) fn ran(&mut self, any_failed: bool, spent: TurnSpending) -> DialogueStep {
         if let Some(limit) = self.exceeded(spent) {
-            return Step::Answer(Ending::Handover(limit));
+            return DialogueStep::Answer(TurnEnding::Handover(limit));
         }
         if !any_failed {
-            return self.ask(Purpose::ToolResults);
+            return self.ask(RequestPurpose::ToolResults);
         }
         if self.dynamic_rounds < self.limits.dynamic_feedback {
             self.dynamic_rounds += 1;
-            self.ask(Purpose::DynamicFeedback)
+            self.ask(RequestPurpose::DynamicFeedback)
         } else {
-            self.close(Limit::DynamicFeedback, spent, Step::Ask)
+            self.close(TurnLimit::DynamicFeedback, spent, DialogueStep::Ask)
         }
     }
 
     /// Returns the ending after a repeated request without a usable answer. `useful` is whether the client can use the
     /// last validated answer.
-    pub(crate) fn failed_again(&self, useful: bool) -> Ending {
-        let limit = self.closing.unwrap_or(Limit::Upstream);
-        if useful { Ending::Exhausted(limit) } else { Ending::Handover(limit) }
+    pub(crate) fn failed_again(&self, useful: bool) -> TurnEnding {
+        let limit = self.closing.unwrap_or(TurnLimit::Upstream);
+        if useful { TurnEnding::Exhausted(limit) } else { TurnEnding::Handover(limit) }
     }
 
     /// Returns the step for an answer that is forwarded unchanged unless feedback is possible: an empty answer, or one
     /// that may be a call.
-    fn feed_back_or_answer(&mut self, is_first: bool, purpose: Purpose, spent: Spent) -> Step {
+    fn feed_back_or_answer(&mut self, is_first: bool, purpose: RequestPurpose, spent: TurnSpending) -> DialogueStep {
         if is_first && self.static_rounds < self.limits.static_feedback && self.exceeded(spent).is_none() {
             self.feed_back(purpose)
         } else {
-            Step::Answer(Ending::Judged)
+            DialogueStep::Answer(TurnEnding::Judged)
         }
     }
 
-    fn feed_back(&mut self, purpose: Purpose) -> Step {
+    fn feed_back(&mut self, purpose: RequestPurpose) -> DialogueStep {
         self.static_rounds += 1;
         self.requests += 1;
-        Step::FeedBack(purpose)
+        DialogueStep::FeedBack(purpose)
     }
 
-    fn ask(&mut self, purpose: Purpose) -> Step {
+    fn ask(&mut self, purpose: RequestPurpose) -> DialogueStep {
         self.requests += 1;
-        Step::Ask(purpose)
+        DialogueStep::Ask(purpose)
     }
 
-    fn close(&mut self, limit: Limit, spent: Spent, step: fn(Purpose) -> Step) -> Step {
+    fn close(
+        &mut self,
+        limit: TurnLimit,
+        spent: TurnSpending,
+        step: fn(RequestPurpose) -> DialogueStep,
+    ) -> DialogueStep {
         if self.exceeded(spent).is_some() {
-            return Step::Answer(Ending::Handover(limit));
+            return DialogueStep::Answer(TurnEnding::Handover(limit));
         }
         self.closing = Some(limit);
         self.requests += 1;
-        step(Purpose::Closing)
+        step(RequestPurpose::Closing)
     }
 
-    fn exceeded(&self, spent: Spent) -> Option<Limit> {
+    fn exceeded(&self, spent: TurnSpending) -> Option<TurnLimit> {
         if self.requests >= self.limits.upstream_requests {
-            Some(Limit::UpstreamRequests)
+            Some(TurnLimit::UpstreamRequests)
         } else if self.limits.tokens > 0 && spent.tokens >= self.limits.tokens {
-            Some(Limit::Tokens)
+            Some(TurnLimit::Tokens)
         } else if spent.seconds >= self.limits.seconds {
-            Some(Limit::Seconds)
+            Some(TurnLimit::Seconds)
         } else {
             None
         }
@@ -309,7 +320,7 @@ mod tests {
 
     use super::*;
 
-    const TEXT: Judged = Judged {
+    const TEXT: JudgedSummary = JudgedSummary {
         faulty: false,
         unsure: false,
         unjudged: false,
@@ -318,119 +329,134 @@ mod tests {
         client_calls: 0,
         proxy_calls: 0,
     };
-    const CLEAN: Judged = Judged { client_calls: 1, ..TEXT };
-    const FAULTY: Judged = Judged { faulty: true, faults_are_the_clients: true, ..TEXT };
-    const OWN: Judged = Judged { proxy_calls: 1, ..TEXT };
-    const OWN_FAULTY: Judged = Judged { faulty: true, ..TEXT };
-    const EMPTY: Judged = Judged { no_answer: true, ..FAULTY };
-    const NOTHING: Spent = Spent { tokens: 0, seconds: 0 };
+    const CLEAN: JudgedSummary = JudgedSummary { client_calls: 1, ..TEXT };
+    const FAULTY: JudgedSummary = JudgedSummary { faulty: true, faults_are_the_clients: true, ..TEXT };
+    const OWN: JudgedSummary = JudgedSummary { proxy_calls: 1, ..TEXT };
+    const OWN_FAULTY: JudgedSummary = JudgedSummary { faulty: true, ..TEXT };
+    const EMPTY: JudgedSummary = JudgedSummary { no_answer: true, ..FAULTY };
+    const NOTHING: TurnSpending = TurnSpending { tokens: 0, seconds: 0 };
 
     fn dialogue() -> Dialogue {
         let mut dialogue = Dialogue::new(Limits::default(), false);
-        assert_eq!(dialogue.start(), Purpose::First);
+        assert_eq!(dialogue.start(), RequestPurpose::First);
         dialogue
     }
 
     #[test]
     fn a_clean_answer_is_answered_at_once() {
-        assert_eq!(dialogue().judged(CLEAN, NOTHING), Step::Answer(Ending::Judged));
-        assert_eq!(dialogue().judged(TEXT, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue().judged(CLEAN, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
+        assert_eq!(dialogue().judged(TEXT, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
     }
 
     #[test]
     fn faulty_answers_go_back_until_the_static_limit() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
+            assert_eq!(dialogue.judged(FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
         }
-        assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Exhausted(Limit::StaticFeedback)));
+        assert_eq!(
+            dialogue.judged(FAULTY, NOTHING),
+            DialogueStep::Answer(TurnEnding::Exhausted(TurnLimit::StaticFeedback))
+        );
     }
 
     #[test]
     fn an_empty_answer_goes_back_once_within_the_static_limit() {
         let mut dialogue = dialogue();
-        assert_eq!(dialogue.judged(EMPTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
-        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
-        assert_eq!(dialogue.ran(false, NOTHING), Step::Ask(Purpose::ToolResults));
-        assert_eq!(dialogue.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged), "once in a turn");
+        assert_eq!(dialogue.judged(EMPTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
+        assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
+        assert_eq!(dialogue.ran(false, NOTHING), DialogueStep::Ask(RequestPurpose::ToolResults));
+        assert_eq!(dialogue.judged(EMPTY, NOTHING), DialogueStep::Answer(TurnEnding::Judged), "once in a turn");
         let mut none = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
         none.start();
-        assert_eq!(none.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(none.judged(EMPTY, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
         let mut single = Dialogue::new(Limits::default(), true);
         single.start();
-        assert_eq!(single.judged(EMPTY, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(single.judged(EMPTY, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
     }
 
     #[test]
     fn faulty_calls_of_the_proxys_tools_end_in_a_closing_request_and_then_in_a_handover() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
+            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
         }
-        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), Step::FeedBack(Purpose::Closing));
+        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::Closing));
         let mut obedient = dialogue.clone();
-        assert_eq!(obedient.judged(TEXT, NOTHING), Step::Answer(Ending::Closed(Limit::StaticFeedback)));
-        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Handover(Limit::StaticFeedback)));
+        assert_eq!(obedient.judged(TEXT, NOTHING), DialogueStep::Answer(TurnEnding::Closed(TurnLimit::StaticFeedback)));
+        assert_eq!(
+            dialogue.judged(OWN, NOTHING),
+            DialogueStep::Answer(TurnEnding::Handover(TurnLimit::StaticFeedback))
+        );
     }
 
     #[test]
     fn failed_outcomes_are_explained_until_the_dynamic_limit() {
         let mut dialogue = dialogue();
         for _ in 0..2 {
-            assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
-            assert_eq!(dialogue.ran(true, NOTHING), Step::Ask(Purpose::DynamicFeedback));
+            assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
+            assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(RequestPurpose::DynamicFeedback));
         }
-        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Run);
-        assert_eq!(dialogue.ran(true, NOTHING), Step::Ask(Purpose::Closing));
+        assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
+        assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(RequestPurpose::Closing));
     }
 
     #[test]
     fn of_calls_for_both_sides_the_proxys_are_run_and_the_clients_answered_once_all_are_right() {
-        let mixed = Judged { proxy_calls: 2, ..CLEAN };
-        assert_eq!(dialogue().judged(mixed, NOTHING), Step::RunAndAnswer);
-        let faulty = Judged { faulty: true, faults_are_the_clients: true, ..mixed };
-        assert_eq!(dialogue().judged(faulty, NOTHING), Step::FeedBack(Purpose::StaticFeedback));
+        let mixed = JudgedSummary { proxy_calls: 2, ..CLEAN };
+        assert_eq!(dialogue().judged(mixed, NOTHING), DialogueStep::RunAndAnswer);
+        let faulty = JudgedSummary { faulty: true, faults_are_the_clients: true, ..mixed };
+        assert_eq!(dialogue().judged(faulty, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
     }
 
     #[test]
     fn an_unsure_answer_is_confirmed_once_and_is_text_otherwise() {
-        let unsure = Judged { unsure: true, ..FAULTY };
+        let unsure = JudgedSummary { unsure: true, ..FAULTY };
         let mut once = dialogue();
-        assert_eq!(once.judged(unsure, NOTHING), Step::FeedBack(Purpose::Confirmation));
-        assert_eq!(once.judged(unsure, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(once.judged(unsure, NOTHING), DialogueStep::FeedBack(RequestPurpose::Confirmation));
+        assert_eq!(once.judged(unsure, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
         let mut without = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
         without.start();
-        assert_eq!(without.judged(unsure, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(without.judged(unsure, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
     }
 
     #[test]
     fn an_unjudged_answer_ends_the_turn_and_runs_nothing() {
-        let of_client = Judged { faulty: true, unjudged: true, faults_are_the_clients: true, ..TEXT };
-        assert_eq!(dialogue().judged(of_client, NOTHING), Step::Answer(Ending::Exhausted(Limit::Judgement)));
-        let mixed = Judged { proxy_calls: 2, client_calls: 1, ..of_client };
-        assert_eq!(dialogue().judged(mixed, NOTHING), Step::Answer(Ending::Exhausted(Limit::Judgement)));
-        let of_proxy = Judged { faults_are_the_clients: false, ..of_client };
-        assert_eq!(dialogue().judged(of_proxy, NOTHING), Step::Answer(Ending::Handover(Limit::Judgement)));
+        let of_client = JudgedSummary { faulty: true, unjudged: true, faults_are_the_clients: true, ..TEXT };
+        assert_eq!(
+            dialogue().judged(of_client, NOTHING),
+            DialogueStep::Answer(TurnEnding::Exhausted(TurnLimit::Judgement))
+        );
+        let mixed = JudgedSummary { proxy_calls: 2, client_calls: 1, ..of_client };
+        assert_eq!(
+            dialogue().judged(mixed, NOTHING),
+            DialogueStep::Answer(TurnEnding::Exhausted(TurnLimit::Judgement))
+        );
+        let of_proxy = JudgedSummary { faults_are_the_clients: false, ..of_client };
+        assert_eq!(
+            dialogue().judged(of_proxy, NOTHING),
+            DialogueStep::Answer(TurnEnding::Handover(TurnLimit::Judgement))
+        );
     }
 
     #[test]
     fn tokens_and_time_end_a_turn() {
         let mut limited = Dialogue::new(Limits { tokens: 100, ..Limits::default() }, false);
         limited.start();
-        let spent = Spent { tokens: 100, seconds: 0 };
-        assert_eq!(limited.judged(FAULTY, spent), Step::Answer(Ending::Exhausted(Limit::Tokens)));
-        let late = Spent { tokens: 0, seconds: 300 };
-        assert_eq!(dialogue().judged(FAULTY, late), Step::Answer(Ending::Exhausted(Limit::Seconds)));
+        let spent = TurnSpending { tokens: 100, seconds: 0 };
+        assert_eq!(limited.judged(FAULTY, spent), DialogueStep::Answer(TurnEnding::Exhausted(TurnLimit::Tokens)));
+        let late = TurnSpending { tokens: 0, seconds: 300 };
+        assert_eq!(dialogue().judged(FAULTY, late), DialogueStep::Answer(TurnEnding::Exhausted(TurnLimit::Seconds)));
     }
 
     #[test]
     fn a_single_round_never_asks_twice() {
         let mut dialogue = Dialogue::new(Limits::default(), true);
         dialogue.start();
-        assert_eq!(dialogue.judged(FAULTY, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue.judged(FAULTY, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
         let mut dialogue = Dialogue::new(Limits::default(), true);
         dialogue.start();
-        assert_eq!(dialogue.judged(OWN, NOTHING), Step::Answer(Ending::Judged));
+        assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
     }
 
     fn any_limits() -> impl Strategy<Value = Limits> {
@@ -458,11 +484,11 @@ mod tests {
             events in prop::collection::vec((any::<[bool; 4]>(), 0..3_usize, 0..3_usize, 0..60_u64, 0..5_u64), 64),
         ) {
             let mut dialogue = Dialogue::new(limits.clone(), single);
-            let mut spent = Spent::default();
+            let mut spent = TurnSpending::default();
             let mut events = events.into_iter().cycle();
             let (mut asks, mut planned, mut runs, mut steps) = (0_u32, 0_u32, 0_u32, 0_u32);
             let (mut static_rounds, mut dynamic_rounds) = (0, 0);
-            let mut step = Step::Ask(dialogue.start());
+            let mut step = DialogueStep::Ask(dialogue.start());
             loop {
                 steps += 1;
                 prop_assert!(steps <= 3 * (limits.upstream_requests.max(1) + limits.plan_calls) + 3, "no end in sight");
@@ -470,33 +496,41 @@ mod tests {
                 spent.tokens += tokens;
                 spent.seconds += seconds;
                 step = match step {
-                    Step::FeedBack(purpose) | Step::Ask(purpose) => {
-                        let is_plans = flags[3] && dialogue.may_follow_plan() && purpose != Purpose::StaticFeedback;
-                        if is_plans && purpose != Purpose::Closing {
+                    DialogueStep::FeedBack(purpose) | DialogueStep::Ask(purpose) => {
+                        let is_plans =
+                            flags[3] && dialogue.may_follow_plan() && purpose != RequestPurpose::StaticFeedback;
+                        if is_plans && purpose != RequestPurpose::Closing {
                             dialogue.planned();
                             planned += 1;
                         } else {
                             asks += 1;
                         }
                         static_rounds +=
-                            u32::from(matches!(purpose, Purpose::StaticFeedback | Purpose::Confirmation));
-                        dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
+                            u32::from(matches!(purpose, RequestPurpose::StaticFeedback | RequestPurpose::Confirmation));
+                        dynamic_rounds += u32::from(purpose == RequestPurpose::DynamicFeedback);
                         let [faulty, faults_are_the_clients, unsure, no_answer] = flags;
                         let no_answer = no_answer && faulty;
                         let unsure = unsure && faulty && !no_answer;
-                        let judged =
-                            Judged { faulty, unsure, no_answer, faults_are_the_clients, client_calls, proxy_calls, ..TEXT };
+                        let judged = JudgedSummary {
+                            faulty,
+                            unsure,
+                            no_answer,
+                            faults_are_the_clients,
+                            client_calls,
+                            proxy_calls,
+                            ..TEXT
+                        };
                         dialogue.judged(judged, spent)
                     }
-                    Step::Run => {
+                    DialogueStep::Run => {
                         runs += 1;
                         dialogue.ran(flags[2], spent)
                     }
-                    Step::RunAndAnswer => {
+                    DialogueStep::RunAndAnswer => {
                         runs += 1;
                         break;
                     }
-                    Step::Answer(_) => break,
+                    DialogueStep::Answer(_) => break,
                 };
             }
             prop_assert!(asks <= limits.upstream_requests.max(1), "{asks} requests");

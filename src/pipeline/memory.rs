@@ -8,7 +8,7 @@ use callwright_search::embedding::Embedder;
 
 /// Searchable lessons and procedures. Replaced as a unit when this process or another replica learns something.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct RecallMemory {
     /// Lessons of all scopes.
     pub lesson_store: Arc<LessonStore>,
     /// Procedures of all scopes.

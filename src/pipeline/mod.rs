@@ -51,11 +51,11 @@ use callwright_telemetry::labels::CacheName;
 use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::{Upstream, Upstreams};
 
-pub use answer::{Answer, AnswerBody, DeliveryAck, NoAnswer, Pending, Running};
+pub use answer::{AnswerBody, DeliveryAck, NoAnswer, PendingAnswer, Running, TurnAnswer};
 pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use inspection::{Editing, Inspection, ToolShown, UpstreamShown};
-pub use memory::Memory;
+pub use memory::RecallMemory;
 pub use pass_through::{PassThrough, Passed};
 pub use producer_index::ProducerIndex;
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
@@ -67,7 +67,7 @@ pub use switch::{Switch, Switched, Thrown};
 pub use toolset_index::ToolsetIndex;
 
 use answer::ResponseSender;
-use cpu::{CpuSlots, Work};
+use cpu::{CpuSlots, CpuWork};
 use planning_models::PlanningModels;
 use stages::offer::OfferedBefore;
 use stages::open;
@@ -77,7 +77,7 @@ use turn::Turn;
 
 /// Components of the pipeline.
 #[derive(Debug)]
-pub struct Parts {
+pub struct PipelineParts {
     /// Settings that apply to every turn.
     pub settings: Settings,
     /// Model aliases by name.
@@ -111,7 +111,7 @@ pub struct Parts {
     /// Virtual keys and their limits.
     pub access: Arc<Access>,
     /// Lessons and procedures; replaced when this process or another replica learns something.
-    pub memory: Arc<ArcSwap<Memory>>,
+    pub memory: Arc<ArcSwap<RecallMemory>>,
     /// Queue of finished traces.
     pub traces: TraceQueue,
     /// Metrics.
@@ -147,17 +147,19 @@ pub struct Pipeline {
     outlined_before: OutlinedBefore,
     cpu: CpuSlots,
     access: Arc<Access>,
-    memory: Arc<ArcSwap<Memory>>,
+    memory: Arc<ArcSwap<RecallMemory>>,
     switch: Switch,
     running: TaskTracker,
 }
 
 impl Pipeline {
     /// Creates a pipeline.
-    pub fn new(parts: Parts) -> Self {
-        let Parts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let Parts { validators, templates, notations, executor, kept, approvals, planner, plans, access, .. } = parts;
-        let Parts { judgement, memory, traces, metrics, spans, .. } = parts;
+    pub fn new(parts: PipelineParts) -> Self {
+        let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
+        let PipelineParts {
+            validators, templates, notations, executor, kept, approvals, planner, plans, access, ..
+        } = parts;
+        let PipelineParts { judgement, memory, traces, metrics, spans, .. } = parts;
         let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
         let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
         let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
@@ -194,11 +196,11 @@ impl Pipeline {
     }
 
     /// Starts a turn. Started work is completed and recorded even if the client disconnects. Needs a Tokio runtime.
-    pub async fn take(self: &Arc<Self>, request: TurnRequest) -> Pending {
+    pub async fn take(self: &Arc<Self>, request: TurnRequest) -> PendingAnswer {
         let cancelled = CancellationToken::new();
         let (head, answer) = oneshot::channel();
         let mut response_sender = ResponseSender::new(head, self.settings.stream_buffer_chunks);
-        let (caller, key, work) = (request.caller.clone(), request.key(), (Work::Body, request.body.len()));
+        let (caller, key, work) = (request.caller.clone(), request.key(), (CpuWork::Body, request.body.len()));
         let tenant = move || stages::kept_key::tenant_of(&caller, key.as_ref());
         let opened = self.cpu.try_run(tenant, work, || open::open(self, request, cancelled.clone())).await;
         match opened.unwrap_or_else(|overloaded| Err(open::shed(overloaded))) {
@@ -212,7 +214,7 @@ impl Pipeline {
                 if !executes {
                     let turn = async move { drop(turn::take(&pipeline, turn, response_sender).await) };
                     let turn = Box::pin(turn.instrument(span));
-                    return Pending::new(answer, Running::here(turn, cancelled, &self.running), stream);
+                    return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), stream);
                 }
                 let (delivery_ack, delivered) = DeliveryAck::new();
                 let executing = async move {
@@ -223,15 +225,15 @@ impl Pipeline {
                     }
                 };
                 self.running.spawn(executing.instrument(span));
-                Pending::new(answer, Running::elsewhere(cancelled, &self.running), stream)
+                PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), stream)
                     .with_receipt(Some(delivery_ack))
             }
             Err(refusal) => {
                 let mut headers = refusal.headers;
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 let body = AnswerBody::Whole(refusal.error.to_bytes());
-                response_sender.whole(Answer { status: refusal.status, headers, body });
-                Pending::new(answer, Running::elsewhere(cancelled, &self.running), false)
+                response_sender.whole(TurnAnswer { status: refusal.status, headers, body });
+                PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), false)
             }
         }
     }

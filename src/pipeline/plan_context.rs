@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Pipeline;
-use super::producer_index::{IndexedTools, Wanted};
+use super::producer_index::{IndexScope, IndexedTools};
 use super::query_vectors::query_vectors;
 use super::stages::offer::{Offer, Offering};
 use super::turn::Turn;
@@ -97,8 +97,8 @@ impl PlanContext {
     }
 }
 
-fn wanted<'a>(turn: &'a Turn, offering: &Offering) -> Wanted<'a> {
-    Wanted {
+fn wanted<'a>(turn: &'a Turn, offering: &Offering) -> IndexScope<'a> {
+    IndexScope {
         toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
         never: &turn.policy.offer.never,
         execute: &turn.policy.execute,

@@ -77,7 +77,7 @@ impl Equivalent<GroundKey> for GroundView<'_> {
 
 /// The tools and rules of a turn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct IndexScope<'a> {
     /// Toolset entries of the configuration that take part.
     pub(super) toolsets: &'a [String],
     /// Tools that are never offered.
@@ -90,7 +90,7 @@ pub(super) struct Wanted<'a> {
     pub(super) narrowed: bool,
 }
 
-impl Wanted<'_> {
+impl IndexScope<'_> {
     fn reach_key(&self) -> ReachKey {
         ReachKey {
             toolsets: self.toolsets.to_vec(),
@@ -169,7 +169,7 @@ impl ProducerIndex {
     pub(super) fn ground(
         &self,
         catalog: &Catalog,
-        wanted: Wanted<'_>,
+        wanted: IndexScope<'_>,
         client: impl FnOnce() -> Vec<Tool>,
     ) -> Arc<IndexedTools> {
         let key = wanted.reach_key();
@@ -189,12 +189,12 @@ impl ProducerIndex {
     }
 
     /// Whether the index for these tools is cached.
-    pub(super) fn knows(&self, wanted: Wanted<'_>) -> bool {
+    pub(super) fn knows(&self, wanted: IndexScope<'_>) -> bool {
         let key = wanted.reach_key();
         self.grounds.get(&GroundView { reach: &key, list: wanted.list, narrowed: wanted.narrowed }).is_some()
     }
 
-    fn reach(&self, catalog: &Catalog, wanted: Wanted<'_>) -> Reach {
+    fn reach(&self, catalog: &Catalog, wanted: IndexScope<'_>) -> Reach {
         let permissions = Permissions::of(wanted.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
         let mut first = 0;
@@ -227,7 +227,7 @@ impl ProducerIndex {
 }
 
 impl IndexedTools {
-    fn of(reach: Arc<Reach>, client: Vec<Tool>, wanted: Wanted<'_>, edges: &Edges) -> Self {
+    fn of(reach: Arc<Reach>, client: Vec<Tool>, wanted: IndexScope<'_>, edges: &Edges) -> Self {
         if client.is_empty() {
             return Self::new(reach.producers.clone(), reach, (Vec::new(), None));
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::producer_index::{IndexedTools, ProducerIndex, Wanted};
+use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
 use callwright_knowledge::planner::Settings;
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
@@ -84,7 +84,7 @@ impl Fixture {
     fn ground(&self, toolsets: &[&str], list: &str, rules: &Rules) -> Arc<IndexedTools> {
         let toolsets: Vec<String> = toolsets.iter().map(|name| (*name).to_owned()).collect();
         let Rules { never, execute, narrowed } = rules;
-        let wanted = Wanted { toolsets: &toolsets, never, execute, list, narrowed: *narrowed };
+        let wanted = IndexScope { toolsets: &toolsets, never, execute, list, narrowed: *narrowed };
         self.shelf.ground(&self.catalog, wanted, || tools(list))
     }
 }

@@ -13,7 +13,7 @@ use callwright_types::{Diagnosis, FaultCode, KeyNote, Plan, RepairKind, SecretVa
 
 /// The trace of a running turn, and its clock.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct TurnRecord {
     trace: Trace,
     arrived: Instant,
     elsewhere: Duration,
@@ -43,7 +43,7 @@ pub(crate) struct Opening {
     pub(crate) keep_bodies: bool,
 }
 
-impl Record {
+impl TurnRecord {
     /// Starts the record of a turn that arrived at `arrived`.
     pub(crate) fn open(opening: Opening, arrived: Instant) -> Self {
         let trace = Trace {
@@ -289,7 +289,7 @@ mod tests {
     use callwright_common::json::Pointer;
     use callwright_types::{Call, Diagnosis, FaultCode, Repair};
 
-    fn record(keep_bodies: bool) -> Record {
+    fn record(keep_bodies: bool) -> TurnRecord {
         let opening = Opening {
             id: "t".into(),
             started_at: Timestamp::UNIX_EPOCH,
@@ -304,7 +304,7 @@ mod tests {
             stream: false,
             keep_bodies,
         };
-        let mut record = Record::open(opening, Instant::now());
+        let mut record = TurnRecord::open(opening, Instant::now());
         let call = Call { id: "1".into(), name: "f".into(), arguments: r#"{"city":"canary"}"#.into() };
         record.trace_mut().request = Some(json!({"messages": ["canary"]}));
         record.attempt(

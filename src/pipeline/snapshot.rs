@@ -9,10 +9,10 @@ use callwright_knowledge::explain::Explainer;
 use callwright_openapi::Catalog;
 use callwright_policy::PolicyBook;
 
-use super::memory::Memory;
+use super::memory::RecallMemory;
 use super::producer_index::ProducerIndex;
 use super::settings::{AliasSettings, Settings};
-use super::stages::observe::Seen;
+use super::stages::observe::AnalysisCache;
 use super::stages::offer::Offers;
 use super::toolset_index::ToolsetIndex;
 
@@ -30,7 +30,7 @@ pub struct Tooling {
     /// Cache of offers compiled from this catalog.
     pub(crate) offers: Offers,
     /// Cache of tool messages explained from this documentation.
-    pub(crate) seen: Seen,
+    pub(crate) seen: AnalysisCache,
 }
 
 impl Tooling {
@@ -48,7 +48,7 @@ impl Tooling {
             shelf: Arc::new(shelf),
             producers,
             offers: Offers::new(settings.tool_list_cache_bytes),
-            seen: Seen::new(settings.observed_cache_bytes),
+            seen: AnalysisCache::new(settings.observed_cache_bytes),
         }
     }
 
@@ -60,7 +60,7 @@ impl Tooling {
             shelf: self.shelf.clone(),
             producers: self.producers.clone(),
             offers: self.offers.clone(),
-            seen: Seen::new(settings.observed_cache_bytes),
+            seen: AnalysisCache::new(settings.observed_cache_bytes),
         }
     }
 
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// Their documentation.
     pub explainer: Arc<Explainer>,
     /// Lessons and procedures.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<RecallMemory>,
     /// The policies in force.
     pub policies: Arc<PolicyBook>,
     /// The notations for calls in texts.
@@ -100,7 +100,7 @@ pub struct Snapshot {
     /// Cache of offers compiled from this catalog.
     pub offers: Offers,
     /// Cache of tool messages explained from this documentation.
-    pub(crate) seen: Seen,
+    pub(crate) seen: AnalysisCache,
     /// Budget for the validation of one answer.
     pub(crate) judgement: BudgetLimits,
 }

@@ -25,14 +25,14 @@ use callwright_upstream::Upstream;
 
 use super::Pipeline;
 use super::answer::{ClientGone, ResponseSender};
-use super::cpu::Work;
-use super::dialogue::{Dialogue, Ending, Purpose, Spent, Step};
-use super::record::Record;
+use super::cpu::CpuWork;
+use super::dialogue::{Dialogue, DialogueStep, RequestPurpose, TurnEnding, TurnSpending};
+use super::record::TurnRecord;
 use super::snapshot::Snapshot;
-use super::stages::ask::{Asked, Relay, Streamed};
-use super::stages::compose::Draft;
+use super::stages::ask::{Relay, StreamProgress, UpstreamReply};
+use super::stages::compose::ChatDraft;
 use super::stages::judge::JudgedAnswer;
-use super::stages::keep::Mixed;
+use super::stages::keep::MixedAnswer;
 use super::stages::offer::{Offer, Offering};
 use super::stages::plan::PlanRun;
 use super::stages::{
@@ -67,7 +67,7 @@ pub(crate) struct Turn {
     /// Maximum size of an assembled streamed answer, in bytes.
     pub(crate) max_stream_bytes: usize,
     /// The trace so far.
-    pub(crate) record: Record,
+    pub(crate) record: TurnRecord,
     /// Cancelled when the client disconnects; nothing new starts then.
     pub(crate) cancelled: CancellationToken,
     /// Status of the upstream's answer that the client gets.
@@ -75,7 +75,7 @@ pub(crate) struct Turn {
     /// Header fields of the upstream's answer that the client gets.
     pub(crate) answer_headers: HeaderMap,
     /// The part of a stream that the client already has.
-    pub(crate) streamed: Streamed,
+    pub(crate) streamed: StreamProgress,
     /// The turn's OpenTelemetry span, if spans are enabled.
     pub(crate) span: Option<SpanContext>,
     /// Counts the turn as in flight.
@@ -123,27 +123,31 @@ impl Turn {
     }
 
     /// Returns the resources that the turn has used so far.
-    fn spent(&self) -> Spent {
-        Spent { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
+    fn spent(&self) -> TurnSpending {
+        TurnSpending { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
     }
 }
 
 /// A turn whose answer reports the results of its calls.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ResultsReported {
     pub(crate) trace_id: String,
 }
 
-/// Processes and records a turn. Returns `Told` if the delivered answer reports the results of executed calls; an error
-/// reports none.
-pub(crate) async fn take(pipeline: &Pipeline, mut turn: Turn, mut response_sender: ResponseSender) -> Option<Told> {
+/// Processes and records a turn. Returns `ResultsReported` if the delivered answer reports the results of executed
+/// calls; an error reports none.
+pub(crate) async fn take(
+    pipeline: &Pipeline,
+    mut turn: Turn,
+    mut response_sender: ResponseSender,
+) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, &mut response_sender).await.is_err() {
         turn.record.trace_mut().error = Some("the client went away".to_owned());
     }
     drop(response_sender);
     let trace = turn.record.trace();
     let is_told = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
-    let told = is_told.then(|| Told { trace_id: trace.id.clone() });
+    let told = is_told.then(|| ResultsReported { trace_id: trace.id.clone() });
     pipeline.finish(turn);
     told
 }
@@ -166,40 +170,54 @@ async fn converse(
         match hear(pipeline, turn, (&mut offering, &mut draft), response_sender, (&mut plan_run, &mut dialogue), first)
             .await
         {
-            Heard::Answer(judged) => judged,
+            JudgedReply::Answer(judged) => judged,
             // The client gets the same answer as without the proxy.
-            Heard::Relay(relay) => return answer::relay(turn, response_sender, relay).await,
-            Heard::ClientGone => return Err(ClientGone),
+            JudgedReply::Relay(relay) => return answer::relay(turn, response_sender, relay).await,
+            JudgedReply::ClientGone => return Err(ClientGone),
         };
     let mut step = dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent());
     loop {
         step = match step {
-            Step::FeedBack(Purpose::Confirmation) => {
+            DialogueStep::FeedBack(RequestPurpose::Confirmation) => {
                 timed(pipeline, Stage::FeedBack, || {
-                    feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, Purpose::Confirmation)
+                    feed_back::faults(
+                        pipeline,
+                        turn,
+                        offering.offer(),
+                        &mut draft,
+                        &judged,
+                        RequestPurpose::Confirmation,
+                    )
                 });
                 let aside = turn.streamed.set_aside();
                 let stages = (&mut plan_run, &mut dialogue);
-                match hear(pipeline, turn, (&mut offering, &mut draft), response_sender, stages, Purpose::Confirmation)
-                    .await
+                match hear(
+                    pipeline,
+                    turn,
+                    (&mut offering, &mut draft),
+                    response_sender,
+                    stages,
+                    RequestPurpose::Confirmation,
+                )
+                .await
                 {
-                    Heard::Answer(answer) if answer.makes_calls() => judged = answer,
+                    JudgedReply::Answer(answer) if answer.makes_calls() => judged = answer,
                     // The model intended no call: the client gets the first answer unchanged.
-                    Heard::Answer(_) | Heard::Relay(_) => {
+                    JudgedReply::Answer(_) | JudgedReply::Relay(_) => {
                         turn.streamed.restore(aside);
                         turn.record.declined();
                     }
-                    Heard::ClientGone => return Err(ClientGone),
+                    JudgedReply::ClientGone => return Err(ClientGone),
                 }
                 dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
             }
-            Step::FeedBack(purpose) => {
+            DialogueStep::FeedBack(purpose) => {
                 timed(pipeline, Stage::FeedBack, || {
                     feed_back::faults(pipeline, turn, offering.offer(), &mut draft, &judged, purpose)
                 });
-                Step::Ask(purpose)
+                DialogueStep::Ask(purpose)
             }
-            Step::Ask(purpose) => {
+            DialogueStep::Ask(purpose) => {
                 match hear(
                     pipeline,
                     turn,
@@ -210,18 +228,18 @@ async fn converse(
                 )
                 .await
                 {
-                    Heard::Answer(answer) => {
+                    JudgedReply::Answer(answer) => {
                         judged = answer;
                         dialogue.judged(judged.summary(turn, offering.offer(), &draft.kept), turn.spent())
                     }
                     // The last answer is better than an error.
-                    Heard::Relay(_) => {
-                        Step::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept)))
+                    JudgedReply::Relay(_) => {
+                        DialogueStep::Answer(dialogue.failed_again(judged.is_of_use(offering.offer(), &draft.kept)))
                     }
-                    Heard::ClientGone => return Err(ClientGone),
+                    JudgedReply::ClientGone => return Err(ClientGone),
                 }
             }
-            Step::Run => {
+            DialogueStep::Run => {
                 let calls = answer::merged_calls(&draft.kept, &judged);
                 let ran = run::run(pipeline, turn, &mut offering, calls).await;
                 if turn.cancelled.is_cancelled() {
@@ -235,13 +253,13 @@ async fn converse(
                 });
                 next
             }
-            Step::RunAndAnswer => {
+            DialogueStep::RunAndAnswer => {
                 let mixed = keep::mixed(&judged, &draft.kept);
-                let ending = (Ending::Judged, mixed);
+                let ending = (TurnEnding::Judged, mixed);
                 return finish(pipeline, turn, (&mut offering, &draft), response_sender, (judged, plan_run), ending)
                     .await;
             }
-            Step::Answer(ending) => {
+            DialogueStep::Answer(ending) => {
                 return finish(
                     pipeline,
                     turn,
@@ -257,7 +275,7 @@ async fn converse(
 }
 
 /// The next answer of a turn.
-enum Heard {
+enum JudgedReply {
     Answer(JudgedAnswer),
     Relay(Relay),
     ClientGone,
@@ -267,11 +285,11 @@ enum Heard {
 async fn hear(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut Draft),
+    (offering, draft): (&mut Offering, &mut ChatDraft),
     response_sender: &mut ResponseSender,
     (plan_run, dialogue): (&mut Option<PlanRun>, &mut Dialogue),
-    purpose: Purpose,
-) -> Heard {
+    purpose: RequestPurpose,
+) -> JudgedReply {
     if dialogue.may_follow_plan()
         && let Some(completion) = plan::speak(pipeline, turn, (offering, draft), plan_run, purpose).await
     {
@@ -279,22 +297,22 @@ async fn hear(
         secrets::of_answer(turn, offering.offer(), &judged);
         if plan::accepts(turn, plan_run, &judged) {
             dialogue.planned();
-            return Heard::Answer(judged);
+            return JudgedReply::Answer(judged);
         }
     }
     match ask::ask(pipeline, turn, offering.offer(), draft, response_sender, purpose).await {
-        Asked::Completion(completion) => {
+        UpstreamReply::Completion(completion) => {
             let expectations = plan_run.as_ref().and_then(PlanRun::expectations);
             let judged = judge(pipeline, turn, (offering, draft), completion, expectations.as_ref()).await;
-            Heard::Answer(judged)
+            JudgedReply::Answer(judged)
         }
-        Asked::Relay(relay) => Heard::Relay(relay),
-        Asked::ClientGone => Heard::ClientGone,
+        UpstreamReply::Relay(relay) => JudgedReply::Relay(relay),
+        UpstreamReply::ClientGone => JudgedReply::ClientGone,
     }
 }
 
 /// Composes the first upstream request.
-async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
+async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> ChatDraft {
     let (tenant, size) = (turn.tenant().to_owned(), turn.request.size());
     let compose = || {
         timed(pipeline, Stage::Compose, || {
@@ -303,7 +321,7 @@ async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
             draft
         })
     };
-    pipeline.cpu.run(&tenant, (Work::Body, size), compose).await
+    pipeline.cpu.run(&tenant, (CpuWork::Body, size), compose).await
 }
 
 /// Validates an answer. A called tool that was not offered but could be is added to the offer, and then validated like
@@ -311,7 +329,7 @@ async fn compose(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer) -> Draft {
 async fn judge(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut Draft),
+    (offering, draft): (&mut Offering, &mut ChatDraft),
     completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
@@ -333,7 +351,7 @@ async fn judge(
             judged
         })
     };
-    pipeline.cpu.run(&tenant, (Work::Answer, size), judge).await
+    pipeline.cpu.run(&tenant, (CpuWork::Answer, size), judge).await
 }
 
 /// Answers the client. Stores the parts of the turn that the client does not get before it sends the answer. Executes
@@ -341,10 +359,10 @@ async fn judge(
 async fn finish(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &Draft),
+    (offering, draft): (&mut Offering, &ChatDraft),
     response_sender: &mut ResponseSender,
     (judged, mut plan_run): (JudgedAnswer, Option<PlanRun>),
-    (ending, mixed): (Ending, Option<Mixed>),
+    (ending, mixed): (TurnEnding, Option<MixedAnswer>),
 ) -> Result<(), ClientGone> {
     let is_last_word = judged.calls().next().is_none();
     let settled = match answer::settle(pipeline, turn, offering.offer(), judged, &draft.kept, ending) {

@@ -40,7 +40,7 @@ async fn play_cut(cut: Cut) -> (DemoWorld, Vec<Played>, String) {
     let censor = Server::start(Censor { model: world.model.url(), cut }).await.unwrap();
     let file = world.directory().join("callwright.toml");
     std::fs::write(&file, world.config_toml.replace(&world.model.url(), &censor.url())).unwrap();
-    let request = config::Request { file: Some(file), ..config::Request::default() };
+    let request = config::ConfigRequest { file: Some(file), ..config::ConfigRequest::default() };
     let loaded = config::load(&request, &|_| None).unwrap();
     let app = App::start(loaded.settings, &loaded.base_dir).await.unwrap();
     let mut out = Vec::new();

@@ -22,7 +22,7 @@ pub(super) enum OwnTool {
 
 /// State of the client's tools.
 #[derive(Debug, Default)]
-pub(super) struct ClientTools {
+pub(super) struct DemoClientTools {
     rooms: MeetingRooms,
     flights: FlightDesk,
 }
@@ -83,7 +83,7 @@ fn weather() -> Value {
     })
 }
 
-impl ClientTools {
+impl DemoClientTools {
     /// Runs a call. The client validates calls from the proxy as it would validate those of a model: it reports what it
     /// cannot parse.
     pub(super) fn run(&self, name: &str, arguments: &str) -> Value {
@@ -119,13 +119,13 @@ mod tests {
     use super::*;
 
     fn run(name: &str, arguments: &str) -> Value {
-        ClientTools::default().run(name, arguments)
+        DemoClientTools::default().run(name, arguments)
     }
 
     /// Checks that every offered tool runs, and answers as its description shows.
     #[test]
     fn the_bookings_answer_as_their_descriptions_show() {
-        let tools = ClientTools::default();
+        let tools = DemoClientTools::default();
         for own in [OwnTool::Rooms, OwnTool::Flights] {
             for definition in definitions(own).as_array().unwrap() {
                 let function = &definition["function"];

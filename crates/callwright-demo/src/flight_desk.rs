@@ -63,20 +63,20 @@ impl FlightDesk {
             "bookFlight" => self.book(fields),
             _ => return None,
         };
-        Some(result.unwrap_or_else(Failure::into_value))
+        Some(result.unwrap_or_else(FlightDeskFailure::into_value))
     }
 
-    fn book(&self, fields: &Value) -> Result<Value, Failure> {
+    fn book(&self, fields: &Value) -> Result<Value, FlightDeskFailure> {
         let field = |name: &str| fields.get(name).and_then(Value::as_str);
-        let (flight, traveller) = field("flight_id").zip(field("traveller_id")).ok_or(Failure::FIELDS)?;
-        let (flight, ..) = FLIGHTS.iter().find(|(id, ..)| *id == flight).ok_or(Failure::UNKNOWN)?;
-        let (traveller, ..) = TRAVELLERS.iter().find(|(id, ..)| *id == traveller).ok_or(Failure::UNKNOWN)?;
+        let (flight, traveller) = field("flight_id").zip(field("traveller_id")).ok_or(FlightDeskFailure::FIELDS)?;
+        let (flight, ..) = FLIGHTS.iter().find(|(id, ..)| *id == flight).ok_or(FlightDeskFailure::UNKNOWN)?;
+        let (traveller, ..) = TRAVELLERS.iter().find(|(id, ..)| *id == traveller).ok_or(FlightDeskFailure::UNKNOWN)?;
         let mut bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
         if bookings.contains(&(flight, traveller)) {
-            return Err(Failure::TWICE);
+            return Err(FlightDeskFailure::TWICE);
         }
         if bookings.len() >= MOST_BOOKINGS {
-            return Err(Failure::FULL);
+            return Err(FlightDeskFailure::FULL);
         }
         bookings.push((flight, traveller));
         Ok(json!({ "id": format!("s-{}", bookings.len()), "flight_id": flight, "traveller_id": traveller }))
@@ -90,7 +90,7 @@ impl Handler for FlightDesk {
             Some(path.strip_prefix("/v1/travellers/")?.strip_suffix("/trips")?.to_owned())
         };
         let (status, result) = match (&request.method, request.path.as_str()) {
-            _ if request.header("x-api-key") != Some(KEY) => (StatusCode::UNAUTHORIZED, Err(Failure::KEY)),
+            _ if request.header("x-api-key") != Some(KEY) => (StatusCode::UNAUTHORIZED, Err(FlightDeskFailure::KEY)),
             (&Method::GET, "/v1/travellers") => (StatusCode::OK, travellers(query("name"))),
             (&Method::GET, "/v1/flights") => {
                 (StatusCode::OK, flights(query("origin"), query("destination"), query("date")))
@@ -99,7 +99,7 @@ impl Handler for FlightDesk {
                 (StatusCode::CREATED, self.book(&serde_json::from_slice(&request.body).unwrap_or_default()))
             }
             (&Method::GET, path) => (StatusCode::OK, trips(&trips_of(path).unwrap_or_default())),
-            _ => (StatusCode::NOT_FOUND, Err(Failure::UNKNOWN)),
+            _ => (StatusCode::NOT_FOUND, Err(FlightDeskFailure::UNKNOWN)),
         };
         match result {
             Ok(value) => Reply::json(status, &value),
@@ -110,12 +110,12 @@ impl Handler for FlightDesk {
 
 /// Refused request; the document explains the error codes.
 #[derive(Debug, Clone, Copy)]
-struct Failure {
+struct FlightDeskFailure {
     status: StatusCode,
     error: &'static str,
 }
 
-impl Failure {
+impl FlightDeskFailure {
     const KEY: Self = Self { status: StatusCode::UNAUTHORIZED, error: "F_KEY" };
     const FIELDS: Self = Self { status: StatusCode::BAD_REQUEST, error: "F_FIELDS" };
     const UNKNOWN: Self = Self { status: StatusCode::NOT_FOUND, error: "F_UNKNOWN" };
@@ -128,8 +128,8 @@ impl Failure {
     }
 }
 
-fn travellers(name: Option<&str>) -> Result<Value, Failure> {
-    let name = name.map(str::trim).filter(|name| !name.is_empty()).ok_or(Failure::FIELDS)?.to_lowercase();
+fn travellers(name: Option<&str>) -> Result<Value, FlightDeskFailure> {
+    let name = name.map(str::trim).filter(|name| !name.is_empty()).ok_or(FlightDeskFailure::FIELDS)?.to_lowercase();
     let found = TRAVELLERS
         .iter()
         .filter(|(_, known, _)| known.to_lowercase().contains(&name))
@@ -137,9 +137,9 @@ fn travellers(name: Option<&str>) -> Result<Value, Failure> {
     Ok(json!({ "travellers": found.collect::<Value>() }))
 }
 
-fn trips(traveller: &str) -> Result<Value, Failure> {
+fn trips(traveller: &str) -> Result<Value, FlightDeskFailure> {
     if !TRAVELLERS.iter().any(|(id, ..)| *id == traveller) {
-        return Err(Failure::UNKNOWN);
+        return Err(FlightDeskFailure::UNKNOWN);
     }
     let trips = TRIPS
         .iter()
@@ -148,13 +148,13 @@ fn trips(traveller: &str) -> Result<Value, Failure> {
     Ok(json!({ "trips": trips.collect::<Value>() }))
 }
 
-fn flights(origin: Option<&str>, destination: Option<&str>, date: Option<&str>) -> Result<Value, Failure> {
-    let (origin, destination) = origin.zip(destination).ok_or(Failure::FIELDS)?;
-    let date = date.filter(|date| date.parse::<civil::Date>().is_ok()).ok_or(Failure::FIELDS)?;
+fn flights(origin: Option<&str>, destination: Option<&str>, date: Option<&str>) -> Result<Value, FlightDeskFailure> {
+    let (origin, destination) = origin.zip(destination).ok_or(FlightDeskFailure::FIELDS)?;
+    let date = date.filter(|date| date.parse::<civil::Date>().is_ok()).ok_or(FlightDeskFailure::FIELDS)?;
     let is = |city: &str, named: &str| city.eq_ignore_ascii_case(named.trim());
     let is_served = |named: &str| FLIGHTS.iter().any(|(_, from, to, ..)| is(from, named) || is(to, named));
     if !is_served(origin) || !is_served(destination) {
-        return Err(Failure::CITY);
+        return Err(FlightDeskFailure::CITY);
     }
     let flights = FLIGHTS
         .iter()

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::DemoError;
-use super::transcript::Page;
+use super::transcript::TranscriptPage;
 
 /// Call with three mistakes as an example: tool name, order of coordinates, number as text.
 const DICTATED: &str = r#"Call plan_route {\"origin\": \"34.9858,135.7588\", \"destination\": \"34.6873,135.5258\", \"max_results\": \"2\"}"#;
@@ -20,7 +20,7 @@ pub fn invite(client_url: &str, operator_url: &str, out: &mut impl Write) -> Res
          tools of the proxy's is called scripted"
             .to_owned(),
     ];
-    let mut page = Page::new(out);
+    let mut page = TranscriptPage::new(out);
     let written = page
         .heading("The proxy, the model and the APIs keep running; Ctrl-C ends them")
         .and_then(|()| page.paragraph(&lines.join("\n")))

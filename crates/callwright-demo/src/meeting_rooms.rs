@@ -61,11 +61,11 @@ impl MeetingRooms {
             "createBooking" => self.book(fields.clone()),
             _ => return None,
         };
-        Some(result.unwrap_or_else(Failure::into_value))
+        Some(result.unwrap_or_else(RoomFailure::into_value))
     }
 
-    fn free_rooms(&self, start: Option<&str>, end: Option<&str>, seats: Option<u64>) -> Result<Value, Failure> {
-        let (start, end) = span(start.ok_or(Failure::FIELDS)?, end.ok_or(Failure::FIELDS)?)?;
+    fn free_rooms(&self, start: Option<&str>, end: Option<&str>, seats: Option<u64>) -> Result<Value, RoomFailure> {
+        let (start, end) = span(start.ok_or(RoomFailure::FIELDS)?, end.ok_or(RoomFailure::FIELDS)?)?;
         let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
         let is_free = |id: &str| !bookings.iter().any(|booking| booking.is_in_the_way(id, start, end));
         let rooms = ROOMS
@@ -75,17 +75,17 @@ impl MeetingRooms {
         Ok(json!({ "rooms": rooms.collect::<Value>() }))
     }
 
-    fn free_rooms_by(&self, request: &Request) -> Result<Value, Failure> {
+    fn free_rooms_by(&self, request: &Request) -> Result<Value, RoomFailure> {
         let seats = match request.query("seats") {
-            Some(seats) => Some(seats.parse().map_err(|_| Failure::FIELDS)?),
+            Some(seats) => Some(seats.parse().map_err(|_| RoomFailure::FIELDS)?),
             None => None,
         };
         self.free_rooms(request.query("start"), request.query("end"), seats)
     }
 
-    fn rooms(&self, request: &Request) -> Result<Value, Failure> {
-        let capacity: u32 = request.query("capacity").and_then(|text| text.parse().ok()).ok_or(Failure::FIELDS)?;
-        let date: civil::Date = request.query("date").and_then(|text| text.parse().ok()).ok_or(Failure::FIELDS)?;
+    fn rooms(&self, request: &Request) -> Result<Value, RoomFailure> {
+        let capacity: u32 = request.query("capacity").and_then(|text| text.parse().ok()).ok_or(RoomFailure::FIELDS)?;
+        let date: civil::Date = request.query("date").and_then(|text| text.parse().ok()).ok_or(RoomFailure::FIELDS)?;
         let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
         let rooms = ROOMS
             .iter()
@@ -103,20 +103,20 @@ impl MeetingRooms {
         Ok(json!({ "rooms": rooms }))
     }
 
-    fn book(&self, fields: Value) -> Result<Value, Failure> {
-        let fields: Fields = serde_json::from_value(fields).map_err(|_| Failure::FIELDS)?;
+    fn book(&self, fields: Value) -> Result<Value, RoomFailure> {
+        let fields: BookingFields = serde_json::from_value(fields).map_err(|_| RoomFailure::FIELDS)?;
         let (start, end) = span(&fields.start, &fields.end)?;
         let known =
             PEOPLE.iter().any(|(id, ..)| *id == fields.person_id) && ROOMS.iter().any(|(id, ..)| *id == fields.room_id);
         if !known {
-            return Err(Failure::UNKNOWN);
+            return Err(RoomFailure::UNKNOWN);
         }
         let mut bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
         if bookings.iter().any(|booking| booking.is_in_the_way(&fields.room_id, start, end)) {
-            return Err(Failure::CONFLICT);
+            return Err(RoomFailure::CONFLICT);
         }
         if bookings.len() >= MOST_BOOKINGS {
-            return Err(Failure::FULL);
+            return Err(RoomFailure::FULL);
         }
         let booking = Booking { id: format!("b-{}", bookings.len() + 1), fields, start, end };
         let value = booking.to_json();
@@ -124,9 +124,9 @@ impl MeetingRooms {
         Ok(value)
     }
 
-    fn booking(&self, id: &str) -> Result<Value, Failure> {
+    fn booking(&self, id: &str) -> Result<Value, RoomFailure> {
         let bookings = self.bookings.lock().unwrap_or_else(PoisonError::into_inner);
-        bookings.iter().find(|booking| booking.id == id).map(Booking::to_json).ok_or(Failure::UNKNOWN)
+        bookings.iter().find(|booking| booking.id == id).map(Booking::to_json).ok_or(RoomFailure::UNKNOWN)
     }
 }
 
@@ -134,7 +134,7 @@ impl Handler for MeetingRooms {
     async fn handle(&self, request: &Request) -> Reply {
         let authorized = request.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(TOKEN);
         let (status, result) = match (&request.method, request.path.as_str()) {
-            _ if !authorized => (StatusCode::UNAUTHORIZED, Err(Failure::TOKEN)),
+            _ if !authorized => (StatusCode::UNAUTHORIZED, Err(RoomFailure::TOKEN)),
             (&Method::GET, "/v2/people") => (StatusCode::OK, people(request.query("name"))),
             (&Method::GET, "/v2/rooms") => (StatusCode::OK, self.rooms(request)),
             (&Method::GET, "/v2/rooms/free") => (StatusCode::OK, self.free_rooms_by(request)),
@@ -142,7 +142,7 @@ impl Handler for MeetingRooms {
                 (StatusCode::CREATED, self.book(serde_json::from_slice(&request.body).unwrap_or_default()))
             }
             (&Method::GET, path) => (StatusCode::OK, self.booking(path.strip_prefix("/v2/bookings/").unwrap_or(""))),
-            _ => (StatusCode::NOT_FOUND, Err(Failure::UNKNOWN)),
+            _ => (StatusCode::NOT_FOUND, Err(RoomFailure::UNKNOWN)),
         };
         match result {
             Ok(value) => Reply::json(status, &value),
@@ -153,12 +153,12 @@ impl Handler for MeetingRooms {
 
 /// Refused request; the document explains the error codes.
 #[derive(Debug)]
-struct Failure {
+struct RoomFailure {
     status: StatusCode,
     error: &'static str,
 }
 
-impl Failure {
+impl RoomFailure {
     const TOKEN: Self = Self { status: StatusCode::UNAUTHORIZED, error: "E_TOKEN" };
     const FIELDS: Self = Self { status: StatusCode::BAD_REQUEST, error: "E_FIELDS" };
     const UNKNOWN: Self = Self { status: StatusCode::NOT_FOUND, error: "E_UNKNOWN" };
@@ -172,7 +172,7 @@ impl Failure {
 
 /// Fields of a booking request.
 #[derive(Debug, Serialize, Deserialize)]
-struct Fields {
+struct BookingFields {
     person_id: String,
     room_id: String,
     start: String,
@@ -184,7 +184,7 @@ struct Fields {
 #[derive(Debug)]
 struct Booking {
     id: String,
-    fields: Fields,
+    fields: BookingFields,
     start: civil::DateTime,
     end: civil::DateTime,
 }
@@ -207,8 +207,8 @@ impl Booking {
     }
 }
 
-fn people(name: Option<&str>) -> Result<Value, Failure> {
-    let name = name.map(str::trim).filter(|name| !name.is_empty()).ok_or(Failure::FIELDS)?;
+fn people(name: Option<&str>) -> Result<Value, RoomFailure> {
+    let name = name.map(str::trim).filter(|name| !name.is_empty()).ok_or(RoomFailure::FIELDS)?;
     let people = PEOPLE
         .iter()
         .filter(|(_, known, _)| known.to_lowercase().contains(&name.to_lowercase()))
@@ -218,13 +218,13 @@ fn people(name: Option<&str>) -> Result<Value, Failure> {
 }
 
 /// Parses a period within one day.
-fn span(start: &str, end: &str) -> Result<(civil::DateTime, civil::DateTime), Failure> {
+fn span(start: &str, end: &str) -> Result<(civil::DateTime, civil::DateTime), RoomFailure> {
     let (start, end) = (read_time(start)?, read_time(end)?);
-    if end <= start || end.date() != start.date() { Err(Failure::FIELDS) } else { Ok((start, end)) }
+    if end <= start || end.date() != start.date() { Err(RoomFailure::FIELDS) } else { Ok((start, end)) }
 }
 
-fn read_time(text: &str) -> Result<civil::DateTime, Failure> {
-    civil::DateTime::strptime(TIME_FORMAT, text).map_err(|_| Failure::FIELDS)
+fn read_time(text: &str) -> Result<civil::DateTime, RoomFailure> {
+    civil::DateTime::strptime(TIME_FORMAT, text).map_err(|_| RoomFailure::FIELDS)
 }
 
 #[cfg(test)]

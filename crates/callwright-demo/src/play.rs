@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use callwright_types::Trace;
 
-use super::client_tool::{ClientTools, definitions};
-use super::conversations::{Conversation, catalogue};
-use super::said::Said;
-use super::transcript::{Label, Line, Page, ending_lines, moved, turn_lines};
+use super::client_tool::{DemoClientTools, definitions};
+use super::conversations::{DemoConversation, catalogue};
+use super::said::TurnAnswer;
+use super::transcript::{TranscriptLabel, TranscriptLine, TranscriptPage, ending_lines, moved, turn_lines};
 use super::{DemoError, client};
 
 /// Maximum number of client requests in a conversation, in case the model only makes calls.
@@ -50,7 +50,7 @@ pub struct Played {
 /// # Errors
 /// [`DemoError::Request`] if a request has no usable response, [`DemoError::Output`] if writing to `out` fails.
 pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<Vec<Played>, DemoError> {
-    let mut page = Page::new(out);
+    let mut page = TranscriptPage::new(out);
     page.heading("Callwright demo").map_err(DemoError::Output)?;
     page.paragraph(OPENING).map_err(DemoError::Output)?;
     let metrics = format!("{operator_url}/metrics");
@@ -66,7 +66,8 @@ pub async fn play(client_url: &str, operator_url: &str, out: &mut impl Write) ->
         }
         let played = hold(conversation, &proxy, &mut page).await?;
         if !played.as_promised {
-            let line = Line::new(Label::Trouble, "this conversation did not show what it is here to show");
+            let line =
+                TranscriptLine::new(TranscriptLabel::Trouble, "this conversation did not show what it is here to show");
             page.line(&line).map_err(DemoError::Output)?;
         }
         all.push(played);
@@ -86,12 +87,12 @@ struct Proxy<'a> {
 
 impl Proxy<'_> {
     /// Sends one request; returns the answer and its trace.
-    async fn turn(&self, body: &Value) -> Result<(Said, Trace), DemoError> {
+    async fn turn(&self, body: &Value) -> Result<(TurnAnswer, Trace), DemoError> {
         let url = format!("{}/v1/chat/completions", self.client_url);
         let headers = [("x-callwright-debug", "true"), ("x-callwright-session", self.session.as_str())];
         let answer = client::post(&url, &headers, body).await?;
         let failed = |reason| DemoError::Request { method: "POST".to_owned(), url: url.clone(), reason };
-        let said = Said::read(&answer).map_err(failed)?;
+        let said = TurnAnswer::read(&answer).map_err(failed)?;
         let id =
             answer.header("x-callwright-trace").ok_or_else(|| failed("no header x-callwright-trace".to_owned()))?;
         Ok((said, self.trace(id).await?))
@@ -128,11 +129,11 @@ impl Proxy<'_> {
 
 /// Holds one conversation to its last answer, and prints it.
 async fn hold<W: Write>(
-    conversation: &Conversation,
+    conversation: &DemoConversation,
     proxy: &Proxy<'_>,
-    page: &mut Page<'_, W>,
+    page: &mut TranscriptPage<'_, W>,
 ) -> Result<Played, DemoError> {
-    let tools = ClientTools::default();
+    let tools = DemoClientTools::default();
     let mut messages = Vec::new();
     let mut replies = std::iter::once(&conversation.question).chain(conversation.replies);
     let (mut traces, mut answer): (Vec<Trace>, _) = (Vec::new(), String::new());
@@ -141,7 +142,7 @@ async fn hold<W: Write>(
         if is_users_turn {
             let Some(reply) = replies.next() else { break };
             messages.push(json!({ "role": "user", "content": reply }));
-            write(page, [Line::new(Label::User, *reply)])?;
+            write(page, [TranscriptLine::new(TranscriptLabel::User, *reply)])?;
         }
         let (said, trace) = proxy.turn(&request(conversation, &messages)).await?;
         write(page, turn_lines(&trace, &said.text, traces.last()))?;
@@ -153,7 +154,10 @@ async fn hold<W: Write>(
         is_users_turn = said.calls.is_empty();
         for call in &said.calls {
             let result = tools.run(&call.name, &call.arguments);
-            write(page, [Line::new(Label::Client, format!("runs {} itself → {result}", call.name))])?;
+            write(
+                page,
+                [TranscriptLine::new(TranscriptLabel::Client, format!("runs {} itself → {result}", call.name))],
+            )?;
             messages.push(json!({ "role": "tool", "tool_call_id": call.id, "content": result.to_string() }));
         }
     }
@@ -172,7 +176,7 @@ fn planned(all: &[Played]) -> String {
     )
 }
 
-fn request(conversation: &Conversation, messages: &[Value]) -> Value {
+fn request(conversation: &DemoConversation, messages: &[Value]) -> Value {
     let mut body = json!({ "model": conversation.model, "messages": messages });
     if let Some(tool) = conversation.streams_with {
         body["tools"] = definitions(tool);
@@ -181,23 +185,26 @@ fn request(conversation: &Conversation, messages: &[Value]) -> Value {
     body
 }
 
-fn answer_lines(said: &Said) -> Vec<Line> {
+fn answer_lines(said: &TurnAnswer) -> Vec<TranscriptLine> {
     let mut lines = Vec::new();
     let streamed = if said.events > 0 { format!(" (streamed, {} events)", said.events) } else { String::new() };
     if !said.text.is_empty() {
-        lines.push(Line::new(Label::Answer, format!("{}{streamed}", said.text)));
+        lines.push(TranscriptLine::new(TranscriptLabel::Answer, format!("{}{streamed}", said.text)));
     }
     for call in &said.calls {
-        lines.push(Line::new(Label::Answer, format!("calls {} {}", call.name, call.arguments)));
+        lines.push(TranscriptLine::new(TranscriptLabel::Answer, format!("calls {} {}", call.name, call.arguments)));
     }
     lines
 }
 
-fn write<W: Write>(page: &mut Page<'_, W>, lines: impl IntoIterator<Item = Line>) -> Result<(), DemoError> {
+fn write<W: Write>(
+    page: &mut TranscriptPage<'_, W>,
+    lines: impl IntoIterator<Item = TranscriptLine>,
+) -> Result<(), DemoError> {
     lines.into_iter().try_for_each(|line| page.line(&line)).map_err(DemoError::Output)
 }
 
-fn closing<W: Write>(page: &mut Page<'_, W>, moved: &[(String, f64)]) -> io::Result<()> {
+fn closing<W: Write>(page: &mut TranscriptPage<'_, W>, moved: &[(String, f64)]) -> io::Result<()> {
     page.heading("What moved on /metrics")?;
     page.table(moved.iter().map(|(series, growth)| (format!("+{growth}"), series.as_str())))
 }
@@ -210,9 +217,9 @@ mod tests {
     use super::*;
 
     /// Proxy stub with a fixed answer and an empty trace.
-    struct Nothing;
+    struct EmptyProxy;
 
-    impl Handler for Nothing {
+    impl Handler for EmptyProxy {
         async fn handle(&self, request: &Request) -> Reply {
             match request.path.as_str() {
                 "/v1/chat/completions" => {
@@ -236,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_conversation_that_shows_nothing_is_called_trouble() {
-        let proxy = Server::start(Nothing).await.unwrap();
+        let proxy = Server::start(EmptyProxy).await.unwrap();
         let mut out = Vec::new();
         let all = play(&proxy.url(), &proxy.url(), &mut out).await.unwrap();
         assert_eq!(all.len(), catalogue().count());

@@ -45,7 +45,7 @@ impl RoutePlanner {
 impl Handler for RoutePlanner {
     async fn handle(&self, request: &Request) -> Reply {
         let result = match (&request.method, request.path.as_str()) {
-            _ if request.header("x-api-key") != Some(KEY) => Err(Failure::KEY),
+            _ if request.header("x-api-key") != Some(KEY) => Err(RouteFailure::KEY),
             (&Method::GET, "/v1/route") => plan(|name| request.query(name)),
             (&Method::GET, "/v1/geocode") => geocode(request),
             _ => return Reply::json(StatusCode::NOT_FOUND, &json!({ "info_code": "20002" })),
@@ -59,12 +59,12 @@ impl Handler for RoutePlanner {
 
 /// Refused request; the document explains the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Failure {
+struct RouteFailure {
     status: StatusCode,
     info_code: &'static str,
 }
 
-impl Failure {
+impl RouteFailure {
     const KEY: Self = Self { status: StatusCode::UNAUTHORIZED, info_code: "10001" };
     const ILLEGAL: Self = Self { status: StatusCode::BAD_REQUEST, info_code: "20000" };
     const MISSING: Self = Self { status: StatusCode::BAD_REQUEST, info_code: "20001" };
@@ -77,20 +77,20 @@ pub(super) fn answer<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Value {
     plan(parameter).unwrap_or_else(|failure| json!({ "info_code": failure.info_code }))
 }
 
-fn plan<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Result<Value, Failure> {
-    let origin = Point::read(parameter("origin").ok_or(Failure::MISSING)?)?;
-    let destination = Point::read(parameter("destination").ok_or(Failure::MISSING)?)?;
+fn plan<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Result<Value, RouteFailure> {
+    let origin = RoutePoint::read(parameter("origin").ok_or(RouteFailure::MISSING)?)?;
+    let destination = RoutePoint::read(parameter("destination").ok_or(RouteFailure::MISSING)?)?;
     let mode = parameter("mode").unwrap_or("driving");
     let kilometres_per_hour = match mode {
         "driving" => 45.0,
         "cycling" => 15.0,
         "walking" => 4.8,
-        _ => return Err(Failure::UNDOCUMENTED_VALUE),
+        _ => return Err(RouteFailure::UNDOCUMENTED_VALUE),
     };
     let avoid_tolls: bool = read(parameter("avoid_tolls"), false)?;
     let max_results: usize = read(parameter("max_results"), 1)?;
     if !(1..=MOST_ROUTES).contains(&max_results) {
-        return Err(Failure::UNDOCUMENTED_VALUE);
+        return Err(RouteFailure::UNDOCUMENTED_VALUE);
     }
     let beeline = origin.metres_to(&destination);
     // Roads are a quarter longer than the beeline, and each alternative a tenth longer than the previous one.
@@ -112,8 +112,8 @@ fn plan<'a>(parameter: impl Fn(&str) -> Option<&'a str>) -> Result<Value, Failur
     Ok(json!({ "info_code": "10000", "routes": routes }))
 }
 
-fn geocode(request: &Request) -> Result<Value, Failure> {
-    let query = request.query("query").map(str::trim).filter(|query| !query.is_empty()).ok_or(Failure::MISSING)?;
+fn geocode(request: &Request) -> Result<Value, RouteFailure> {
+    let query = request.query("query").map(str::trim).filter(|query| !query.is_empty()).ok_or(RouteFailure::MISSING)?;
     let places = PLACES
         .iter()
         .filter(|(name, ..)| name.to_lowercase().contains(&query.to_lowercase()))
@@ -122,24 +122,24 @@ fn geocode(request: &Request) -> Result<Value, Failure> {
     Ok(json!({ "info_code": "10000", "places": places }))
 }
 
-fn read<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, Failure> {
-    text.map_or(Ok(default), |text| text.parse().map_err(|_| Failure::UNDOCUMENTED_VALUE))
+fn read<T: std::str::FromStr>(text: Option<&str>, default: T) -> Result<T, RouteFailure> {
+    text.map_or(Ok(default), |text| text.parse().map_err(|_| RouteFailure::UNDOCUMENTED_VALUE))
 }
 
 /// Point on the map, in degrees.
 #[derive(Debug, PartialEq)]
-struct Point {
+struct RoutePoint {
     longitude: f64,
     latitude: f64,
 }
 
-impl Point {
+impl RoutePoint {
     /// Parses `longitude,latitude`.
-    fn read(text: &str) -> Result<Self, Failure> {
-        let (longitude, latitude) = text.split_once(',').ok_or(Failure::ILLEGAL)?;
+    fn read(text: &str) -> Result<Self, RouteFailure> {
+        let (longitude, latitude) = text.split_once(',').ok_or(RouteFailure::ILLEGAL)?;
         let (longitude, latitude) = (degrees(longitude, 180.0)?, degrees(latitude, 90.0)?);
         let served = (134.0..=137.0).contains(&longitude) && (33.0..=36.0).contains(&latitude);
-        if served { Ok(Self { longitude, latitude }) } else { Err(Failure::OUTSIDE) }
+        if served { Ok(Self { longitude, latitude }) } else { Err(RouteFailure::OUTSIDE) }
     }
 
     /// Returns the great-circle distance to another point (haversine).
@@ -152,11 +152,11 @@ impl Point {
 }
 
 /// Parses a coordinate: plain digits, at most 6 decimals, at most `most` degrees from zero.
-fn degrees(text: &str, most: f64) -> Result<f64, Failure> {
+fn degrees(text: &str, most: f64) -> Result<f64, RouteFailure> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    let value: f64 = text.parse().map_err(|_| Failure::ILLEGAL)?;
-    if plain && decimals <= 6 && value.abs() <= most { Ok(value) } else { Err(Failure::ILLEGAL) }
+    let value: f64 = text.parse().map_err(|_| RouteFailure::ILLEGAL)?;
+    if plain && decimals <= 6 && value.abs() <= most { Ok(value) } else { Err(RouteFailure::ILLEGAL) }
 }
 
 #[cfg(test)]
@@ -168,11 +168,11 @@ mod tests {
 
     #[test]
     fn longitude_comes_first_and_has_at_most_six_decimals() {
-        assert_eq!(Point::read("135.7588,34.9858"), Ok(Point { longitude: 135.7588, latitude: 34.9858 }));
+        assert_eq!(RoutePoint::read("135.7588,34.9858"), Ok(RoutePoint { longitude: 135.7588, latitude: 34.9858 }));
         for illegal in ["34.9858,135.7588", "135.75881234,34.9", "135.7588", "135.7588;34.9858", "1e2,34.9", "NaN,34"] {
-            assert_eq!(Point::read(illegal), Err(Failure::ILLEGAL), "{illegal}");
+            assert_eq!(RoutePoint::read(illegal), Err(RouteFailure::ILLEGAL), "{illegal}");
         }
-        assert_eq!(Point::read("13.4050,52.5200"), Err(Failure::OUTSIDE));
+        assert_eq!(RoutePoint::read("13.4050,52.5200"), Err(RouteFailure::OUTSIDE));
     }
 
     async fn get(server: &Server, target: &str, key: &str) -> (u16, Value) {
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn kyoto_is_about_forty_kilometres_from_osaka() {
-        let kyoto = Point { longitude: 135.7588, latitude: 34.9858 };
-        let osaka = Point { longitude: 135.5258, latitude: 34.6873 };
+        let kyoto = RoutePoint { longitude: 135.7588, latitude: 34.9858 };
+        let osaka = RoutePoint { longitude: 135.5258, latitude: 34.6873 };
         let kilometres = kyoto.metres_to(&osaka) / 1_000.0;
         assert!((39.0..40.0).contains(&kilometres), "{kilometres}");
     }

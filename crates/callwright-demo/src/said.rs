@@ -6,7 +6,7 @@ use super::client::Answer;
 
 /// First choice of a response.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct TurnAnswer {
     /// Text; empty if there is none.
     pub(super) text: String,
     /// Calls for the client to run.
@@ -23,7 +23,7 @@ pub(super) struct ClientCall {
     pub(super) arguments: String,
 }
 
-impl Said {
+impl TurnAnswer {
     /// Parses a response; the error contains the status or the reason.
     pub(super) fn read(answer: &Answer) -> Result<Self, String> {
         let text = answer.text();
@@ -128,10 +128,10 @@ mod tests {
             "data: {\"choices\":[]}\n\n",
             "data: [DONE]\n\n",
         );
-        let whole = Said::read(&answer(200, "application/json", whole)).unwrap();
-        let streamed = Said::read(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
+        let whole = TurnAnswer::read(&answer(200, "application/json", whole)).unwrap();
+        let streamed = TurnAnswer::read(&answer(200, "text/event-stream; charset=utf-8", stream)).unwrap();
         assert_eq!(streamed.events, 6);
-        assert_eq!(Said { events: 0, ..streamed }, whole);
+        assert_eq!(TurnAnswer { events: 0, ..streamed }, whole);
         assert_eq!(whole.to_message()["tool_calls"][0]["function"]["arguments"], r#"{"x":1}"#);
     }
 
@@ -145,7 +145,7 @@ mod tests {
             (200, "text/event-stream", "data: {}\n\n", "without [DONE]"),
         ];
         for (status, content_type, body, reason) in cases {
-            let error = Said::read(&answer(status, content_type, body)).unwrap_err();
+            let error = TurnAnswer::read(&answer(status, content_type, body)).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use super::Executor;
 use super::executor::{at_the_same_time, permitted, tool_name, unrecorded};
 use super::intent::{arguments_hash, intent_key};
-use super::permission::Permitted;
-use super::refusal::{Refusal, refuse};
+use super::permission::CallPermission;
+use super::refusal::{CallRefusal, refuse};
 use super::request::{self, is_safe};
 use callwright_common::digest::{add_part, hex};
 use callwright_judge::scanner::CheckedCall;
@@ -92,8 +92,8 @@ impl Executor {
         let tool = tool_name(operation, toolset);
         match permitted(call, operation, rules, &tool) {
             Err(refusal) => return Clearance::Settled(refusal.into()),
-            Ok(Permitted::Freely) => return Clearance::Free,
-            Ok(Permitted::OnceApproved) => {}
+            Ok(CallPermission::Freely) => return Clearance::Free,
+            Ok(CallPermission::OnceApproved) => {}
         }
         if !is_safe(&operation.method)
             && let Some(outcome) = self.settled_before(call, operation, &tool, session, trace_id).await
@@ -146,7 +146,7 @@ impl Executor {
 }
 
 impl Application {
-    fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
+    fn of(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, CallRefusal> {
         let request = request::build(operation, call.arguments())?;
         let tool = tool_name(operation, toolset);
         let arguments_hash = arguments_hash(call.arguments());

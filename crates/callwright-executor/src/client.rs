@@ -13,8 +13,8 @@ use url::Url;
 
 use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress, Lookup};
 use super::host_gates::HostGates;
-use super::refusal::{Refusal, refuse};
-use super::request::{Request, is_safe};
+use super::refusal::{CallRefusal, refuse};
+use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
@@ -23,7 +23,7 @@ use callwright_types::outcome::ApiAnswer;
 const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
 
 /// HTTP client for all tool APIs.
-pub(super) struct Client {
+pub(super) struct ApiClient {
     /// Client for safe methods.
     pooled: reqwest::Client,
     /// Client for all other methods. Each request gets its own connection: on a pooled connection that the server is
@@ -35,7 +35,7 @@ pub(super) struct Client {
 }
 
 /// Response with the data that is needed to follow its links.
-pub(super) struct Received {
+pub(super) struct LinkedResponse {
     pub(super) answer: ApiAnswer,
     /// URL of the response, after redirects.
     pub(super) url: Url,
@@ -45,9 +45,9 @@ pub(super) struct Received {
 
 /// Reason why a request got no response.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum RequestFailure {
     /// Not sent, because a rule forbids it.
-    Refused(Refusal),
+    Refused(CallRefusal),
     /// Not sent, because no connection can be established.
     Unreachable(String),
     /// Sent, or possibly sent, and the connection broke.
@@ -56,7 +56,7 @@ pub(super) enum Failed {
     Late,
 }
 
-impl Client {
+impl ApiClient {
     pub(super) fn build(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
         let addresses = Arc::new(AddressPolicy::new(AllowList::parse(&settings.allowed_addresses)?));
         // reqwest panics if the process has no crypto provider; a second installation has no effect.
@@ -97,11 +97,11 @@ impl Client {
     /// of a response arrived; the caller decides whether a retry is harmless. Only `GET` and `HEAD` follow redirects.
     pub(super) async fn exchange(
         &self,
-        request: &Request,
+        request: &ApiRequest,
         repeats: u32,
         max_bytes: usize,
         deadline: Instant,
-    ) -> Result<Received, Failed> {
+    ) -> Result<LinkedResponse, RequestFailure> {
         let mut request = request.clone();
         for _ in 0..=self.max_redirects {
             // The host's concurrency permit is held until the response is read.
@@ -109,7 +109,7 @@ impl Client {
             if response.status().is_informational() {
                 // The client requested no protocol upgrade (RFC 9110 section 15.2.2), and the final response has not
                 // arrived.
-                return Err(Failed::Broken(format!(
+                return Err(RequestFailure::Broken(format!(
                     "the response has the informational status {}, which does not complete a request",
                     response.status()
                 )));
@@ -120,24 +120,24 @@ impl Client {
                     let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
                     let links = response.headers().get_all(LINK).iter().filter_map(text).collect();
                     let answer = answer::read(response, max_bytes, deadline).await;
-                    return Ok(Received { answer, url: request.url, links });
+                    return Ok(LinkedResponse { answer, url: request.url, links });
                 }
             }
         }
-        Err(Failed::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
+        Err(RequestFailure::Refused(refuse!("the API redirects more than {} times", self.max_redirects)))
     }
 
     async fn send_patiently(
         &self,
-        request: &Request,
+        request: &ApiRequest,
         repeats: u32,
         deadline: Instant,
-    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), RequestFailure> {
         let mut sent = None;
         for _ in 0..repeats {
             match self.send_once(request, deadline).await {
-                Err(Failed::Unreachable(_)) => {}
-                Err(Failed::Broken(why)) => sent = Some(why),
+                Err(RequestFailure::Unreachable(_)) => {}
+                Err(RequestFailure::Broken(why)) => sent = Some(why),
                 other => return of_all(other, sent),
             }
         }
@@ -146,15 +146,15 @@ impl Client {
 
     async fn send_once(
         &self,
-        request: &Request,
+        request: &ApiRequest,
         deadline: Instant,
-    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), Failed> {
+    ) -> Result<(reqwest::Response, OwnedSemaphorePermit), RequestFailure> {
         if let Some(host) = request.url.host() {
-            self.addresses.check_literal(host).map_err(Failed::Refused)?;
+            self.addresses.check_literal(host).map_err(RequestFailure::Refused)?;
         }
         let Some(place) = self.gates.enter(&request.url, deadline).await else {
             let why = "the limit `executor.max_requests_per_host` was reached during the whole wait";
-            return Err(Failed::Unreachable(why.to_owned()));
+            return Err(RequestFailure::Unreachable(why.to_owned()));
         };
         let client = if is_safe(&request.method) { &self.pooled } else { &self.fresh };
         let mut builder = client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
@@ -163,21 +163,23 @@ impl Client {
         }
         match timeout_at(deadline, builder.send()).await {
             Ok(sent) => Ok((sent.map_err(|error| failed(&error))?, place)),
-            Err(_) => Err(Failed::Late),
+            Err(_) => Err(RequestFailure::Late),
         }
     }
 }
 
 /// Combines the results of several attempts. If the last attempt was not sent, an earlier one may still have been, so
 /// its error is returned.
-fn of_all<T>(last: Result<T, Failed>, sent: Option<String>) -> Result<T, Failed> {
+fn of_all<T>(last: Result<T, RequestFailure>, sent: Option<String>) -> Result<T, RequestFailure> {
     match (last, sent) {
-        (Err(Failed::Refused(_) | Failed::Unreachable(_)), Some(why)) => Err(Failed::Broken(why)),
+        (Err(RequestFailure::Refused(_) | RequestFailure::Unreachable(_)), Some(why)) => {
+            Err(RequestFailure::Broken(why))
+        }
         (last, _) => last,
     }
 }
 
-impl Failed {
+impl RequestFailure {
     /// Converts the error into the outcome of a call to `host` with the timeout `timeout`.
     pub(super) fn outcome(self, host: &str, timeout: Duration) -> Outcome {
         match self {
@@ -201,7 +203,7 @@ fn reads_only(method: &Method) -> bool {
 }
 
 /// Returns the target of a redirect that is followed; `None` if the response is not such a redirect.
-fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Url>, Failed> {
+fn next_hop(request: &ApiRequest, response: &reqwest::Response) -> Result<Option<Url>, RequestFailure> {
     let redirects = matches!(
         response.status(),
         StatusCode::MOVED_PERMANENTLY
@@ -212,12 +214,12 @@ fn next_hop(request: &Request, response: &reqwest::Response) -> Result<Option<Ur
     );
     let location = response.headers().get(LOCATION).map(HeaderValue::to_str);
     let (true, true, Some(location)) = (redirects, reads_only(&request.method), location) else { return Ok(None) };
-    let unreadable = || Failed::Refused(refuse!("the API redirects to an invalid URL"));
+    let unreadable = || RequestFailure::Refused(refuse!("the API redirects to an invalid URL"));
     let mut next = request.url.join(location.map_err(|_| unreadable())?).map_err(|_| unreadable())?;
     next.set_fragment(None);
     if !stays(&request.url, &next) {
         let host = next.host_str().unwrap_or_default();
-        return Err(Failed::Refused(refuse!(
+        return Err(RequestFailure::Refused(refuse!(
             "the API redirects to `{}://{host}`, which is not the server in the document; the redirect is not followed",
             next.scheme()
         )));
@@ -234,19 +236,19 @@ fn stays(here: &Url, next: &Url) -> bool {
     !has_credentials && (here.origin() == next.origin() || steps_up && here.host() == next.host())
 }
 
-fn failed(error: &reqwest::Error) -> Failed {
+fn failed(error: &reqwest::Error) -> RequestFailure {
     let mut source = error.source();
     while let Some(cause) = source {
         if let Some(ForbiddenAddress(reason)) = cause.downcast_ref() {
-            return Failed::Refused(Refusal(reason.clone()));
+            return RequestFailure::Refused(CallRefusal(reason.clone()));
         }
         source = cause.source();
     }
     let why = root_cause(error);
     if error.is_builder() {
-        return Failed::Refused(refuse!("the request cannot be built: {why}"));
+        return RequestFailure::Refused(refuse!("the request cannot be built: {why}"));
     }
-    if error.is_connect() { Failed::Unreachable(why) } else { Failed::Broken(why) }
+    if error.is_connect() { RequestFailure::Unreachable(why) } else { RequestFailure::Broken(why) }
 }
 
 /// Returns the innermost cause. The outer errors repeat the URL, which may contain a key.

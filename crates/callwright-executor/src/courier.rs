@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 use http::{Method, StatusCode};
 use tokio::time::Instant;
 
-use super::client::{Client, Failed, Received};
-use super::credentials::{Credentials, Keyring, Wanted};
+use super::client::{ApiClient, LinkedResponse, RequestFailure};
+use super::credentials::{CallCredentials, Credentials, Keyring};
 use super::paging::{self, Parameter};
-use super::request::Request;
+use super::request::ApiRequest;
 use super::retry_after::wait;
 use super::{BuildError, Settings, address::Lookup};
 use callwright_store::SharedTokens;
@@ -19,7 +19,7 @@ use callwright_types::outcome::{ApiAnswer, Paging};
 
 /// Sends the requests of calls.
 pub(super) struct Courier {
-    client: Arc<Client>,
+    client: Arc<ApiClient>,
     keyring: Keyring,
     timeout: Duration,
     max_answer_bytes: usize,
@@ -33,8 +33,8 @@ pub(super) struct Courier {
 /// has been dropped.
 pub(super) struct Parcel {
     /// Request without credentials.
-    pub(super) request: Request,
-    pub(super) wanted: Wanted,
+    pub(super) request: ApiRequest,
+    pub(super) wanted: CallCredentials,
     credentials: Credentials,
     /// Query parameters of the operation that select the next page.
     parameters: Vec<Parameter>,
@@ -47,7 +47,7 @@ impl Courier {
         lookup: Arc<dyn Lookup>,
         tokens: Option<Arc<dyn SharedTokens>>,
     ) -> Result<Self, BuildError> {
-        let client = Arc::new(Client::build(settings, lookup)?);
+        let client = Arc::new(ApiClient::build(settings, lookup)?);
         Ok(Self {
             keyring: Keyring::new(Arc::clone(&client), settings, tokens),
             client,
@@ -66,8 +66,8 @@ impl Courier {
     /// The outcome of a call whose credentials are unavailable; nothing was sent.
     pub(super) async fn pack(
         &self,
-        request: Request,
-        wanted: Wanted,
+        request: ApiRequest,
+        wanted: CallCredentials,
         parameters: Vec<Parameter>,
     ) -> Result<Parcel, Outcome> {
         let deadline = Instant::now() + self.timeout;
@@ -93,7 +93,7 @@ impl Courier {
 
     /// Returns the response with the following pages that it announces, up to the configured maximum. A page that
     /// exceeds the time or size limit is reported to the model as the next page.
-    async fn with_pages(&self, parcel: &mut Parcel, mut received: Received) -> ApiAnswer {
+    async fn with_pages(&self, parcel: &mut Parcel, mut received: LinkedResponse) -> ApiAnswer {
         if parcel.request.method != Method::GET || !is_whole_page(&received.answer) {
             return received.answer;
         }
@@ -128,12 +128,17 @@ impl Courier {
     /// Sends the request. Status 401 means that the request was not applied for lack of valid credentials (RFC 9110
     /// section 15.5.2). It is therefore retried with a new token or a changed file for any method: the execution
     /// intent is the same and still open.
-    async fn send(&self, parcel: &mut Parcel, repeatable: bool, max_bytes: usize) -> Result<Received, Failed> {
+    async fn send(
+        &self,
+        parcel: &mut Parcel,
+        repeatable: bool,
+        max_bytes: usize,
+    ) -> Result<LinkedResponse, RequestFailure> {
         let repeats = if repeatable { self.max_repeats } else { 0 };
         let (mut renewed, mut waited) = (false, 0);
         loop {
             let mut ready = parcel.request.clone();
-            parcel.credentials.apply(&mut ready).map_err(Failed::Refused)?;
+            parcel.credentials.apply(&mut ready).map_err(RequestFailure::Refused)?;
             let received = self.client.exchange(&ready, repeats, max_bytes, parcel.deadline).await?;
             if received.answer.status == StatusCode::UNAUTHORIZED && !renewed {
                 renewed = true;
@@ -156,7 +161,7 @@ impl Courier {
     }
 
     /// Returns the pause that the API requests, if the deadline permits it.
-    fn pause(&self, received: &Received, deadline: Instant) -> Option<Duration> {
+    fn pause(&self, received: &LinkedResponse, deadline: Instant) -> Option<Duration> {
         let left = deadline.saturating_duration_since(Instant::now());
         wait(&received.answer, SystemTime::now()).filter(|pause| *pause <= self.retry_after_max && *pause < left)
     }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::address::{Lookup, SystemLookup};
-use super::client::{Client, Failed};
-use super::request::Request;
+use super::client::{ApiClient, RequestFailure};
+use super::request::ApiRequest;
 use super::{BuildError, Settings};
 use callwright_openapi::{Fetch, FetchBounds, Fetched, RemoteFile};
 use callwright_types::outcome::ApiAnswer;
@@ -23,7 +23,7 @@ const WANTED: &str =
 
 /// Fetches documents for the catalog. Blocks the calling thread, and may be called from any thread.
 pub struct DocumentFetcher {
-    client: Client,
+    client: ApiClient,
     max_repeats: u32,
     /// Separate runtime: the calling thread may belong to another runtime, which must not block on itself. `None`
     /// only during drop.
@@ -44,7 +44,7 @@ impl DocumentFetcher {
     /// # Errors
     /// The errors of [`Self::build`].
     pub fn with_lookup(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
-        let client = Client::build(settings, lookup)?;
+        let client = ApiClient::build(settings, lookup)?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("document-fetch").enable_all().build();
         let runtime = Some(runtime.map_err(|error| BuildError::Client(error.to_string()))?);
         Ok(Self { client, max_repeats: settings.max_repeats, runtime })
@@ -64,7 +64,7 @@ impl DocumentFetcher {
 
     async fn fetched(&self, url: &Url, mut headers: HeaderMap, bounds: FetchBounds) -> Result<Option<Fetched>, String> {
         headers.insert(ACCEPT, HeaderValue::from_static(WANTED));
-        let request = Request { method: Method::GET, url: url.clone(), headers, body: None };
+        let request = ApiRequest { method: Method::GET, url: url.clone(), headers, body: None };
         let max_bytes = usize::try_from(bounds.bytes).unwrap_or(usize::MAX);
         let deadline = Instant::now() + bounds.time;
         let received = self.client.exchange(&request, self.max_repeats, max_bytes, deadline).await;
@@ -119,13 +119,13 @@ impl Drop for DocumentFetcher {
     }
 }
 
-fn reason(failed: Failed, url: &Url, bounds: FetchBounds) -> String {
+fn reason(failed: RequestFailure, url: &Url, bounds: FetchBounds) -> String {
     let host = url.host_str().unwrap_or_default();
     match failed {
-        Failed::Refused(refusal) => refusal.0,
-        Failed::Unreachable(why) => format!("`{host}` cannot be connected to: {why}"),
-        Failed::Broken(why) => format!("the connection to `{host}` broke: {why}"),
-        Failed::Late => format!(
+        RequestFailure::Refused(refusal) => refusal.0,
+        RequestFailure::Unreachable(why) => format!("`{host}` cannot be connected to: {why}"),
+        RequestFailure::Broken(why) => format!("the connection to `{host}` broke: {why}"),
+        RequestFailure::Late => format!(
             "`{host}` did not answer within {} seconds; raise `limits.fetch_seconds` if it needs longer",
             bounds.time.as_secs()
         ),

@@ -10,13 +10,13 @@ use tracing::Instrument;
 use super::address::{Lookup, SystemLookup};
 use super::approval::Grant;
 use super::courier::{Courier, Parcel};
-use super::credentials::Wanted;
+use super::credentials::CallCredentials;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
 use super::intent::intent_key;
 use super::kept;
 use super::paging;
-use super::permission::{Permitted, permit};
-use super::refusal::{Refusal, refuse};
+use super::permission::{CallPermission, permit};
+use super::refusal::{CallRefusal, refuse};
 use super::request::{self, is_safe};
 use super::running::{RunningCall, RunningCalls};
 use super::{BuildError, Settings};
@@ -89,8 +89,8 @@ impl Executor {
     ) -> Outcome {
         let tool = tool_name(operation, toolset);
         match permitted(call, operation, rules, &tool) {
-            Ok(Permitted::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
-            Ok(Permitted::OnceApproved) => {
+            Ok(CallPermission::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
+            Ok(CallPermission::OnceApproved) => {
                 refuse!("the policy requires human approval of {tool}, and no approval was requested").into()
             }
             Err(refusal) => refusal.into(),
@@ -134,7 +134,8 @@ impl Executor {
             Ok(parcel) => parcel,
             Err(outcome) => return outcome,
         };
-        let sending = Sending { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
+        let sending =
+            PreparedCall { key, turn: trace_id.to_owned(), idempotency_key, grant, parcel, _running: running };
         let executor = self.clone();
         let sending = async move { executor.send_at_most_once(sending).await };
         let sending = tokio::spawn(sending.in_current_span());
@@ -174,11 +175,11 @@ impl Executor {
         arguments: &Map<String, Value>,
     ) -> Result<Parcel, Outcome> {
         let request = request::build(operation, arguments)?;
-        self.courier.pack(request, Wanted::of(operation, toolset), paging::parameters(operation)).await
+        self.courier.pack(request, CallCredentials::of(operation, toolset), paging::parameters(operation)).await
     }
 
-    async fn send_at_most_once(&self, sending: Sending) -> Outcome {
-        let Sending { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
+    async fn send_at_most_once(&self, sending: PreparedCall) -> Outcome {
+        let PreparedCall { key, turn, idempotency_key, grant, mut parcel, _running } = sending;
         // The approval is consumed first. If the intent then cannot be committed, the approval is lost and nothing is
         // sent.
         if let Err(outcome) = redeem(grant.as_ref()).await {
@@ -233,7 +234,7 @@ impl Executor {
 }
 
 /// A request to be sent after its intent is committed.
-struct Sending {
+struct PreparedCall {
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
@@ -259,13 +260,13 @@ pub(super) fn permitted(
     operation: &Operation,
     rules: &ExecuteRules,
     tool: &str,
-) -> Result<Permitted, Refusal> {
+) -> Result<CallPermission, CallRefusal> {
     vouched_for(call, operation)?;
     permit(rules, &operation.method, tool)
 }
 
 /// Checks that the scan checked the call against this operation. A scan is valid for the call of one tool only.
-pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), Refusal> {
+pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(), CallRefusal> {
     if call.tool().tool.owner != operation.tool.owner || call.is_free_text() {
         return Err(refuse!("the call was not checked against {}", operation.label()));
     }

@@ -11,7 +11,7 @@ use callwright_types::outcome::ApiAnswer;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -23,7 +23,7 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
     let Outcome::Answered(answer) = outcome else { return None };
     let text = answer.text();
     let end = text.floor_char_boundary(MAX_BODY_BYTES);
-    let kept = Kept {
+    let kept = KeptResponse {
         status: answer.status,
         headers: answer.headers.clone(),
         body: text.get(..end).unwrap_or_default().to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
 
 /// Parses a stored response.
 pub(super) fn read(text: &str) -> Option<ApiAnswer> {
-    let Kept { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
+    let KeptResponse { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
     Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })
 }
 

@@ -3,12 +3,12 @@
 use globset::{Glob, GlobMatcher};
 use http::Method;
 
-use super::refusal::{Refusal, refuse};
+use super::refusal::{CallRefusal, refuse};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission};
 
 /// Decision about a call that policy does not deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permitted {
+pub(super) enum CallPermission {
     /// Execution is permitted.
     Freely,
     /// Execution is permitted after a person's approval.
@@ -17,14 +17,14 @@ pub(super) enum Permitted {
 
 /// Decides whether the tool `toolset/tool` may be executed with this method. The first matching rule decides; without
 /// one, only `GET` and `HEAD` are permitted.
-pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<Permitted, Refusal> {
+pub(super) fn permit(rules: &ExecuteRules, method: &Method, tool: &str) -> Result<CallPermission, CallRefusal> {
     match Permissions::of(rules).decide(method, tool) {
-        Some((_, Permission::Allow)) => Ok(Permitted::Freely),
-        Some((_, Permission::Approve)) => Ok(Permitted::OnceApproved),
+        Some((_, Permission::Allow)) => Ok(CallPermission::Freely),
+        Some((_, Permission::Approve)) => Ok(CallPermission::OnceApproved),
         Some((position, Permission::Deny)) => {
             Err(refuse!("policy does not allow {method} {tool}: rule {} of `execute.rules` denies it", position + 1))
         }
-        None if is_free(method) => Ok(Permitted::Freely),
+        None if is_free(method) => Ok(CallPermission::Freely),
         None => Err(refuse!(
             "policy does not allow {method} {tool}: without a rule only GET and HEAD are executed; the policy key `execute.rules` \
              would allow it with `{{methods: [{method}], tools: [\"{tool}\"], permission: allow}}`, or with `approve` to require human approval"
@@ -119,9 +119,9 @@ mod tests {
             ..ExecuteRules::default()
         };
         for (method, tool) in [(Method::DELETE, "a/b"), (Method::GET, "hr/read"), (Method::POST, "hr/hire")] {
-            assert_eq!(permit(&rules, &method, tool), Ok(Permitted::OnceApproved));
+            assert_eq!(permit(&rules, &method, tool), Ok(CallPermission::OnceApproved));
         }
-        assert_eq!(permit(&rules, &Method::GET, "a/b"), Ok(Permitted::Freely));
+        assert_eq!(permit(&rules, &Method::GET, "a/b"), Ok(CallPermission::Freely));
     }
 
     #[test]

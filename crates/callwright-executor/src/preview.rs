@@ -7,7 +7,7 @@ use url::Url;
 use super::executor::vouched_for;
 use super::idempotency::{new_key, with_key};
 use super::intent::intent_key;
-use super::request::{self, Request};
+use super::request::{self, ApiRequest};
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::Operation;
 use callwright_types::Outcome;
@@ -33,7 +33,7 @@ pub struct Preview {
 /// belongs to another tool.
 pub fn preview(call: &CheckedCall, operation: &Operation) -> Result<Preview, Outcome> {
     vouched_for(call, operation)?;
-    let Request { method, url, headers, body } = match &operation.idempotency_key {
+    let ApiRequest { method, url, headers, body } = match &operation.idempotency_key {
         Some(wanted) => {
             let execution = intent_key(None, "", operation.own_name(), call.arguments());
             let key = new_key(&execution, "", 0, wanted);

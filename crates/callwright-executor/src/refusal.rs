@@ -6,17 +6,17 @@ use callwright_types::Outcome;
 /// secret, because the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Refusal(pub(super) String);
+pub(super) struct CallRefusal(pub(super) String);
 
-impl From<Refusal> for Outcome {
-    fn from(refusal: Refusal) -> Self {
+impl From<CallRefusal> for Outcome {
+    fn from(refusal: CallRefusal) -> Self {
         Self::Refused { reason: refusal.0 }
     }
 }
 
-/// Shorthand for building a [`Refusal`] from a format string.
+/// Shorthand for building a [`CallRefusal`] from a format string.
 macro_rules! refuse {
-    ($($part:tt)*) => { $crate::refusal::Refusal(format!($($part)*)) };
+    ($($part:tt)*) => { $crate::refusal::CallRefusal(format!($($part)*)) };
 }
 
 pub(super) use refuse;

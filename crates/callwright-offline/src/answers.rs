@@ -1,12 +1,12 @@
 //! Processing of input lines into output lines, in order, with batches in parallel.
 
-use super::lines::{Batch, Lines};
-use super::output::Output;
+use super::lines::{InputLines, LineBatch};
+use super::output::OutputWriter;
 use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
 
 /// Counts over a run.
-pub(super) trait Summary: Default + Send {
+pub(super) trait LineSummary: Default + Send {
     /// Adds the counts of a batch.
     fn add(&mut self, other: &Self);
 
@@ -19,14 +19,14 @@ pub(super) trait Summary: Default + Send {
 
 /// Result of a batch.
 #[derive(Debug)]
-pub(super) struct Answers<S> {
+pub(super) struct AnswerLines<S> {
     /// Lines of the output.
     pub(super) lines: Vec<u8>,
     pub(super) summary: S,
     problems: Vec<Problem>,
 }
 
-impl<S: Summary> Answers<S> {
+impl<S: LineSummary> AnswerLines<S> {
     /// Records an unusable line.
     pub(super) fn problem(&mut self, problem: Problem) {
         *self.summary.problems() += 1;
@@ -40,13 +40,13 @@ impl<S: Summary> Answers<S> {
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, or `answer` fails. Unusable lines are reported to the watcher
 /// and counted in the summary instead.
-pub(super) fn answer_lines<S: Summary>(
-    lines: Lines,
-    mut output: Output,
+pub(super) fn answer_lines<S: LineSummary>(
+    lines: InputLines,
+    mut output: OutputWriter,
     jobs: usize,
     summary: &mut S,
     watcher: &dyn Watcher,
-    answer: impl Fn(&str, &Batch, &mut Answers<S>) -> Result<(), OfflineError> + Sync,
+    answer: impl Fn(&str, &LineBatch, &mut AnswerLines<S>) -> Result<(), OfflineError> + Sync,
 ) -> Result<(), OfflineError> {
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
@@ -55,11 +55,11 @@ pub(super) fn answer_lines<S: Summary>(
         lines.into_batches(),
         |batch| {
             let batch = batch?;
-            let mut answers = Answers { lines: Vec::new(), summary: S::default(), problems: Vec::new() };
+            let mut answers = AnswerLines { lines: Vec::new(), summary: S::default(), problems: Vec::new() };
             answer(&name, &batch, &mut answers)?;
             Ok((answers, batch.consumed))
         },
-        |answered: Result<(Answers<S>, u64), OfflineError>| {
+        |answered: Result<(AnswerLines<S>, u64), OfflineError>| {
             let (answers, consumed) = answered?;
             answers.problems.iter().for_each(|problem| watcher.problem(problem));
             output.write(&answers.lines)?;

@@ -20,7 +20,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Input of lines.
-pub(super) struct Input {
+pub(super) struct InputReader {
     /// Name in messages.
     pub(super) name: String,
     /// Size on disk in bytes; unknown unless it is a regular file.
@@ -33,7 +33,7 @@ pub(super) struct Input {
     pub(super) plain: Option<File>,
 }
 
-impl Input {
+impl InputReader {
     /// Opens a file, or standard input for `-`. Gzip is detected by content, independent of the name.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Input {
         plain: Option<File>,
     ) -> Result<Self, OfflineError> {
         let consumed = Arc::new(AtomicU64::new(0));
-        let counted = Counted { inner: source, bytes: Arc::clone(&consumed) };
+        let counted = CountedReader { inner: source, bytes: Arc::clone(&consumed) };
         let mut raw = BufReader::with_capacity(BUFFER_BYTES, counted);
         let is_gzip = begins_like_gzip(&mut raw).map_err(|source| unreadable(&name, source))?;
         let text: Box<dyn Read + Send> = if is_gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
@@ -93,12 +93,12 @@ fn begins_like_gzip<R: Read>(reader: &mut BufReader<R>) -> io::Result<bool> {
 }
 
 /// Reader that counts bytes.
-struct Counted<R> {
+struct CountedReader<R> {
     inner: R,
     bytes: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);

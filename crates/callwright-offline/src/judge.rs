@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use super::tool_sets::{Key, Offered, Toolbooks};
+use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Notations, Spoken, TextAnswer, judge_message};
@@ -21,7 +21,7 @@ pub(super) struct Judge<'a> {
     evidence: Evidence,
     delivery: Delivery,
     notations: Arc<Notations>,
-    tool_sets: Toolbooks,
+    tool_sets: OfferedToolSets,
     vectors: Option<TextVectors>,
 }
 
@@ -37,14 +37,18 @@ impl<'a> Judge<'a> {
         let rescue = policy.repair.rescue;
         let evidence = if native_tool_calls { rescue.native } else { rescue.text };
         let delivery = if native_tool_calls { Delivery::Native } else { Delivery::Text };
-        Self { policy, evidence, delivery, notations, tool_sets: Toolbooks::new(), vectors }
+        Self { policy, evidence, delivery, notations, tool_sets: OfferedToolSets::new(), vectors }
     }
 
     /// Returns the tools of `key`; compiles the text that `read` returns if they are not cached.
     ///
     /// # Errors
     /// The error of `read`.
-    pub(super) fn offered<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
+    pub(super) fn offered<E>(
+        &self,
+        key: ToolSetKey,
+        read: impl FnOnce() -> Result<String, E>,
+    ) -> Result<Arc<OfferedToolSet>, E> {
         self.tool_sets.get(key, read)
     }
 
@@ -54,7 +58,7 @@ impl<'a> Judge<'a> {
         message: &AssistantMessage,
         cut_off: bool,
         request: &RecordedAnswer<'_>,
-        offered: &Offered,
+        offered: &OfferedToolSet,
     ) -> JudgedMessage {
         let choice = request.tool_choice();
         let situation = Situation {
@@ -88,7 +92,7 @@ impl<'a> Judge<'a> {
         &self,
         spoken: &Spoken<'_>,
         request: Option<&RecordedAnswer<'_>>,
-        offered: &Offered,
+        offered: &OfferedToolSet,
     ) -> JudgedMessage {
         self.in_context(request, offered, |context| {
             judge_message(spoken, &offered.tool_set, &self.policy.scan, &self.policy.repair, context)
@@ -99,7 +103,7 @@ impl<'a> Judge<'a> {
     fn in_context(
         &self,
         request: Option<&RecordedAnswer<'_>>,
-        offered: &Offered,
+        offered: &OfferedToolSet,
         judge: impl FnOnce(&Context<'_>) -> JudgedMessage,
     ) -> JudgedMessage {
         // Without the conversation, its mentions are unknown.
@@ -120,7 +124,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the relevance of each tool to the last user message; `None` if policy has that check off.
-    fn relevance(&self, request: &RecordedAnswer<'_>, offered: &Offered) -> Option<Relevance> {
+    fn relevance(&self, request: &RecordedAnswer<'_>, offered: &OfferedToolSet) -> Option<Relevance> {
         if self.policy.scan.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use super::input::Input;
+use super::input::InputReader;
 use super::{OfflineError, Problem, Watcher};
 
 /// Maximum length of a line in bytes: twice the default limit of a request body, which a trace may contain.
@@ -19,15 +19,15 @@ const MAX_BATCH_BYTES: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Lines of an input, in order. Blank lines are skipped, but counted.
-pub(super) struct Lines {
-    input: Input,
+pub(super) struct InputLines {
+    input: InputReader,
     number: u64,
     offset: u64,
 }
 
 /// One line.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     /// Line number, from 1.
     pub(super) number: u64,
     /// Byte offset in the decompressed text.
@@ -38,9 +38,9 @@ pub(super) struct Line {
 
 /// Consecutive lines.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct LineBatch {
     /// The lines.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<InputLine>,
     /// Number of input bytes read when the batch was closed.
     pub(super) consumed: u64,
 }
@@ -62,7 +62,7 @@ pub(super) fn each_line(
     watcher: &dyn Watcher,
     mut read: impl FnMut(u64, &str) -> Result<(), String>,
 ) -> Result<LinesRead, OfflineError> {
-    let mut lines = Lines::of(Input::open(path)?);
+    let mut lines = InputLines::of(InputReader::open(path)?);
     let name = lines.name().to_owned();
     let mut found = LinesRead::default();
     watcher.begins(&name, lines.size());
@@ -81,8 +81,8 @@ pub(super) fn each_line(
     Ok(found)
 }
 
-impl Lines {
-    pub(super) fn of(input: Input) -> Self {
+impl InputLines {
+    pub(super) fn of(input: InputReader) -> Self {
         Self { input, number: 0, offset: 0 }
     }
 
@@ -97,7 +97,7 @@ impl Lines {
     }
 
     /// Returns all batches; an error is the last item.
-    pub(super) fn into_batches(mut self) -> impl Iterator<Item = Result<Batch, OfflineError>> + Send {
+    pub(super) fn into_batches(mut self) -> impl Iterator<Item = Result<LineBatch, OfflineError>> + Send {
         let mut failed = false;
         std::iter::from_fn(move || {
             if failed {
@@ -114,8 +114,8 @@ impl Lines {
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
-    pub(super) fn next_batch(&mut self) -> Result<Option<Batch>, OfflineError> {
-        let mut batch = Batch::default();
+    pub(super) fn next_batch(&mut self) -> Result<Option<LineBatch>, OfflineError> {
+        let mut batch = LineBatch::default();
         let mut bytes = 0;
         while let Some(line) = self.next_line()? {
             bytes += line.text.as_ref().map_or(0, String::len);
@@ -133,7 +133,7 @@ impl Lines {
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
-    pub(super) fn next_line(&mut self) -> Result<Option<Line>, OfflineError> {
+    pub(super) fn next_line(&mut self) -> Result<Option<InputLine>, OfflineError> {
         loop {
             let mut offset = self.offset;
             let read = self.read_line();
@@ -149,7 +149,7 @@ impl Lines {
                 offset += BYTE_ORDER_MARK.len() as u64;
             }
             if text.as_ref().map_or(true, |text| !text.trim_ascii().is_empty()) {
-                return Ok(Some(Line { number: self.number, offset, text }));
+                return Ok(Some(InputLine { number: self.number, offset, text }));
             }
         }
     }
@@ -178,7 +178,7 @@ impl Lines {
     }
 }
 
-impl Line {
+impl InputLine {
     /// Returns the problem of this unusable line.
     pub(super) fn problem(&self, file: &str, message: impl Into<String>) -> Problem {
         Problem { file: file.to_owned(), line: self.number, message: message.into() }
@@ -228,8 +228,8 @@ mod tests {
         found
     }
 
-    fn open(path: &Path) -> Lines {
-        Lines::of(Input::open(path).unwrap())
+    fn open(path: &Path) -> InputLines {
+        InputLines::of(InputReader::open(path).unwrap())
     }
 
     fn texts(bytes: &[u8]) -> Vec<String> {

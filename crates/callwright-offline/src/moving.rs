@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use tokio::runtime::Handle;
 
-use super::input::Input;
-use super::lines::{Batch, Line, Lines};
-use super::output::Output;
+use super::input::InputReader;
+use super::lines::{InputLine, InputLines, LineBatch};
+use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
 use callwright_store::{ExportPosition, Imported, Portable, Store};
 use callwright_types::Lesson;
@@ -46,7 +46,7 @@ pub fn export(
     runtime: &Handle,
     watcher: &dyn Watcher,
 ) -> Result<ExportSummary, OfflineError> {
-    let mut output = Output::create(&output, &[])?;
+    let mut output = OutputWriter::create(&output, &[])?;
     let mut summary = ExportSummary::default();
     let mut next = Some(ExportPosition::default());
     while let Some(position) = next {
@@ -79,7 +79,7 @@ pub fn import(
     runtime: &Handle,
     watcher: &dyn Watcher,
 ) -> Result<ImportSummary, OfflineError> {
-    let mut lines = Lines::of(Input::open(&input)?);
+    let mut lines = InputLines::of(InputReader::open(&input)?);
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
     let mut summary = ImportSummary::default();
@@ -95,7 +95,7 @@ pub fn import(
 fn import_batch(
     store: &Store,
     name: &str,
-    batch: Batch,
+    batch: LineBatch,
     runtime: &Handle,
     watcher: &dyn Watcher,
     summary: &mut ImportSummary,
@@ -128,7 +128,7 @@ fn import_batch(
     Ok(())
 }
 
-fn read(line: &Line) -> Result<Portable, String> {
+fn read(line: &InputLine) -> Result<Portable, String> {
     let text = line.text.as_ref().map_err(Clone::clone)?;
     let no_line =
         |error| format!("the line is not from `callwright store export` or `callwright learn notes`: {error}");

@@ -14,32 +14,32 @@ use super::input::STANDARD_STREAM;
 const GZIP_EXTENSION: &str = "gz";
 
 /// Output of lines.
-pub(super) struct Output {
+pub(super) struct OutputWriter {
     name: String,
-    sink: Sink,
+    sink: OutputSink,
 }
 
-enum Sink {
+enum OutputSink {
     Plain(Box<dyn Write>),
     Gzip(GzEncoder<File>),
 }
 
-impl Output {
+impl OutputWriter {
     /// Creates a file, or uses standard output for `-`. A file with the extension `.gz` is compressed.
     ///
     /// # Errors
     /// [`OfflineError::Unwritable`]; [`OfflineError::SameFile`] if the file is one of `inputs`.
     pub(super) fn create(path: &Path, inputs: &[&Path]) -> Result<Self, OfflineError> {
         if path.as_os_str() == STANDARD_STREAM {
-            return Ok(Self { name: "standard output".to_owned(), sink: Sink::Plain(Box::new(io::stdout())) });
+            return Ok(Self { name: "standard output".to_owned(), sink: OutputSink::Plain(Box::new(io::stdout())) });
         }
         refuse_input(path, inputs)?;
         let name = path.display().to_string();
         let file = File::create(path).map_err(|source| OfflineError::Unwritable { file: name.clone(), source })?;
         let sink = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(GZIP_EXTENSION)) {
-            Sink::Gzip(GzEncoder::new(file, Compression::default()))
+            OutputSink::Gzip(GzEncoder::new(file, Compression::default()))
         } else {
-            Sink::Plain(Box::new(file))
+            OutputSink::Plain(Box::new(file))
         };
         Ok(Self { name, sink })
     }
@@ -50,8 +50,8 @@ impl Output {
     /// [`OfflineError::Unwritable`], or [`OfflineError::ReaderGone`] for a pipe without a reader.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), OfflineError> {
         let written = match &mut self.sink {
-            Sink::Plain(sink) => sink.write_all(lines),
-            Sink::Gzip(sink) => sink.write_all(lines),
+            OutputSink::Plain(sink) => sink.write_all(lines),
+            OutputSink::Gzip(sink) => sink.write_all(lines),
         };
         written.map_err(|source| unwritable(&self.name, source))
     }
@@ -62,8 +62,8 @@ impl Output {
     /// As [`Self::write`].
     pub(super) fn finish(self) -> Result<(), OfflineError> {
         let finished = match self.sink {
-            Sink::Plain(mut sink) => sink.flush(),
-            Sink::Gzip(sink) => sink.finish().map(drop),
+            OutputSink::Plain(mut sink) => sink.flush(),
+            OutputSink::Gzip(sink) => sink.finish().map(drop),
         };
         finished.map_err(|source| unwritable(&self.name, source))
     }

@@ -7,37 +7,37 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::input::Input;
-use super::lines::{Line, Lines};
+use super::input::InputReader;
+use super::lines::{InputLine, InputLines};
 use super::{OfflineError, Problem, Watcher};
 use callwright_openai::{RecordedAnswer, name_of};
 
 /// Lines `{"id", "tools"}` of a file. Only the positions of the lines are in memory. The lines are in the file or, if
 /// that is compressed or a pipe, in a temporary copy.
 #[derive(Debug)]
-pub(super) struct Questions {
-    places: HashMap<Box<str>, Place>,
+pub(super) struct QuestionIndex {
+    places: HashMap<Box<str>, QuestionPosition>,
     lines: Mutex<File>,
 }
 
 /// Position of a line.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct QuestionPosition {
     offset: u64,
     length: usize,
     number: u64,
 }
 
-impl Questions {
+impl QuestionIndex {
     /// Reads the whole file once. Unusable lines are reported to the watcher and counted.
     ///
     /// # Errors
     /// [`OfflineError`] if the file cannot be read or the temporary copy cannot be written.
     pub(super) fn index(path: &Path, watcher: &dyn Watcher) -> Result<(Self, u64), OfflineError> {
-        let mut input = Input::open(path)?;
+        let mut input = InputReader::open(path)?;
         let plain = input.plain.take();
-        let mut copy = if plain.is_none() { Some(Copy::new()?) } else { None };
-        let mut lines = Lines::of(input);
+        let mut copy = if plain.is_none() { Some(QuestionCopy::new()?) } else { None };
+        let mut lines = InputLines::of(input);
         let (mut places, mut problems) = (HashMap::new(), 0);
         watcher.begins(lines.name(), lines.size());
         while let Some(batch) = lines.next_batch()? {
@@ -52,7 +52,7 @@ impl Questions {
         watcher.ends();
         let file = plain.or(copy.map(|copy| copy.file));
         // One of the two always exists; otherwise nothing can be found.
-        let Some(file) = file else { return Err(Copy::failed(io::ErrorKind::NotFound.into())) };
+        let Some(file) = file else { return Err(QuestionCopy::failed(io::ErrorKind::NotFound.into())) };
         Ok((Self { places, lines: Mutex::new(file) }, problems))
     }
 
@@ -79,10 +79,10 @@ const CHANGED: &str = "the tools of its question have changed; do not modify the
 
 /// Records the position of a line's id. The outer error ends the run, the inner one concerns the line.
 fn note(
-    places: &mut HashMap<Box<str>, Place>,
-    line: &Line,
+    places: &mut HashMap<Box<str>, QuestionPosition>,
+    line: &InputLine,
     file: &str,
-    copy: Option<&mut Copy>,
+    copy: Option<&mut QuestionCopy>,
 ) -> Result<Result<(), Problem>, OfflineError> {
     let read = line.text.as_deref().map_err(Clone::clone).and_then(|text| id_of(text).map(|id| (id, text)));
     let (id, text) = match read {
@@ -104,7 +104,7 @@ fn note(
         Some(copy) => copy.append(text)?,
         None => line.offset,
     };
-    entry.insert(Place { offset, length: text.len(), number: line.number });
+    entry.insert(QuestionPosition { offset, length: text.len(), number: line.number });
     Ok(Ok(()))
 }
 
@@ -121,12 +121,12 @@ fn id_of(text: &str) -> Result<Box<str>, String> {
 }
 
 /// Temporary copy of the lines of an input that cannot be read twice. It has no name and is deleted when it is closed.
-struct Copy {
+struct QuestionCopy {
     file: File,
     length: u64,
 }
 
-impl Copy {
+impl QuestionCopy {
     fn new() -> Result<Self, OfflineError> {
         Ok(Self { file: tempfile::tempfile().map_err(Self::failed)?, length: 0 })
     }

@@ -18,7 +18,7 @@ const BYTES_PER_BYTE: usize = 24;
 
 /// Key of the tools of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum ToolSetKey {
     /// Tools of the question with this id.
     Question(String),
     /// Tools contained in the line: their text.
@@ -27,7 +27,7 @@ pub(super) enum Key {
 
 /// Tools offered for an answer.
 #[derive(Debug)]
-pub(super) struct Offered {
+pub(super) struct OfferedToolSet {
     /// Compiled tools.
     pub(super) tool_set: ToolSet,
     /// Word index of their texts, built on first use.
@@ -37,7 +37,7 @@ pub(super) struct Offered {
     text_bytes: usize,
 }
 
-impl Offered {
+impl OfferedToolSet {
     /// Returns the relevance of each tool to a request: by embedding if available, otherwise by words.
     pub(super) fn relevance(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
         let vector = vectors.and_then(|vectors| vectors.query(request));
@@ -74,15 +74,15 @@ impl Offered {
 
 /// Compiled tools by key.
 #[derive(Debug)]
-pub(super) struct Toolbooks {
-    cache: ByteCache<Key, Arc<Offered>>,
+pub(super) struct OfferedToolSets {
+    cache: ByteCache<ToolSetKey, Arc<OfferedToolSet>>,
     validators: Validators,
 }
 
-impl Toolbooks {
+impl OfferedToolSets {
     pub(super) fn new() -> Self {
-        let weigh = |key: &Key, offered: &Arc<Offered>| {
-            let (Key::Question(text) | Key::Own(text)) = key;
+        let weigh = |key: &ToolSetKey, offered: &Arc<OfferedToolSet>| {
+            let (ToolSetKey::Question(text) | ToolSetKey::Own(text)) = key;
             text.len() + offered.text_bytes * BYTES_PER_BYTE
         };
         let settings = Settings { validator_cache_bytes: CACHE_BYTES, ..Settings::default() };
@@ -93,13 +93,17 @@ impl Toolbooks {
     ///
     /// # Errors
     /// The error of `read`.
-    pub(super) fn get<E>(&self, key: Key, read: impl FnOnce() -> Result<String, E>) -> Result<Arc<Offered>, E> {
+    pub(super) fn get<E>(
+        &self,
+        key: ToolSetKey,
+        read: impl FnOnce() -> Result<String, E>,
+    ) -> Result<Arc<OfferedToolSet>, E> {
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);
         }
         let text = read()?;
         let tools: Vec<Arc<Tool>> = read_tools(&text).into_iter().map(Arc::new).collect();
-        let offered = Arc::new(Offered {
+        let offered = Arc::new(OfferedToolSet {
             tool_set: ToolSet::compile(tools, &self.validators),
             words: OnceLock::new(),
             by_meaning: OnceLock::new(),

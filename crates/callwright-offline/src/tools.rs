@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::input::Input;
-use super::lines::Lines;
+use super::input::InputReader;
+use super::lines::InputLines;
 use super::questions::MAX_QUOTED;
 use super::{OfflineError, Watcher};
 use callwright_common::text::excerpt;
@@ -56,7 +56,7 @@ impl ListedTools {
     /// # Errors
     /// [`OfflineError::Unreadable`] if the file cannot be read or has no tool.
     pub fn read(path: &Path, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
-        let mut lines = Lines::of(Input::open(path)?);
+        let mut lines = InputLines::of(InputReader::open(path)?);
         let name = lines.name().to_owned();
         let mut listed = Self::default();
         let mut seen = HashMap::new();

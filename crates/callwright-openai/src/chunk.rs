@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, present};
+use super::fields::{ObjectFields, present};
 use super::reasoning::is_opaque;
 use super::usage::{read_usage, with_usage};
 use super::{AnswerError, SseEvent};
@@ -41,11 +41,11 @@ pub struct StreamHead {
 #[derive(Debug, Clone)]
 pub struct Chunk {
     text: String,
-    seen: Seen,
+    seen: ChunkContents,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct ChunkContents {
     choices: bool,
     calls: bool,
     finish: bool,
@@ -75,14 +75,14 @@ pub(super) enum EventFields<'a> {
 
 /// Fields of a chunk, parsed once for its summary and for the assembler.
 pub(super) struct ChunkFields<'a> {
-    pub(super) members: Fields<'a>,
+    pub(super) members: ObjectFields<'a>,
     pub(super) choices: Vec<ChoiceFields<'a>>,
 }
 
 /// One element of a chunk's `choices`.
 pub(super) struct ChoiceFields<'a> {
-    pub(super) members: Fields<'a>,
-    pub(super) delta: Option<Fields<'a>>,
+    pub(super) members: ObjectFields<'a>,
+    pub(super) delta: Option<ObjectFields<'a>>,
 }
 
 /// Parses an event as [`read_item`] does, without copies.
@@ -93,7 +93,8 @@ pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerErro
     if data == "[DONE]" {
         return Ok(EventFields::Done);
     }
-    let fields = Fields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
+    let fields =
+        ObjectFields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
     if let Some(error) = error_in(&fields) {
         return Ok(EventFields::Error(error));
     }
@@ -115,20 +116,20 @@ impl EventFields<'_> {
 }
 
 impl<'a> ChunkFields<'a> {
-    fn read(members: Fields<'a>) -> Result<Self, AnswerError> {
-        let choices: Vec<Fields<'a>> = match members.get("choices") {
+    fn read(members: ObjectFields<'a>) -> Result<Self, AnswerError> {
+        let choices: Vec<ObjectFields<'a>> = match members.get("choices") {
             Some(list) => serde_json::from_str(list.get())
                 .map_err(|_| AnswerError::new("the choices of a chunk are not a list of objects"))?,
             None => Vec::new(),
         };
-        let with_delta = |members: Fields<'a>| ChoiceFields { delta: members.object("delta"), members };
+        let with_delta = |members: ObjectFields<'a>| ChoiceFields { delta: members.object("delta"), members };
         Ok(Self { members, choices: choices.into_iter().map(with_delta).collect() })
     }
 }
 
 /// Returns the error of an event. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
 /// "error"`.
-fn error_in<'a>(fields: &Fields<'a>) -> Option<&'a RawValue> {
+fn error_in<'a>(fields: &ObjectFields<'a>) -> Option<&'a RawValue> {
     if let Some(error) = fields.get("error") {
         return Some(error);
     }
@@ -246,7 +247,7 @@ impl Chunk {
 
     fn of(text: &str, fields: &ChunkFields<'_>) -> Self {
         let usage = read_usage(fields.members.get("usage"));
-        let mut seen = Seen { choices: !fields.choices.is_empty(), usage, ..Seen::default() };
+        let mut seen = ChunkContents { choices: !fields.choices.is_empty(), usage, ..ChunkContents::default() };
         for choice in &fields.choices {
             seen.finish |= choice.members.get("finish_reason").is_some();
             seen.free |= choice.members.get("logprobs").is_some();
@@ -289,7 +290,7 @@ impl Chunk {
             fields.remove("usage");
         }
         let text = fields.to_raw();
-        let fields = ChunkFields::read(Fields::parse(text.get())?).ok()?;
+        let fields = ChunkFields::read(ObjectFields::parse(text.get())?).ok()?;
         Some(Chunk::of(text.get(), &fields))
     }
 

@@ -132,7 +132,7 @@ impl Completion {
     pub fn to_bytes(&self) -> Bytes {
         match &self.original {
             Some(original) if !self.edited && !self.choices.iter().any(Choice::is_edited) => original.clone(),
-            _ => raw(&Edited(self)).get().as_bytes().to_vec().into(),
+            _ => raw(&EditedCompletion(self)).get().as_bytes().to_vec().into(),
         }
     }
 
@@ -148,9 +148,9 @@ impl Completion {
 }
 
 /// Serialises the current state: the upstream's members in their order, with the edited choices.
-struct Edited<'a>(&'a Completion);
+struct EditedCompletion<'a>(&'a Completion);
 
-impl Serialize for Edited<'_> {
+impl Serialize for EditedCompletion<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Completion { fields, choices, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;

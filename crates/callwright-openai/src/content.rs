@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::completion::object;
-use super::fields::{Fields, string};
+use super::fields::{ObjectFields, string};
 use callwright_common::json::raw;
 
 /// Returns the text of a content: the string, or the text of its parts joined with `separator`. Returns `None` if it
@@ -26,7 +26,7 @@ pub(super) fn text_of<'a>(content: &'a RawValue, separator: &str) -> Option<Cow<
 /// Returns the text of a part. A part with a string `text` is text for any `type`; so is a plain string, which some
 /// servers accept.
 pub(super) fn part_text(part: &RawValue) -> Option<Cow<'_, str>> {
-    string(part).or_else(|| Fields::parse(part.get())?.string("text"))
+    string(part).or_else(|| ObjectFields::parse(part.get())?.string("text"))
 }
 
 /// Returns the content with all its text replaced by `text`: a string, or for an array the other parts and one text

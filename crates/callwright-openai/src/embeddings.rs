@@ -7,7 +7,7 @@ use super::AnswerError;
 use callwright_common::json::raw;
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct EmbeddingsRequest<'a> {
     model: &'a str,
     input: &'a [String],
     /// The default value; sent because some gateways have another default.
@@ -16,17 +16,17 @@ struct Request<'a> {
 
 /// Returns the body of a request for one vector per text.
 pub fn embeddings_request(model: &str, texts: &[String]) -> Bytes {
-    let request = Request { model, input: texts, encoding_format: "float" };
+    let request = EmbeddingsRequest { model, input: texts, encoding_format: "float" };
     raw(&request).get().as_bytes().to_vec().into()
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Vec<Entry>,
+struct EmbeddingsAnswer {
+    data: Vec<EmbeddingEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct EmbeddingEntry {
     /// Position of the text in the request. Some servers omit it and keep the order.
     index: Option<usize>,
     embedding: Vec<f32>,
@@ -37,7 +37,7 @@ struct Entry {
 /// # Errors
 /// [`AnswerError`] if the response is not a list of vectors, or does not have exactly one vector per text.
 pub fn read_embeddings(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, AnswerError> {
-    let answer: Answer = serde_json::from_slice(answer).map_err(|error| {
+    let answer: EmbeddingsAnswer = serde_json::from_slice(answer).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         AnswerError::new(format!(
             "the answer is not a list of vectors (`data[].embedding`; line {line}, column {column})"
@@ -64,18 +64,18 @@ pub fn read_embeddings(answer: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Ans
 pub fn error_message(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Said {
+    enum ErrorDetail {
         Object { message: String },
         Text(String),
     }
     #[derive(Deserialize)]
-    struct Body {
-        error: Option<Said>,
+    struct EmbeddingsErrorBody {
+        error: Option<ErrorDetail>,
         message: Option<String>,
     }
-    let body: Body = serde_json::from_slice(answer).ok()?;
+    let body: EmbeddingsErrorBody = serde_json::from_slice(answer).ok()?;
     match body.error {
-        Some(Said::Object { message } | Said::Text(message)) => Some(message),
+        Some(ErrorDetail::Object { message } | ErrorDetail::Text(message)) => Some(message),
         None => body.message,
     }
 }

@@ -28,14 +28,14 @@ impl ErrorBody {
 impl Serialize for ErrorBody {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Inner<'a> {
+        struct ErrorMembers<'a> {
             message: &'a str,
             r#type: &'a str,
             param: Option<&'a str>,
             code: Option<&'a str>,
         }
         let mut outer = serializer.serialize_struct("ErrorBody", 1)?;
-        let inner = Inner {
+        let inner = ErrorMembers {
             message: &self.message,
             r#type: &self.kind,
             param: self.param.as_deref(),

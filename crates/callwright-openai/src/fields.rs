@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 /// Fields of an object, in order. Look-ups return the last of duplicate keys, as most JSON parsers do, and treat
 /// `null` as absent.
 #[derive(Debug)]
-pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     /// Parses the text of an object; `None` if it is not an object.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -29,8 +29,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns a field that is an object.
-    pub(super) fn object(&self, key: &str) -> Option<Fields<'a>> {
-        Fields::parse(self.get(key)?.get())
+    pub(super) fn object(&self, key: &str) -> Option<ObjectFields<'a>> {
+        ObjectFields::parse(self.get(key)?.get())
     }
 
     /// Returns the items of a field that is an array.
@@ -60,50 +60,50 @@ pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
-    let Bytes(bytes) = serde_json::from_str(value.get()).ok()?;
+    let StringBytes(bytes) = serde_json::from_str(value.get()).ok()?;
     Some(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())))
 }
 
 /// Bytes of a string. `serde_json` returns them even if escapes do not form valid text.
-struct Bytes(Vec<u8>);
+struct StringBytes(Vec<u8>);
 
-impl<'de> Deserialize<'de> for Bytes {
+impl<'de> Deserialize<'de> for StringBytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Content;
-        impl Visitor<'_> for Content {
-            type Value = Bytes;
+        struct StringVisitor;
+        impl Visitor<'_> for StringVisitor {
+            type Value = StringBytes;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON string")
             }
 
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                Ok(Bytes(bytes.to_vec()))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<StringBytes, E> {
+                Ok(StringBytes(bytes.to_vec()))
             }
         }
-        deserializer.deserialize_bytes(Content)
+        deserializer.deserialize_bytes(StringVisitor)
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+        struct FieldKey<'k>(#[serde(borrow)] Cow<'k, str>);
 
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Fields<'de>;
+            type Value = ObjectFields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectFields<'de>, A::Error> {
                 let mut fields = Vec::with_capacity(8);
-                while let Some((Key(name), value)) = map.next_entry()? {
+                while let Some((FieldKey(name), value)) = map.next_entry()? {
                     fields.push((name, value));
                 }
-                Ok(Fields(fields))
+                Ok(ObjectFields(fields))
             }
         }
         deserializer.deserialize_map(Object)
@@ -116,16 +116,16 @@ mod tests {
 
     #[test]
     fn the_last_duplicate_counts_and_null_is_absent() {
-        let fields = Fields::parse(r#"{"a":1,"b":null,"a":"x\n"}"#).unwrap();
+        let fields = ObjectFields::parse(r#"{"a":1,"b":null,"a":"x\n"}"#).unwrap();
         assert_eq!(fields.string("a").as_deref(), Some("x\n"));
         assert!(fields.get("b").is_none() && fields.get("c").is_none());
         assert_eq!(fields.iter().count(), 3);
-        assert!(Fields::parse("[1]").is_none());
+        assert!(ObjectFields::parse("[1]").is_none());
     }
 
     #[test]
     fn half_a_surrogate_pair_does_not_lose_the_text_around_it() {
-        let fields = Fields::parse(r#"{"a":"say \ud83d now","b":"\ud83d\ude00"}"#).unwrap();
+        let fields = ObjectFields::parse(r#"{"a":"say \ud83d now","b":"\ud83d\ude00"}"#).unwrap();
         let text = fields.string("a").unwrap();
         assert!(text.starts_with("say \u{fffd}") && text.ends_with(" now"), "{text}");
         assert_eq!(fields.string("b").as_deref(), Some("\u{1f600}"));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn values_of_other_types_are_no_strings() {
-        let fields = Fields::parse(r#"{"n":5,"o":{},"s":""}"#).unwrap();
+        let fields = ObjectFields::parse(r#"{"n":5,"o":{},"s":""}"#).unwrap();
         assert!(fields.string("n").is_none() && fields.string("o").is_none());
         assert_eq!(fields.string("s").as_deref(), Some(""));
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::AssistantMessage;
-use super::fields::{Fields, present};
+use super::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Call;
 
@@ -104,13 +104,13 @@ impl KeptPart {
             let KeptCall::Proxy(element) = call else { continue };
             let Some(id) = raw_id(element) else { continue };
             let content = self.results.get(&id).map_or(lost, String::as_str);
-            out.push(raw(&ToolMessage { role: "tool", tool_call_id: &id, content }));
+            out.push(raw(&ToolResultMessage { role: "tool", tool_call_id: &id, content }));
         }
     }
 }
 
 #[derive(Serialize)]
-struct ToolMessage<'a> {
+struct ToolResultMessage<'a> {
     role: &'static str,
     tool_call_id: &'a str,
     content: &'a str,
@@ -121,7 +121,7 @@ fn id_of(call: &RawObject) -> Option<String> {
 }
 
 fn raw_id(call: &RawValue) -> Option<String> {
-    Fields::parse(call.get())?.string("id").map(Into::into)
+    ObjectFields::parse(call.get())?.string("id").map(Into::into)
 }
 
 #[cfg(test)]

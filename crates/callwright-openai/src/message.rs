@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::AnswerError;
 use super::content::{text_of, with_text};
-use super::fields::{Fields, present, string};
+use super::fields::{ObjectFields, present, string};
 use super::reasoning::is_opaque;
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, ids};
@@ -22,7 +22,7 @@ pub(super) const MAX_CALLS: usize = 4096;
 pub struct AssistantMessage {
     fields: RawObject,
     /// Elements of `tool_calls`, in order.
-    elements: Vec<Element>,
+    elements: Vec<CallElement>,
     calls: Vec<Call>,
     legacy: bool,
     well_formed: bool,
@@ -30,7 +30,7 @@ pub struct AssistantMessage {
 
 /// Kind of an element of `tool_calls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Element {
+enum CallElement {
     /// Call at this position of `calls`.
     Judged(usize),
     /// Call of a custom or built-in tool.
@@ -64,7 +64,7 @@ impl AssistantMessage {
 
     /// Whether the message has unjudged calls, such as those of custom tools.
     pub fn has_unjudged_calls(&self) -> bool {
-        self.elements.contains(&Element::Unjudged)
+        self.elements.contains(&CallElement::Unjudged)
     }
 
     /// Returns the unjudged calls with an id, with their name and input if present.
@@ -73,8 +73,8 @@ impl AssistantMessage {
             return Vec::new();
         }
         let elements: Vec<&RawValue> = self.fields.get_as("tool_calls").unwrap_or_default();
-        let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == Element::Unjudged);
-        unjudged.filter_map(|(element, _)| read_unjudged(&Fields::parse(element.get())?)).collect()
+        let unjudged = elements.into_iter().zip(&self.elements).filter(|(_, kind)| **kind == CallElement::Unjudged);
+        unjudged.filter_map(|(element, _)| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
     }
 
     /// Whether the message calls with the legacy `function_call`.
@@ -122,7 +122,8 @@ impl AssistantMessage {
             message.read_calls(&list)?;
         }
         if message.elements.is_empty()
-            && let Some(function) = present(fields.get("function_call")).and_then(|value| Fields::parse(value.get()))
+            && let Some(function) =
+                present(fields.get("function_call")).and_then(|value| ObjectFields::parse(value.get()))
         {
             message.legacy = true;
             let call = message.read_function(ids::call_id(), Some(&function));
@@ -138,26 +139,26 @@ impl AssistantMessage {
         }
         let mut seen = HashSet::new();
         for element in list {
-            let Some(element) = Fields::parse(element.get()) else {
-                self.elements.push(Element::Junk);
+            let Some(element) = ObjectFields::parse(element.get()) else {
+                self.elements.push(CallElement::Junk);
                 self.well_formed = false;
                 continue;
             };
             let kind = element.string("type").filter(|kind| !kind.is_empty());
             if kind.as_deref().is_some_and(|kind| kind != "function") {
-                self.elements.push(Element::Unjudged);
+                self.elements.push(CallElement::Unjudged);
                 continue;
             }
             let id = element.string("id").map(Cow::into_owned).filter(|id| !id.is_empty() && seen.insert(id.clone()));
             self.well_formed &= id.is_some() && kind.is_some();
             let call = self.read_function(id.unwrap_or_else(ids::call_id), element.object("function").as_ref());
-            self.elements.push(Element::Judged(self.calls.len()));
+            self.elements.push(CallElement::Judged(self.calls.len()));
             self.calls.push(call);
         }
         Ok(())
     }
 
-    fn read_function(&mut self, id: String, function: Option<&Fields<'_>>) -> Call {
+    fn read_function(&mut self, id: String, function: Option<&ObjectFields<'_>>) -> Call {
         let name = function.and_then(|function| function.string("name"));
         let value = function.and_then(|function| function.get("arguments"));
         let arguments = value.map(|value| string(value).unwrap_or(Cow::Borrowed(value.get())));
@@ -233,7 +234,7 @@ impl AssistantMessage {
         let present: Vec<Box<RawValue>> = self.fields.get_as("tool_calls").unwrap_or_default();
         let mut own: HashMap<&str, usize> = HashMap::new();
         for (at, kind) in self.elements.iter().enumerate() {
-            if let Element::Judged(index) = kind
+            if let CallElement::Judged(index) = kind
                 && let Some(call) = self.calls.get(*index)
             {
                 own.insert(&call.id, at);
@@ -241,7 +242,7 @@ impl AssistantMessage {
         }
         let unjudged = |range: Range<usize>| {
             let elements = self.elements.iter().zip(&present).enumerate().skip(range.start).take(range.len());
-            elements.filter(|(_, (kind, _))| **kind == Element::Unjudged).map(|(_, (_, element))| element.clone())
+            elements.filter(|(_, (kind, _))| **kind == CallElement::Unjudged).map(|(_, (_, element))| element.clone())
         };
         let mut written = Vec::with_capacity(calls.len());
         let mut at = 0;
@@ -264,7 +265,7 @@ impl AssistantMessage {
     }
 }
 
-fn read_unjudged(element: &Fields<'_>) -> Option<Call> {
+fn read_unjudged(element: &ObjectFields<'_>) -> Option<Call> {
     let id = element.string("id").filter(|id| !id.is_empty())?.into_owned();
     let body = element.object("custom");
     let text = |key| body.as_ref().and_then(|body| body.string(key)).map(Cow::into_owned).unwrap_or_default();

@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::fields::Fields;
+use super::fields::ObjectFields;
 use callwright_common::json::{RawObject, raw};
 
 #[derive(Serialize)]
-struct Model<'a> {
+struct ListedModel<'a> {
     id: &'a str,
     object: &'static str,
     /// Creation time: the Unix epoch, because aliases have none.
@@ -29,7 +29,7 @@ pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<By
     let own: Vec<Box<RawValue>> = aliases.iter().map(|alias| raw(&model(*alias))).collect();
     let theirs: Vec<&RawValue> = list.get_as("data")?;
     let is_alias = |entry: &RawValue| {
-        let id = Fields::parse(entry.get()).and_then(|entry| entry.string("id"));
+        let id = ObjectFields::parse(entry.get()).and_then(|entry| entry.string("id"));
         id.is_some_and(|id| aliases.iter().any(|(alias, _)| id == *alias))
     };
     let merged: Vec<&RawValue> =
@@ -45,7 +45,7 @@ pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Optio
     let mut list = RawObject::parse_bytes(list).ok()?;
     let entries: Vec<&RawValue> = list.get_as("data")?;
     let is_wanted = |entry: &RawValue| {
-        let id = Fields::parse(entry.get()).and_then(|entry| entry.string("id").map(|id| is_wanted(&id)));
+        let id = ObjectFields::parse(entry.get()).and_then(|entry| entry.string("id").map(|id| is_wanted(&id)));
         id.unwrap_or(false)
     };
     let wanted: Vec<&RawValue> = entries.into_iter().filter(|entry| is_wanted(entry)).collect();
@@ -54,8 +54,8 @@ pub fn filter_model_list(list: &[u8], is_wanted: impl Fn(&str) -> bool) -> Optio
     Some(list.to_raw().get().as_bytes().to_vec().into())
 }
 
-fn model<'a>((id, owned_by): (&'a str, &'a str)) -> Model<'a> {
-    Model { id, object: "model", created: 0, owned_by }
+fn model<'a>((id, owned_by): (&'a str, &'a str)) -> ListedModel<'a> {
+    ListedModel { id, object: "model", created: 0, owned_by }
 }
 
 #[cfg(test)]

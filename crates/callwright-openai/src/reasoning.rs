@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::AssistantMessage;
 use super::content::{part_text, text_of};
-use super::fields::{Fields, present, string};
+use super::fields::{ObjectFields, present, string};
 
 /// Members with the model's reasoning, in the order of lookup. Servers use one of them: `reasoning_content`
 /// (DeepSeek, SGLang, llama.cpp) or `reasoning` (vLLM, OpenRouter, Ollama).
@@ -54,7 +54,7 @@ impl AssistantMessage {
     pub fn is_only_text(&self) -> bool {
         let is_said = |key: &str| present(self.fields().get(key)).is_some_and(|value| !is_empty(value));
         let is_known = |part: &&RawValue| {
-            part_text(part).is_some() || Fields::parse(part.get()).is_some_and(|part| is_reasoning(&part))
+            part_text(part).is_some() || ObjectFields::parse(part.get()).is_some_and(|part| is_reasoning(&part))
         };
         self.calls().is_empty()
             && !self.has_unjudged_calls()
@@ -70,13 +70,13 @@ impl AssistantMessage {
     }
 }
 
-fn is_reasoning(part: &Fields<'_>) -> bool {
+fn is_reasoning(part: &ObjectFields<'_>) -> bool {
     part.string("type").is_some_and(|kind| REASONING_PARTS.contains(&kind.as_ref()))
 }
 
 /// Returns the text of a thinking part: a string, or an array of text parts.
 fn thinking(part: &RawValue) -> Option<Cow<'_, str>> {
-    let fields = Fields::parse(part.get()).filter(is_reasoning)?;
+    let fields = ObjectFields::parse(part.get()).filter(is_reasoning)?;
     text_of(fields.get("thinking")?, "").map(|text| Cow::Owned(text.into_owned()))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, present, string};
+use super::fields::{ObjectFields, present, string};
 use super::request::{MessageView, view};
 use super::tools::read_tool;
 use super::{AnswerError, AssistantMessage, ToolChoice};
@@ -21,7 +21,7 @@ const USER: &str = "user";
 /// Other members belong to the caller.
 #[derive(Debug)]
 pub struct RecordedAnswer<'a> {
-    fields: Fields<'a>,
+    fields: ObjectFields<'a>,
 }
 
 impl<'a> RecordedAnswer<'a> {

@@ -19,9 +19,9 @@ pub enum Role {
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct TextRequestBody<'a> {
     model: &'a str,
-    messages: Vec<Message<'a>>,
+    messages: Vec<TextRequestMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ struct JsonSchema<'a> {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct TextRequestMessage<'a> {
     role: Role,
     content: &'a str,
 }
@@ -53,12 +53,12 @@ struct Message<'a> {
 /// Returns the body of a request for one text. Without `temperature`, the model's default applies. `form` is a JSON
 /// Schema for strict mode that the text, a JSON, must match.
 pub fn text_request(model: &str, messages: &[(Role, String)], temperature: Option<f64>, form: Option<&Value>) -> Bytes {
-    let messages = messages.iter().map(|(role, content)| Message { role: *role, content }).collect();
+    let messages = messages.iter().map(|(role, content)| TextRequestMessage { role: *role, content }).collect();
     let format = |schema| ResponseFormat {
         kind: "json_schema",
         json_schema: JsonSchema { name: "answer", strict: true, schema },
     };
-    let request = Request { model, messages, temperature, response_format: form.map(format), stream: false };
+    let request = TextRequestBody { model, messages, temperature, response_format: form.map(format), stream: false };
     raw(&request).get().as_bytes().to_vec().into()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::fields::{Fields, string};
+use super::fields::{ObjectFields, string};
 
 /// Tools that the model may or must call (API reference, `tool_choice`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,10 +37,10 @@ impl ToolChoice {
                 _ => Self::Auto,
             };
         }
-        Fields::parse(value.get()).and_then(|object| Self::read_object(&object)).unwrap_or_default()
+        ObjectFields::parse(value.get()).and_then(|object| Self::read_object(&object)).unwrap_or_default()
     }
 
-    fn read_object(object: &Fields<'_>) -> Option<Self> {
+    fn read_object(object: &ObjectFields<'_>) -> Option<Self> {
         if object.string("type").as_deref() == Some("allowed_tools") {
             // The members are in a nested object; some clients send them flat.
             return match object.object("allowed_tools") {
@@ -51,9 +51,9 @@ impl ToolChoice {
         name_in(object).map(Self::Named)
     }
 
-    fn read_allowed(object: &Fields<'_>) -> Option<Self> {
+    fn read_allowed(object: &ObjectFields<'_>) -> Option<Self> {
         let tools = object.items("tools")?;
-        let names = tools.into_iter().filter_map(|tool| name_in(&Fields::parse(tool.get())?)).collect();
+        let names = tools.into_iter().filter_map(|tool| name_in(&ObjectFields::parse(tool.get())?)).collect();
         Some(Self::Allowed { required: object.string("mode").as_deref() == Some("required"), names })
     }
 
@@ -98,7 +98,7 @@ fn function(name: &str) -> Value {
 }
 
 /// Returns the name in `{"function": {"name"}}`, `{"custom": {"name"}}` or the legacy `{"name"}`.
-fn name_in(object: &Fields<'_>) -> Option<String> {
+fn name_in(object: &ObjectFields<'_>) -> Option<String> {
     let inner = object.object("function").or_else(|| object.object("custom"));
     inner.as_ref().unwrap_or(object).string("name").map(Into::into)
 }

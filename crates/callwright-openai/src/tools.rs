@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::Fields;
+use super::fields::ObjectFields;
 use callwright_common::json::raw;
 use callwright_types::Tool;
 use callwright_types::tool::Owner;
 
 /// Parses one element of `tools`; `None` if it has no valid name.
 pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
-    let element = Fields::parse(element.get())?;
+    let element = ObjectFields::parse(element.get())?;
     let kind = element.string("type").unwrap_or(Cow::Borrowed("function"));
     // The definition is in a member named after the type (`function`, `custom`); some servers also accept it flat.
     let inner = element.object(&kind).or_else(|| element.object("function"));
@@ -25,10 +25,10 @@ pub(super) fn read_tool(element: &RawValue) -> Option<Tool> {
 
 /// Parses one element of the legacy `functions`.
 pub(super) fn read_legacy_tool(element: &RawValue) -> Option<Tool> {
-    read_function(&Fields::parse(element.get())?)
+    read_function(&ObjectFields::parse(element.get())?)
 }
 
-fn read_function(function: &Fields<'_>) -> Option<Tool> {
+fn read_function(function: &ObjectFields<'_>) -> Option<Tool> {
     Some(Tool {
         name: function.string("name").filter(|name| !name.is_empty())?.into_owned(),
         description: function.string("description").unwrap_or_default().into_owned(),
@@ -97,15 +97,17 @@ impl WrittenTool {
         let function = Function { name: &tool.name, description, parameters, strict };
         match (legacy, tool.free_text) {
             (true, _) => raw(&function),
-            (false, false) => raw(&Element::Function { function }),
-            (false, true) => raw(&Element::Custom { custom: Function { parameters: None, strict: None, ..function } }),
+            (false, false) => raw(&ToolElement::Function { function }),
+            (false, true) => {
+                raw(&ToolElement::Custom { custom: Function { parameters: None, strict: None, ..function } })
+            }
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Element<'a> {
+enum ToolElement<'a> {
     Function { function: Function<'a> },
     Custom { custom: Function<'a> },
 }

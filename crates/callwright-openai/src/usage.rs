@@ -2,13 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, present};
+use super::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::Usage;
 
 /// Parses a `usage` object; missing or invalid counts are 0. Returns `None` if it is not an object.
 pub(super) fn read_usage(value: Option<&RawValue>) -> Option<Usage> {
-    let fields = Fields::parse(present(value)?.get())?;
+    let fields = ObjectFields::parse(present(value)?.get())?;
     let prompt_tokens = count(&fields, "prompt_tokens").unwrap_or(0);
     let completion_tokens = count(&fields, "completion_tokens").unwrap_or(0);
     let total_tokens = count(&fields, "total_tokens").unwrap_or(prompt_tokens.saturating_add(completion_tokens));
@@ -27,7 +27,7 @@ pub(super) fn with_usage(value: Option<&RawValue>, usage: Usage) -> Box<RawValue
 }
 
 /// Returns a count. Some servers send counts as `12.0`.
-fn count(fields: &Fields<'_>, key: &str) -> Option<u64> {
+fn count(fields: &ObjectFields<'_>, key: &str) -> Option<u64> {
     fields.get_as::<u64>(key).or_else(|| {
         let number: f64 = fields.get_as(key)?;
         Some(number as u64)

@@ -7,33 +7,33 @@ use serde_json::json;
 
 use super::argument_name::{free_name, offered_names};
 use super::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
-use super::body::{Body, BodyProperty};
+use super::body::{BodyProperty, OperationBody};
 use super::content::FILE_HINT;
-use super::document::{Document, Located};
+use super::document::{ApiDocument, LocatedValue};
 use super::example;
-use super::notes::Notes;
-use super::parameter::Parameter;
-use super::schema::{Argument, ArgumentSchema, Empty, Part};
+use super::notes::LoadNotes;
+use super::parameter::OperationParameter;
+use super::schema::{ArgumentSchema, EmptyValueRule, ObjectArgument, RequestPart};
 
 /// Name of the argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";
 
 /// The arguments of an operation and their bindings.
-pub(super) struct Joined<'d> {
-    pub(super) arguments: Vec<Argument<'d>>,
+pub(super) struct JoinedArguments<'d> {
+    pub(super) arguments: Vec<ObjectArgument<'d>>,
     pub(super) bindings: Vec<Binding>,
     pub(super) body: Option<BodyBinding>,
 }
 
 /// Joins parameters and body without name collisions: parameters in the order of the document, then the body.
 pub(super) fn join<'d>(
-    document: &'d Document,
-    parameters: Vec<Parameter<'d>>,
-    body: Option<Body<'d>>,
-    notes: &mut Notes,
-) -> Joined<'d> {
+    document: &'d ApiDocument,
+    parameters: Vec<OperationParameter<'d>>,
+    body: Option<OperationBody<'d>>,
+    notes: &mut LoadNotes,
+) -> JoinedArguments<'d> {
     let names = argument_names(&parameters);
-    let mut joined = Joined { arguments: Vec::new(), bindings: Vec::new(), body: None };
+    let mut joined = JoinedArguments { arguments: Vec::new(), bindings: Vec::new(), body: None };
     for (parameter, name) in parameters.into_iter().zip(names) {
         joined.arguments.push(argument(document, &parameter, &name));
         joined.bindings.push(binding(parameter, name));
@@ -44,10 +44,10 @@ pub(super) fn join<'d>(
     joined
 }
 
-impl<'d> Joined<'d> {
+impl<'d> JoinedArguments<'d> {
     /// Makes each property of the body an argument if no property has a parameter's name; otherwise the whole body is
     /// one argument.
-    fn add_body(&mut self, document: &'d Document, body: Body<'d>, notes: &mut Notes) {
+    fn add_body(&mut self, document: &'d ApiDocument, body: OperationBody<'d>, notes: &mut LoadNotes) {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
         let properties = body.plain_properties(document);
         let content = body.content(document);
@@ -57,7 +57,7 @@ impl<'d> Joined<'d> {
                 let examples = example::of_body(document, body.at.as_ref(), body.schema.as_ref());
                 for (property, member) in properties.into_iter().zip(&members) {
                     let hints = [file_hint(&body, property.name), sent_as(&member.argument, &member.name)];
-                    self.arguments.push(Argument {
+                    self.arguments.push(ObjectArgument {
                         name: member.argument.clone(),
                         examples: examples.iter().filter_map(|example| example.get(property.name)).collect(),
                         hint: joined_hint(hints),
@@ -73,7 +73,7 @@ impl<'d> Joined<'d> {
                 BodyShape::Argument(name)
             }
         };
-        let Body { media_type, format, required, encoding, .. } = body;
+        let OperationBody { media_type, format, required, encoding, .. } = body;
         self.body = Some(BodyBinding { media_type, format, required, shape, content, encoding });
     }
 }
@@ -88,14 +88,14 @@ fn members(properties: &[BodyProperty<'_>], taken: &HashSet<String>) -> Vec<Body
 }
 
 /// A form encodes an empty list or object as no field at all, so a required one needs a value.
-fn empty_member(format: BodyFormat) -> Empty {
+fn empty_member(format: BodyFormat) -> EmptyValueRule {
     match format {
-        BodyFormat::Form | BodyFormat::Multipart => Empty::NoParameter,
-        _ => Empty::AsDescribed,
+        BodyFormat::Form | BodyFormat::Multipart => EmptyValueRule::NoParameter,
+        _ => EmptyValueRule::AsDescribed,
     }
 }
 
-fn file_hint(body: &Body<'_>, property: &str) -> Option<String> {
+fn file_hint(body: &OperationBody<'_>, property: &str) -> Option<String> {
     let encoding = body.encoding.get(property)?;
     (encoding.content == Content::File).then(|| FILE_HINT.to_owned())
 }
@@ -113,7 +113,7 @@ fn joined_hint(hints: impl IntoIterator<Item = Option<String>>) -> Option<String
 
 /// Names the arguments. If parameters of several locations share a name, the first of path, query, header and cookie
 /// keeps it, and the location is appended to the other names. Names that a provider would refuse are changed last.
-fn argument_names(parameters: &[Parameter<'_>]) -> Vec<String> {
+fn argument_names(parameters: &[OperationParameter<'_>]) -> Vec<String> {
     let mut names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let mut taken: HashSet<String> = HashSet::new();
     let mut later: Vec<(Location, usize)> = Vec::new();
@@ -134,20 +134,20 @@ fn argument_names(parameters: &[Parameter<'_>]) -> Vec<String> {
     offered_names(&names.iter().map(String::as_str).collect::<Vec<_>>(), &HashSet::new())
 }
 
-fn argument<'d>(document: &'d Document, parameter: &Parameter<'d>, name: &str) -> Argument<'d> {
-    Argument {
+fn argument<'d>(document: &'d ApiDocument, parameter: &OperationParameter<'d>, name: &str) -> ObjectArgument<'d> {
+    ObjectArgument {
         name: name.to_owned(),
         schema: parameter.schema.clone().map_or_else(|| undescribed(parameter.location), ArgumentSchema::Document),
-        part: if parameter.location == Location::Path { Part::Path } else { Part::Parameter },
+        part: if parameter.location == Location::Path { RequestPart::Path } else { RequestPart::Parameter },
         description: parameter.description,
         examples: example::of_parameter(document, &parameter.at),
         hint: sent_as(name, &parameter.name),
         required: parameter.required,
         empty: match parameter.location {
-            Location::Path => Empty::OtherPath,
-            Location::Query if parameter.allows_empty => Empty::Allowed,
-            Location::Query => Empty::NoText,
-            Location::Header | Location::Cookie => Empty::NoParameter,
+            Location::Path => EmptyValueRule::OtherPath,
+            Location::Query if parameter.allows_empty => EmptyValueRule::Allowed,
+            Location::Query => EmptyValueRule::NoText,
+            Location::Header | Location::Cookie => EmptyValueRule::NoParameter,
         },
         deprecated: parameter.deprecated,
     }
@@ -158,23 +158,24 @@ fn undescribed<'d>(location: Location) -> ArgumentSchema<'d> {
     ArgumentSchema::Own(if location == Location::Path { json!({"type": "string"}) } else { json!({}) })
 }
 
-fn binding(parameter: Parameter<'_>, argument: String) -> Binding {
-    let Parameter { name, slot, location, required, style, explode, allow_reserved, media_type, nested, .. } =
-        parameter;
+fn binding(parameter: OperationParameter<'_>, argument: String) -> Binding {
+    let OperationParameter {
+        name, slot, location, required, style, explode, allow_reserved, media_type, nested, ..
+    } = parameter;
     let name = slot.unwrap_or(name);
     Binding { argument, name, location, required, style, explode, allow_reserved, media_type, nested }
 }
 
-fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
-    Argument {
+fn property_argument(property: BodyProperty<'_>) -> ObjectArgument<'_> {
+    ObjectArgument {
         name: property.name.to_owned(),
         schema: property.schema.map_or_else(|| ArgumentSchema::Own(json!({})), ArgumentSchema::Document),
-        part: Part::Body,
+        part: RequestPart::Body,
         description: None,
         examples: Vec::new(),
         hint: None,
         required: property.required,
-        empty: Empty::AsDescribed,
+        empty: EmptyValueRule::AsDescribed,
         deprecated: false,
     }
 }
@@ -182,30 +183,30 @@ fn property_argument(property: BodyProperty<'_>) -> Argument<'_> {
 /// Returns the argument for a whole body. If its media type has no JSON representation, the argument is the text or
 /// the file to send.
 fn whole_body<'d>(
-    document: &'d Document,
-    body: &Body<'d>,
+    document: &'d ApiDocument,
+    body: &OperationBody<'d>,
     content: &Content,
     name: String,
-    notes: &mut Notes,
-) -> Argument<'d> {
-    Argument {
+    notes: &mut LoadNotes,
+) -> ObjectArgument<'d> {
+    ObjectArgument {
         name,
         schema: whole_schema(document, body, content, notes),
-        part: Part::Body,
+        part: RequestPart::Body,
         description: body.description,
         examples: example::of_body(document, body.at.as_ref(), None),
         hint: whole_hint(body, content),
         required: body.required,
-        empty: Empty::AsDescribed,
+        empty: EmptyValueRule::AsDescribed,
         deprecated: false,
     }
 }
 
 fn whole_schema<'d>(
-    document: &'d Document,
-    body: &Body<'d>,
+    document: &'d ApiDocument,
+    body: &OperationBody<'d>,
     content: &Content,
-    notes: &mut Notes,
+    notes: &mut LoadNotes,
 ) -> ArgumentSchema<'d> {
     let is_structured = match body.format {
         BodyFormat::Xml | BodyFormat::Yaml => body.schema.is_some(),
@@ -214,7 +215,7 @@ fn whole_schema<'d>(
     };
     match &body.schema {
         _ if !body.fields.is_empty() => {
-            let argument = |property: &BodyProperty<'d>| Argument {
+            let argument = |property: &BodyProperty<'d>| ObjectArgument {
                 hint: file_hint(body, property.name),
                 ..property_argument(property.clone())
             };
@@ -237,7 +238,7 @@ fn whole_schema<'d>(
 }
 
 /// Returns the hint that names the file properties of a body that is one argument.
-fn whole_hint(body: &Body<'_>, content: &Content) -> Option<String> {
+fn whole_hint(body: &OperationBody<'_>, content: &Content) -> Option<String> {
     if *content == Content::File {
         return Some(FILE_HINT.to_owned());
     }
@@ -251,7 +252,7 @@ fn whole_hint(body: &Body<'_>, content: &Content) -> Option<String> {
 }
 
 /// Whether each value of the schema is a scalar, which has one text form.
-fn is_scalar(document: &Document, schema: &Located<'_>) -> bool {
+fn is_scalar(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
     let Ok(schema) = document.follow(schema.clone()) else { return false };
     schema.text("type").is_some_and(|name| matches!(name, "string" | "number" | "integer" | "boolean" | "file"))
 }

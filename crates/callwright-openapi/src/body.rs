@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::binding::{BodyFormat, Content, Encoding};
 use super::content::content;
-use super::document::{Document, Located};
+use super::document::{ApiDocument, LocatedValue};
 use super::encoding::{encodings, properties};
-use super::media_type::Sendable;
-use super::notes::Notes;
+use super::media_type::SendableMediaType;
+use super::notes::LoadNotes;
 use super::schema::read_only_names;
 use super::xml::XmlShape;
 
@@ -33,19 +33,19 @@ const PLAIN_OBJECT: [&str; 14] = [
 ];
 
 /// A request body as described by the document.
-pub(super) struct Body<'d> {
+pub(super) struct OperationBody<'d> {
     pub(super) media_type: String,
     pub(super) format: BodyFormat,
     pub(super) required: bool,
     /// Schema of the body; `None` if the document gives none.
-    pub(super) schema: Option<Located<'d>>,
+    pub(super) schema: Option<LocatedValue<'d>>,
     /// Properties that the document describes one by one instead of in a schema, such as the form fields of Swagger
     /// 2.0.
     pub(super) fields: Vec<BodyProperty<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) encoding: BTreeMap<String, Encoding>,
     /// The object that describes the body; `None` for a body made of fields.
-    pub(super) at: Option<Located<'d>>,
+    pub(super) at: Option<LocatedValue<'d>>,
 }
 
 /// A property of a body that is a plain object.
@@ -53,7 +53,7 @@ pub(super) struct Body<'d> {
 pub(super) struct BodyProperty<'d> {
     pub(super) name: &'d str,
     /// Schema of the property; `None` if the property is listed as required but not described.
-    pub(super) schema: Option<Located<'d>>,
+    pub(super) schema: Option<LocatedValue<'d>>,
     pub(super) required: bool,
 }
 
@@ -63,10 +63,10 @@ pub(super) struct BodyProperty<'d> {
 ///
 /// Returns an error text if the Request Body Object cannot be resolved or is not an object.
 pub(super) fn body<'d>(
-    document: &'d Document,
-    operation: &Located<'d>,
-    notes: &mut Notes,
-) -> Result<Option<Body<'d>>, String> {
+    document: &'d ApiDocument,
+    operation: &LocatedValue<'d>,
+    notes: &mut LoadNotes,
+) -> Result<Option<OperationBody<'d>>, String> {
     let Some(body) = operation.member("requestBody").filter(|body| !body.value.is_null()) else { return Ok(None) };
     let place = body.at.clone();
     let body = document.follow(body).map_err(|error| format!("request body {place}: {error}"))?;
@@ -75,7 +75,7 @@ pub(super) fn body<'d>(
     }
     let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
         notes.place(&place, "the request body has no media type; it is sent as JSON");
-        (Sendable::of("application/json"), body.clone())
+        (SendableMediaType::of("application/json"), body.clone())
     });
     let schema = schema(&media);
     let schema = schema.filter(|schema| match document.follow(schema.clone()) {
@@ -86,7 +86,7 @@ pub(super) fn body<'d>(
         }
     });
     let encoding = encodings(document, &media, schema.as_ref(), sendable.format, notes);
-    Ok(Some(Body {
+    Ok(Some(OperationBody {
         media_type: sendable.media_type,
         format: sendable.format,
         required: body.flag("required") == Some(true),
@@ -100,31 +100,31 @@ pub(super) fn body<'d>(
 
 /// Returns the preferred Media Type Object with its encoding. Tolerates documents that omit the media type level, or
 /// the type before the slash.
-fn best_media<'d>(document: &'d Document, body: &Located<'d>) -> Option<(Sendable, Located<'d>)> {
+fn best_media<'d>(document: &'d ApiDocument, body: &LocatedValue<'d>) -> Option<(SendableMediaType, LocatedValue<'d>)> {
     let content = body.member("content")?;
-    let is_media_type = |(key, _): &(&String, Located<'d>)| key.contains('/');
+    let is_media_type = |(key, _): &(&String, LocatedValue<'d>)| key.contains('/');
     let best = content
         .members()
         .filter(is_media_type)
-        .map(|(key, media)| (Sendable::of(key), document.follow(media.clone()).unwrap_or(media)))
+        .map(|(key, media)| (SendableMediaType::of(key), document.follow(media.clone()).unwrap_or(media)))
         .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;
         let named = content.members().find(|(key, media)| media.value.is_object() && *key != "schema");
         Some(match named {
-            Some((key, media)) if !is_schema(&content) => (Sendable::of(&format!("application/{key}")), media),
-            _ => (Sendable::of("application/json"), content),
+            Some((key, media)) if !is_schema(&content) => (SendableMediaType::of(&format!("application/{key}")), media),
+            _ => (SendableMediaType::of("application/json"), content),
         })
     })
 }
 
 /// Returns the schema of `media`, or `media` itself if it is a schema.
-fn schema<'d>(media: &Located<'d>) -> Option<Located<'d>> {
+fn schema<'d>(media: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     let schema = media.member("schema").filter(|schema| !schema.value.is_null());
     schema.or_else(|| is_schema(media).then(|| media.clone()))
 }
 
-fn is_schema(value: &Located<'_>) -> bool {
+fn is_schema(value: &LocatedValue<'_>) -> bool {
     let is_typed = value.member("type").is_some_and(|name| name.value.is_string());
     is_typed
         || ["$ref", "schema", "properties", "allOf", "oneOf", "anyOf", "items"]
@@ -132,9 +132,9 @@ fn is_schema(value: &Located<'_>) -> bool {
             .any(|key| value.member(key).is_some())
 }
 
-impl<'d> Body<'d> {
+impl<'d> OperationBody<'d> {
     /// Returns the kind of the value for XML and binary bodies.
-    pub(super) fn content(&self, document: &Document) -> Content {
+    pub(super) fn content(&self, document: &ApiDocument) -> Content {
         match (self.format, &self.schema) {
             (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::of(document, schema)),
             (BodyFormat::Bytes, schema) => match content(document, schema.as_ref(), None) {
@@ -148,7 +148,7 @@ impl<'d> Body<'d> {
     /// Returns the properties if each of them can be an argument and the schema has no other constraint on the body:
     /// an object without `additionalProperties`. An optional body with required properties does not qualify, because
     /// its properties must be given all together or not at all.
-    pub(super) fn plain_properties(&self, document: &'d Document) -> Option<Vec<BodyProperty<'d>>> {
+    pub(super) fn plain_properties(&self, document: &'d ApiDocument) -> Option<Vec<BodyProperty<'d>>> {
         if !self.format.has_members() {
             return None;
         }
@@ -198,10 +198,15 @@ fn is_plain_object(members: &Map<String, Value>) -> bool {
 }
 
 /// Whether the media type would write files of the body as text although the document also offers a multipart type.
-fn loses_files(document: &Document, offered: &Located<'_>, sendable: &Sendable, media: &Located<'_>) -> bool {
-    let is_multipart = |key: &str| Sendable::of(key).format == BodyFormat::Multipart;
+fn loses_files(
+    document: &ApiDocument,
+    offered: &LocatedValue<'_>,
+    sendable: &SendableMediaType,
+    media: &LocatedValue<'_>,
+) -> bool {
+    let is_multipart = |key: &str| SendableMediaType::of(key).format == BodyFormat::Multipart;
     let has_parts = offered.members().any(|(key, _)| is_multipart(key));
-    let is_file = |schema: &Located<'_>| content(document, Some(schema), None) == Content::File;
+    let is_file = |schema: &LocatedValue<'_>| content(document, Some(schema), None) == Content::File;
     has_parts
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::binding::Content;
-use super::document::{Document, Located};
+use super::document::{ApiDocument, LocatedValue};
 use super::media_type::{is_binary, is_xml};
 use super::xml::{XmlShape, branches};
 
@@ -16,7 +16,7 @@ pub(super) const FILE_HINT: &str = "A file: its text as it is, or for other cont
 /// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object) one of:
 /// `format: binary`, `type: file`, a `contentMediaType` that is binary, or a value that may be a string and is sent
 /// as a binary media type.
-pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_type: Option<&str>) -> Content {
+pub(super) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>, media_type: Option<&str>) -> Content {
     let is_sent_as_bytes =
         media_type.is_some_and(|list| list.split(',').all(|media_type| is_binary(media_type.trim())));
     let Some(schema) = schema else {
@@ -51,14 +51,15 @@ pub(super) fn content(document: &Document, schema: Option<&Located<'_>>, media_t
 
 /// Returns the media type of the schema's content (JSON Schema 2020-12 validation, section 8.4), or of its items'
 /// content.
-pub(super) fn media_type_of<'d>(document: &'d Document, schema: &Located<'d>) -> Option<&'d str> {
-    let own = |schema: &Located<'d>| branches(document, schema).iter().find_map(|part| part.text("contentMediaType"));
+pub(super) fn media_type_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<&'d str> {
+    let own =
+        |schema: &LocatedValue<'d>| branches(document, schema).iter().find_map(|part| part.text("contentMediaType"));
     let items = branches(document, schema).iter().find_map(|part| part.member("items"));
     own(schema).or_else(|| own(&items?))
 }
 
 /// Whether the schema's types allow a string.
-fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
+fn may_be_text(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
     let mut types = Vec::new();
     for part in branches(document, schema) {
         match part.value.get("type") {
@@ -71,7 +72,7 @@ fn may_be_text(document: &Document, schema: &Located<'_>) -> bool {
     types.is_empty() || types.iter().any(|name| matches!(*name, "string" | "file"))
 }
 
-fn is_array(document: &Document, schema: &Located<'_>) -> bool {
+fn is_array(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
     branches(document, schema).iter().any(|part| part.text("type") == Some("array"))
 }
 
@@ -85,7 +86,7 @@ mod tests {
 
     fn of(schema: Value, media_type: Option<&str>) -> Content {
         let root = json!({"openapi": "3.1.0", "start": schema, "file": {"type": "string", "format": "binary"}});
-        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
         content(&document, document.member("start").as_ref(), media_type)
     }
 

@@ -116,14 +116,14 @@ impl From<Secret> for Credential {
 /// The table form of a secret.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct InFile {
+struct SecretFileTable {
     file: String,
 }
 
 /// The table forms of a credential, distinguished by `file`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Table {
+struct CredentialTable {
     file: Option<String>,
     client_id: Option<String>,
     client_secret: Option<SecretSource>,
@@ -134,7 +134,7 @@ struct Table {
     parameters: Option<BTreeMap<String, String>>,
 }
 
-impl Table {
+impl CredentialTable {
     fn credential(self) -> Result<Credential, &'static str> {
         let Some(file) = self.file else {
             return Ok(Credential::Client(Box::new(ClientCredentials {
@@ -167,8 +167,8 @@ impl Table {
 
 impl<'de> Deserialize<'de> for Credential {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Forms;
-        impl<'de> Visitor<'de> for Forms {
+        struct CredentialVisitor;
+        impl<'de> Visitor<'de> for CredentialVisitor {
             type Value = Credential;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,17 +180,17 @@ impl<'de> Deserialize<'de> for Credential {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Credential, A::Error> {
-                Table::deserialize(MapAccessDeserializer::new(map))?.credential().map_err(A::Error::custom)
+                CredentialTable::deserialize(MapAccessDeserializer::new(map))?.credential().map_err(A::Error::custom)
             }
         }
-        deserializer.deserialize_any(Forms)
+        deserializer.deserialize_any(CredentialVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for SecretSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Forms;
-        impl<'de> Visitor<'de> for Forms {
+        struct SecretSourceVisitor;
+        impl<'de> Visitor<'de> for SecretSourceVisitor {
             type Value = SecretSource;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,11 +202,11 @@ impl<'de> Deserialize<'de> for SecretSource {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretSource, A::Error> {
-                let InFile { file } = InFile::deserialize(MapAccessDeserializer::new(map))?;
+                let SecretFileTable { file } = SecretFileTable::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(SecretSource::File { file })
             }
         }
-        deserializer.deserialize_any(Forms)
+        deserializer.deserialize_any(SecretSourceVisitor)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Builds the description of a tool for the model.
 
-use super::document::Located;
+use super::document::LocatedValue;
 use super::shorten::shorten;
 
 /// Joins summary and description of `operation` in at most `chars` characters. Falls back to method and path
 /// (`label`).
-pub(super) fn tool_description(operation: &Located<'_>, label: &str, chars: usize) -> String {
+pub(super) fn tool_description(operation: &LocatedValue<'_>, label: &str, chars: usize) -> String {
     let (summary, description) = (operation.text("summary"), operation.text("description"));
     let text = match (summary, description) {
         (Some(summary), Some(description)) if repeats(summary, description) => description.to_owned(),
@@ -25,7 +25,7 @@ fn repeats(summary: &str, description: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{Place, SourceFile};
+    use crate::files::{SourceFile, ValuePosition};
     use serde_json::json;
 
     #[test]
@@ -37,11 +37,11 @@ mod tests {
         ];
         for (value, expected) in cases {
             let file = SourceFile::of_value(value);
-            let operation = Located { value: &file.root, at: Place::root(&file) };
+            let operation = LocatedValue { value: &file.root, at: ValuePosition::root(&file) };
             assert_eq!(tool_description(&operation, "GET /pets", 100), expected);
         }
         let long = SourceFile::of_value(json!({"description": "word ".repeat(500)}));
-        let operation = Located { value: &long.root, at: Place::root(&long) };
+        let operation = LocatedValue { value: &long.root, at: ValuePosition::root(&long) };
         assert!(tool_description(&operation, "", 1024).chars().count() <= 1024);
     }
 }

@@ -1,7 +1,7 @@
 //! Resolves `$ref`s whose literal target does not exist.
 
-use super::document::{Document, Located};
-use super::files::{Place, SourceFile};
+use super::document::{ApiDocument, LocatedValue};
+use super::files::{SourceFile, ValuePosition};
 
 /// Location of schemas in each OpenAPI version. Documents that were migrated by hand keep old references.
 const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("components/schemas/", "definitions/")];
@@ -13,19 +13,19 @@ const MAX_STEPS: usize = 64;
 ///
 /// Tolerates a missing leading slash, a `$ref` on the path (`components: {schemas: {$ref: schemas.yaml}}`), a name
 /// with unescaped slashes (`#/paths//pets/get`), and schemas at the location of another OpenAPI version.
-pub(super) fn detour<'d>(document: &'d Document, reference: &str, from: &'d SourceFile) -> Option<Located<'d>> {
+pub(super) fn detour<'d>(document: &'d ApiDocument, reference: &str, from: &'d SourceFile) -> Option<LocatedValue<'d>> {
     let (file, pointer) = document.split(reference, from).ok()?;
     let pointer = pointer.decode_utf8().ok()?;
     // A single name is an anchor.
     let pointer = pointer.strip_prefix('/').or_else(|| pointer.contains('/').then_some(&*pointer))?;
-    let root = Located { value: &file.root, at: Place::root(file) };
+    let root = LocatedValue { value: &file.root, at: ValuePosition::root(file) };
     walk(document, root.clone(), pointer).or_else(|| {
         let (there, elsewhere) = SCHEMAS.into_iter().find(|(there, _)| pointer.starts_with(there))?;
         walk(document, root, &pointer.replacen(there, elsewhere, 1))
     })
 }
 
-fn walk<'d>(document: &'d Document, root: Located<'d>, pointer: &str) -> Option<Located<'d>> {
+fn walk<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
     let tokens: Vec<&str> = pointer.split('/').collect();
     if pointer.is_empty() || tokens.len() > MAX_STEPS {
         return None;
@@ -42,7 +42,7 @@ fn walk<'d>(document: &'d Document, root: Located<'d>, pointer: &str) -> Option<
 
 /// Follows the chain of `$ref`s that starts at `here`, each resolved literally: tolerant resolution could recurse
 /// without end.
-fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>> {
+fn end_of<'d>(document: &'d ApiDocument, here: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     let mut end = here.clone();
     for _ in 0..MAX_STEPS {
         let Some(reference) = end.reference() else { return Some(end) };
@@ -53,7 +53,7 @@ fn end_of<'d>(document: &'d Document, here: &Located<'d>) -> Option<Located<'d>>
 
 /// Returns the member or item that the first of `tokens` names, or the member whose name contains slashes and spans
 /// several tokens. Also returns the number of tokens consumed.
-fn step<'d>(here: &Located<'d>, tokens: &[&str]) -> Option<(Located<'d>, usize)> {
+fn step<'d>(here: &LocatedValue<'d>, tokens: &[&str]) -> Option<(LocatedValue<'d>, usize)> {
     if here.value.is_array() {
         let token = tokens.first()?;
         let index: usize = token.parse().ok().filter(|index: &usize| index.to_string() == **token)?;
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn found(root: &Value, reference: &str) -> Result<Value, ReferenceError> {
-        let document = Document::new(root.clone(), Path::new("api.json")).unwrap();
+        let document = ApiDocument::new(root.clone(), Path::new("api.json")).unwrap();
         document.lookup(reference, document.root().at.file()).map(|target| target.value.clone())
     }
 
@@ -112,7 +112,7 @@ mod tests {
             "definitions": {"Loop": {"$ref": "#/components/schemas/Loop"}}
         });
         for reference in ["#/a/y", "#/b/x/y", "#/components/schemas/Loop"] {
-            let document = Document::new(root.clone(), Path::new("api.json")).unwrap();
+            let document = ApiDocument::new(root.clone(), Path::new("api.json")).unwrap();
             let start = document.lookup(reference, document.root().at.file());
             assert!(start.and_then(|start| document.follow(start)).is_err(), "{reference}");
         }

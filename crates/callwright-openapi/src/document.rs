@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::detour::detour;
-use super::files::{Fetch, Files, Loader, Origin, Place, RemoteFile, SourceFile};
+use super::files::{DocumentFileSet, Fetch, Loader, Origin, RemoteFile, SourceFile, ValuePosition};
 use super::parse::other_kind;
 use super::{LoadError, ToolsetSettings};
 use callwright_common::json::{Pointer, scalar_text};
@@ -16,8 +16,8 @@ use callwright_common::json::{Pointer, scalar_text};
 const MAX_REFERENCE_HOPS: usize = 32;
 
 /// An OpenAPI document: one file, or several files that refer to each other.
-pub(super) struct Document {
-    files: Files,
+pub(super) struct ApiDocument {
+    files: DocumentFileSet,
     /// OpenAPI version, which determines the dialect of the schemas.
     pub(super) version: Version,
 }
@@ -37,9 +37,9 @@ pub(super) enum Version {
 
 /// A value of a document with its place.
 #[derive(Debug, Clone)]
-pub(super) struct Located<'d> {
+pub(super) struct LocatedValue<'d> {
     pub(super) value: &'d Value,
-    pub(super) at: Place<'d>,
+    pub(super) at: ValuePosition<'d>,
 }
 
 /// Reason why a `$ref` cannot be resolved.
@@ -53,7 +53,7 @@ pub(super) enum ReferenceError {
     Cycle(String),
 }
 
-impl Document {
+impl ApiDocument {
     /// Loads the OpenAPI document at `origin` with all its files.
     ///
     /// # Errors
@@ -104,17 +104,17 @@ impl Document {
     }
 
     /// Returns the root value of the document's main file.
-    pub(super) fn root(&self) -> Located<'_> {
-        Located { value: &self.files.main().root, at: Place::root(self.files.main()) }
+    pub(super) fn root(&self) -> LocatedValue<'_> {
+        LocatedValue { value: &self.files.main().root, at: ValuePosition::root(self.files.main()) }
     }
 
     /// Returns the member `key` of the document's root.
-    pub(super) fn member<'d>(&'d self, key: &str) -> Option<Located<'d>> {
+    pub(super) fn member<'d>(&'d self, key: &str) -> Option<LocatedValue<'d>> {
         self.root().member(key)
     }
 
     /// Follows `$ref`s until the value is not a reference.
-    pub(super) fn follow<'d>(&'d self, start: Located<'d>) -> Result<Located<'d>, ReferenceError> {
+    pub(super) fn follow<'d>(&'d self, start: LocatedValue<'d>) -> Result<LocatedValue<'d>, ReferenceError> {
         let mut here = start;
         for _ in 0..MAX_REFERENCE_HOPS {
             match here.reference() {
@@ -127,13 +127,17 @@ impl Document {
 
     /// Follows `$ref`s from `value`, and returns the target with its file, without its place.
     pub(super) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
-        let end = self.follow(Located { value, at: Place::root(file) }).ok()?;
+        let end = self.follow(LocatedValue { value, at: ValuePosition::root(file) }).ok()?;
         Some((end.value, end.at.file()))
     }
 
     /// Resolves one `$ref` found in the file `from` (RFC 6901 section 6: a JSON Pointer as URI fragment). Falls back
     /// to tolerant resolution if the literal target does not exist.
-    pub(super) fn lookup<'d>(&'d self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+    pub(super) fn lookup<'d>(
+        &'d self,
+        reference: &str,
+        from: &'d SourceFile,
+    ) -> Result<LocatedValue<'d>, ReferenceError> {
         self.by_letter(reference, from).or_else(|error| match error {
             ReferenceError::Missing(_) => detour(self, reference, from).ok_or(error),
             other => Err(other),
@@ -145,12 +149,12 @@ impl Document {
         &'d self,
         reference: &str,
         from: &'d SourceFile,
-    ) -> Result<Located<'d>, ReferenceError> {
+    ) -> Result<LocatedValue<'d>, ReferenceError> {
         let (file, pointer) = self.split(reference, from)?;
         let missing = || ReferenceError::Missing(reference.to_owned());
         let pointer = pointer.decode_utf8().map_err(|_| missing())?;
         let value = file.root.pointer(&pointer).ok_or_else(missing)?;
-        Ok(Located { value, at: Place::new(file, Pointer::from(pointer.as_ref())) })
+        Ok(LocatedValue { value, at: ValuePosition::new(file, Pointer::from(pointer.as_ref())) })
     }
 
     /// Returns the file that a `$ref` refers to, and the fragment.
@@ -166,31 +170,31 @@ impl Document {
     }
 }
 
-impl<'d> Located<'d> {
+impl<'d> LocatedValue<'d> {
     /// Returns the member `key` of this object.
-    pub(super) fn member(&self, key: &str) -> Option<Located<'d>> {
-        self.value.get(key).map(|value| Located { value, at: self.at.child(key) })
+    pub(super) fn member(&self, key: &str) -> Option<LocatedValue<'d>> {
+        self.value.get(key).map(|value| LocatedValue { value, at: self.at.child(key) })
     }
 
     /// Returns the members of this object; empty if it is not an object.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'d String, Located<'d>)> {
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'d String, LocatedValue<'d>)> {
         let at = self.at.clone();
         self.value
             .as_object()
             .into_iter()
             .flatten()
-            .map(move |(key, value)| (key, Located { value, at: at.child(key) }))
+            .map(move |(key, value)| (key, LocatedValue { value, at: at.child(key) }))
     }
 
     /// Returns the items of this array; empty if it is not an array.
-    pub(super) fn items(&self) -> impl Iterator<Item = Located<'d>> {
+    pub(super) fn items(&self) -> impl Iterator<Item = LocatedValue<'d>> {
         let at = self.at.clone();
         self.value
             .as_array()
             .into_iter()
             .flatten()
             .enumerate()
-            .map(move |(index, value)| Located { value, at: at.item(index) })
+            .map(move |(index, value)| LocatedValue { value, at: at.item(index) })
     }
 
     /// Returns the string member `key`, trimmed; `None` if it is absent, blank or not a string.
@@ -245,9 +249,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn document(mut root: Value) -> Document {
+    fn document(mut root: Value) -> ApiDocument {
         root["openapi"] = json!("3.0.3");
-        Document::new(root, Path::new("folder/api.json")).unwrap()
+        ApiDocument::new(root, Path::new("folder/api.json")).unwrap()
     }
 
     #[test]
@@ -281,7 +285,7 @@ mod tests {
 
     #[test]
     fn versions_are_read_as_text_and_as_yaml_numbers() {
-        let of = |root: Value| Document::new(root, Path::new("x.yaml")).map(|document| document.version);
+        let of = |root: Value| ApiDocument::new(root, Path::new("x.yaml")).map(|document| document.version);
         assert_eq!(of(json!({"openapi": "3.0.3"})).unwrap(), Version::V3_0);
         assert_eq!(of(json!({"openapi": 3.0})).unwrap(), Version::V3_0);
         assert_eq!(of(json!({"openapi": 3})).unwrap(), Version::V3_0);
@@ -302,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_is_remarkable_about_a_document_is_said() {
-        let remarks = |root: Value| Document::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
+        let remarks = |root: Value| ApiDocument::new(root, Path::new("x.yaml")).unwrap().remarks().join("; ");
         let paths = json!({"/a": {}});
         assert_eq!(remarks(json!({"openapi": "3.2.0", "paths": paths})), "");
         let newer = "OpenAPI 3.14.1 is newer than 3.2 and is parsed as 3.2";

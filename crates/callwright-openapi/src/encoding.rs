@@ -6,17 +6,20 @@ use serde_json::Value;
 
 use super::binding::{BodyFormat, Content, Encoding};
 use super::content::{content, media_type_of};
-use super::document::{Document, Located};
-use super::notes::Notes;
+use super::document::{ApiDocument, LocatedValue};
+use super::notes::LoadNotes;
 use super::parameter::query_style;
 use super::xml::branches;
 use callwright_common::json::scalar_text;
 
 /// Returns the properties of a body's schema, including those of its `allOf` parts and alternatives.
-pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>>) -> BTreeMap<&'d str, Located<'d>> {
+pub(super) fn properties<'d>(
+    document: &'d ApiDocument,
+    schema: Option<&LocatedValue<'d>>,
+) -> BTreeMap<&'d str, LocatedValue<'d>> {
     let mut properties = BTreeMap::new();
     for branch in schema.into_iter().flat_map(|schema| branches(document, schema)) {
-        for (name, schema) in branch.member("properties").iter().flat_map(Located::members) {
+        for (name, schema) in branch.member("properties").iter().flat_map(LocatedValue::members) {
             properties.entry(name.as_str()).or_insert(schema);
         }
     }
@@ -25,17 +28,17 @@ pub(super) fn properties<'d>(document: &'d Document, schema: Option<&Located<'d>
 
 /// Returns the encodings of the properties that have an Encoding Object or are not plain values, such as files.
 pub(super) fn encodings<'d>(
-    document: &'d Document,
-    media: &Located<'d>,
-    schema: Option<&Located<'d>>,
+    document: &'d ApiDocument,
+    media: &LocatedValue<'d>,
+    schema: Option<&LocatedValue<'d>>,
     format: BodyFormat,
-    notes: &mut Notes,
+    notes: &mut LoadNotes,
 ) -> BTreeMap<String, Encoding> {
     if !matches!(format, BodyFormat::Form | BodyFormat::Multipart) {
         return BTreeMap::new();
     }
     let mut encodings: BTreeMap<String, Encoding> = BTreeMap::new();
-    for (name, entry) in media.member("encoding").iter().flat_map(Located::members) {
+    for (name, entry) in media.member("encoding").iter().flat_map(LocatedValue::members) {
         encodings.insert(name.clone(), encoding(document, &entry, notes));
     }
     for (name, schema) in properties(document, schema) {
@@ -53,9 +56,9 @@ pub(super) fn encodings<'d>(
     encodings
 }
 
-fn encoding<'d>(document: &'d Document, entry: &Located<'d>, notes: &mut Notes) -> Encoding {
+fn encoding<'d>(document: &'d ApiDocument, entry: &LocatedValue<'d>, notes: &mut LoadNotes) -> Encoding {
     let mut headers = BTreeMap::new();
-    for (name, header) in entry.member("headers").iter().flat_map(Located::members) {
+    for (name, header) in entry.member("headers").iter().flat_map(LocatedValue::members) {
         if name.eq_ignore_ascii_case("content-type") {
             continue;
         }
@@ -77,7 +80,7 @@ fn encoding<'d>(document: &'d Document, entry: &Located<'d>, notes: &mut Notes) 
 
 /// Returns the fixed value of a Header Object: its only allowed value or its default. Header values cannot be set by
 /// an argument.
-fn fixed_value<'d>(document: &'d Document, header: &Located<'d>) -> Option<String> {
+fn fixed_value<'d>(document: &'d ApiDocument, header: &LocatedValue<'d>) -> Option<String> {
     let header = document.follow(header.clone()).ok()?;
     let schema = document.follow(header.member("schema")?).ok()?;
     let only = schema.value.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);

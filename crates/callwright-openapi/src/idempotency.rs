@@ -4,11 +4,11 @@ use http::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::arguments::Joined;
+use super::arguments::JoinedArguments;
 use super::binding::{BodyShape, Location};
-use super::document::{Document, Located};
-use super::notes::Notes;
-use super::schema::{Argument, ArgumentSchema, Part};
+use super::document::{ApiDocument, LocatedValue};
+use super::notes::LoadNotes;
+use super::schema::{ArgumentSchema, ObjectArgument, RequestPart};
 
 /// Names, without case and separators, that suffice to identify the parameter: `Idempotency-Key` (an IETF draft,
 /// draft-ietf-httpapi-idempotency-key-header), `X-Idempotency-Key`, `idempotency_key`, `IdempotencyToken`, ...
@@ -41,10 +41,10 @@ pub struct IdempotencyKey {
 /// identified by its name ([`NAMES`]), or by name and description together ([`OWNERS`], [`KINDS`]). A parameter that
 /// cannot hold a UUID (because of enumeration, pattern, format or length) stays an argument.
 pub(super) fn take_key(
-    document: &Document,
+    document: &ApiDocument,
     method: &Method,
-    joined: &mut Joined<'_>,
-    notes: &mut Notes,
+    joined: &mut JoinedArguments<'_>,
+    notes: &mut LoadNotes,
 ) -> Option<IdempotencyKey> {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE) {
         return None;
@@ -66,8 +66,8 @@ pub(super) fn take_key(
 }
 
 /// Returns the argument's name on the wire if its location can carry a key.
-fn wire_name<'a>(joined: &'a Joined<'_>, argument: &'a Argument<'_>) -> Option<&'a str> {
-    if argument.part == Part::Body {
+fn wire_name<'a>(joined: &'a JoinedArguments<'_>, argument: &'a ObjectArgument<'_>) -> Option<&'a str> {
+    if argument.part == RequestPart::Body {
         let is_member = matches!(joined.body.as_ref().map(|body| &body.shape), Some(BodyShape::Properties(_)));
         return is_member.then_some(argument.name.as_str());
     }
@@ -88,7 +88,7 @@ fn is_key<'a>(name: &str, mut descriptions: impl Iterator<Item = &'a str>) -> bo
 }
 
 /// Returns the maximum length of a key that the schema allows; `None` if it allows no generated key.
-fn max_chars(schema: Option<&Located<'_>>) -> Option<usize> {
+fn max_chars(schema: Option<&LocatedValue<'_>>) -> Option<usize> {
     let Some(schema) = schema else { return usize::try_from(KEY_CHARS).ok() };
     let is_string = match schema.value.get("type") {
         None => true,

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::document::Document;
+use super::document::ApiDocument;
 use super::files::{Fetch, Offline, Origin};
 use super::naming::{NameSource, tool_names};
-use super::notes::Notes;
+use super::notes::LoadNotes;
 use super::outputs::attach_links;
 use super::reader::OperationReader;
 use super::report::{Renamed, Report, Skipped};
 use super::server::Servers;
-use super::walk::{Found, operations};
+use super::walk::{DocumentOperation, operations};
 use super::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
 
 /// Loads the document at `path` with all its files as the toolset `name`. Ignores `settings.document`. A faulty
@@ -33,7 +33,7 @@ pub fn load_from(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<Toolset, LoadError> {
-    read(&Document::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
+    read(&ApiDocument::load(origin, settings, fetch)?, name, &origin.to_path(), settings)
 }
 
 /// Converts the document `root` as if it had been read from `path`.
@@ -44,17 +44,17 @@ pub(super) fn toolset_of(
     path: &Path,
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
-    read(&Document::new(root, path)?, name, path, settings)
+    read(&ApiDocument::new(root, path)?, name, path, settings)
 }
 
 /// Converts a document that was read from `path` to a toolset.
 pub(super) fn read(
-    document: &Document,
+    document: &ApiDocument,
     name: &str,
     path: &Path,
     settings: &ToolsetSettings,
 ) -> Result<Toolset, LoadError> {
-    let mut notes = Notes::default();
+    let mut notes = LoadNotes::default();
     document.remarks().into_iter().for_each(|remark| notes.remark(remark));
     let security_schemes = security::schemes(document, &mut notes);
     check_credentials(name, path, &settings.credentials, security_schemes.keys().map(String::as_str).collect())?;
@@ -122,11 +122,11 @@ pub(super) fn check_credentials(
 }
 
 /// Returns the tool names of `found`, in the same order.
-pub(super) fn names_of(found: &[Found<'_>]) -> Vec<String> {
+pub(super) fn names_of(found: &[DocumentOperation<'_>]) -> Vec<String> {
     tool_names(&found.iter().map(name_source).collect::<Vec<_>>())
 }
 
-fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
+fn name_source<'d>(found: &DocumentOperation<'d>) -> NameSource<'d> {
     NameSource {
         operation_id: found.operation.text("operationId"),
         method: found.method.as_str().to_ascii_lowercase(),
@@ -135,14 +135,14 @@ fn name_source<'d>(found: &Found<'d>) -> NameSource<'d> {
 }
 
 /// Returns the local files with operations, without the document's main file.
-fn operation_files(document: &Document, found: &[Found<'_>]) -> BTreeSet<PathBuf> {
+fn operation_files(document: &ApiDocument, found: &[DocumentOperation<'_>]) -> BTreeSet<PathBuf> {
     let main = document.root().at.file();
     let files = found.iter().map(|found| found.operation.at.file()).filter(|file| !ptr::eq(*file, main));
     let paths: BTreeSet<&Path> = files.filter_map(|file| file.path()).collect();
     paths.into_iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).collect()
 }
 
-fn title(document: &Document) -> String {
+fn title(document: &ApiDocument) -> String {
     document.member("info").and_then(|info| info.text("title")).unwrap_or_default().to_owned()
 }
 

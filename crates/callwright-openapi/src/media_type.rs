@@ -27,13 +27,13 @@ const TEXTS: [&str; 6] = [
 
 /// A media type of a `content` map that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sendable {
+pub(super) struct SendableMediaType {
     /// The concrete media type. Ranges of binary content stay, because the content determines the type.
     pub(super) media_type: String,
     pub(super) format: BodyFormat,
 }
 
-impl Sendable {
+impl SendableMediaType {
     /// Returns the media type to send for a key of a `content` map, which may be a range such as `application/*`.
     pub(super) fn of(key: &str) -> Self {
         let media_type = match key.trim() {
@@ -120,7 +120,7 @@ mod tests {
             ("nonsense", BodyFormat::Bytes),
         ];
         for (key, format) in cases {
-            assert_eq!(Sendable::of(key).format, format, "{key}");
+            assert_eq!(SendableMediaType::of(key).format, format, "{key}");
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
         ];
         let mut keys = best_first;
         keys.reverse();
-        keys.sort_by_key(|key| Sendable::of(key).rank());
+        keys.sort_by_key(|key| SendableMediaType::of(key).rank());
         assert_eq!(keys, best_first);
     }
 }

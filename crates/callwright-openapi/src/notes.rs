@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use super::files::Place;
+use super::files::ValuePosition;
 use super::report::Simplified;
 
 /// Collector of losses and guesses. A remark about a place of the document is recorded once, even if several
 /// operations share the place.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct LoadNotes {
     operation: String,
     simplified: Vec<Simplified>,
     places: HashSet<String>,
 }
 
-impl Notes {
+impl LoadNotes {
     /// Sets the operation to which the following remarks belong; empty: the whole document.
     pub(super) fn begin(&mut self, operation: &str) {
         operation.clone_into(&mut self.operation);
@@ -26,7 +26,7 @@ impl Notes {
     }
 
     /// Adds a remark about one place, which several operations may share.
-    pub(super) fn place(&mut self, at: &Place<'_>, what: impl std::fmt::Display) {
+    pub(super) fn place(&mut self, at: &ValuePosition<'_>, what: impl std::fmt::Display) {
         let what = format!("{at}: {what}");
         if self.places.insert(what.clone()) {
             self.remark(what);

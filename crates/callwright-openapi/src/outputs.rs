@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::binding::BodyFormat;
-use super::document::{Document, Located, Version};
-use super::media_type::Sendable;
-use super::walk::Found;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::media_type::SendableMediaType;
+use super::walk::DocumentOperation;
 use super::{Location, Operation};
 use callwright_types::output::{SchemaNode, fields_of};
 use callwright_types::{OutputField, OutputLink};
@@ -25,31 +25,31 @@ pub(super) struct OutputReader {
 
 impl OutputReader {
     /// Returns the fields of the first successful response with a JSON body.
-    pub(super) fn read<'d>(&mut self, document: &'d Document, operation: &Located<'d>) -> Arc<[OutputField]> {
+    pub(super) fn read<'d>(&mut self, document: &'d ApiDocument, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
         };
         let address = std::ptr::from_ref(schema.value) as usize;
         let known = self.known.entry(address);
-        Arc::clone(known.or_insert_with(|| fields_of(Schema { document, at: schema }).into()))
+        Arc::clone(known.or_insert_with(|| fields_of(OutputSchema { document, at: schema }).into()))
     }
 }
 
 /// A schema of a document.
 #[derive(Clone)]
-struct Schema<'d> {
-    document: &'d Document,
-    at: Located<'d>,
+struct OutputSchema<'d> {
+    document: &'d ApiDocument,
+    at: LocatedValue<'d>,
 }
 
-impl<'d> SchemaNode<'d> for Schema<'d> {
+impl<'d> SchemaNode<'d> for OutputSchema<'d> {
     fn value(&self) -> &'d Value {
         self.at.value
     }
 
     fn inside(&self, value: &'d Value) -> Self {
         // Keeps the place of the parent: only its file matters, for resolving references.
-        Self { document: self.document, at: Located { value, at: self.at.at.clone() } }
+        Self { document: self.document, at: LocatedValue { value, at: self.at.at.clone() } }
     }
 
     fn target(&self, reference: &str) -> Option<Self> {
@@ -59,9 +59,9 @@ impl<'d> SchemaNode<'d> for Schema<'d> {
 }
 
 /// Returns the successful responses, those with a single status first.
-fn responses<'d>(document: &'d Document, operation: &Located<'d>) -> impl Iterator<Item = Located<'d>> {
-    let mut found: Vec<(&str, Located<'d>)> = Vec::new();
-    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+fn responses<'d>(document: &'d ApiDocument, operation: &LocatedValue<'d>) -> impl Iterator<Item = LocatedValue<'d>> {
+    let mut found: Vec<(&str, LocatedValue<'d>)> = Vec::new();
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         if !status.starts_with('2') {
             continue;
         }
@@ -71,23 +71,24 @@ fn responses<'d>(document: &'d Document, operation: &Located<'d>) -> impl Iterat
     found.into_iter().map(|(_, response)| response)
 }
 
-fn schema_of<'d>(document: &Document, response: &Located<'d>) -> Option<Located<'d>> {
+fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     if document.version == Version::V2_0 {
         return response.member("schema");
     }
     let content = response.member("content")?;
-    let mut media = content.members().filter(|(media_type, _)| Sendable::of(media_type).format == BodyFormat::Json);
+    let mut media =
+        content.members().filter(|(media_type, _)| SendableMediaType::of(media_type).format == BodyFormat::Json);
     media.find_map(|(_, media)| media.member("schema"))
 }
 
 /// Sets the links of each operation's successful responses (OpenAPI 3.1, section 4.8.20). Omits links that do not use
 /// a value of the body, and links to operations that are not tools.
-pub(super) fn attach_links(document: &Document, loaded: &mut [(&Found<'_>, Operation)]) {
+pub(super) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
     let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
     for (found, _) in loaded.iter() {
         let mut of_operation = Vec::new();
         for response in responses(document, &found.operation) {
-            for (_, link) in response.member("links").iter().flat_map(Located::members) {
+            for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
                 let Ok(link) = document.follow(link) else { continue };
                 of_operation.extend(links_of(&link, loaded));
             }
@@ -100,10 +101,10 @@ pub(super) fn attach_links(document: &Document, loaded: &mut [(&Found<'_>, Opera
     }
 }
 
-fn links_of(link: &Located<'_>, loaded: &[(&Found<'_>, Operation)]) -> Vec<OutputLink> {
+fn links_of(link: &LocatedValue<'_>, loaded: &[(&DocumentOperation<'_>, Operation)]) -> Vec<OutputLink> {
     let Some(target) = target_of(link, loaded) else { return Vec::new() };
     let parameters = link.member("parameters");
-    let taken = parameters.iter().flat_map(Located::members).filter_map(|(name, expression)| {
+    let taken = parameters.iter().flat_map(LocatedValue::members).filter_map(|(name, expression)| {
         let pointer = expression.value.as_str()?.strip_prefix("$response.body#")?;
         Some(OutputLink {
             tool: target.own_name().to_owned(),
@@ -114,7 +115,7 @@ fn links_of(link: &Located<'_>, loaded: &[(&Found<'_>, Operation)]) -> Vec<Outpu
     taken.collect()
 }
 
-fn target_of<'a>(link: &Located<'_>, loaded: &'a [(&Found<'_>, Operation)]) -> Option<&'a Operation> {
+fn target_of<'a>(link: &LocatedValue<'_>, loaded: &'a [(&DocumentOperation<'_>, Operation)]) -> Option<&'a Operation> {
     if let Some(id) = link.text("operationId") {
         let is_meant = |operation: &&Operation| operation.operation_id.as_deref() == Some(id);
         return loaded.iter().map(|(_, operation)| operation).find(is_meant);

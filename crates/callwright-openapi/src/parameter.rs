@@ -1,8 +1,8 @@
 //! Parses one parameter of an operation as described by OpenAPI 3.
 
 use super::binding::{Location, Style};
-use super::document::{Document, Located};
-use super::notes::Notes;
+use super::document::{ApiDocument, LocatedValue};
+use super::notes::LoadNotes;
 
 /// Header parameters that OpenAPI 3.0.4 excludes. They are set from the body, the response media types and the
 /// credentials.
@@ -10,7 +10,7 @@ const IGNORED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// One parameter as described by the document.
 #[derive(Debug, Clone)]
-pub(super) struct Parameter<'d> {
+pub(super) struct OperationParameter<'d> {
     pub(super) name: String,
     /// For a path parameter: the text between the braces of its template expression.
     pub(super) slot: Option<String>,
@@ -26,21 +26,21 @@ pub(super) struct Parameter<'d> {
     /// Styles of nested arrays.
     pub(super) nested: Vec<Style>,
     /// Schema of the parameter; `None` if the document gives none.
-    pub(super) schema: Option<Located<'d>>,
+    pub(super) schema: Option<LocatedValue<'d>>,
     pub(super) description: Option<&'d str>,
     pub(super) deprecated: bool,
     /// The Parameter Object.
-    pub(super) at: Located<'d>,
+    pub(super) at: LocatedValue<'d>,
 }
 
 /// Parses the OpenAPI 3 Parameter Object `at` of the parameter `name` in `location`.
 pub(super) fn parameter<'d>(
-    document: &'d Document,
-    at: Located<'d>,
+    document: &'d ApiDocument,
+    at: LocatedValue<'d>,
     name: String,
     location: Location,
-    notes: &mut Notes,
-) -> Parameter<'d> {
+    notes: &mut LoadNotes,
+) -> OperationParameter<'d> {
     let style = style(&at, location, notes);
     let content = at.member("content").and_then(|content| content.members().next());
     let content = content.map(|(media_type, media)| (media_type, document.follow(media.clone()).unwrap_or(media)));
@@ -48,7 +48,7 @@ pub(super) fn parameter<'d>(
     if schema.is_none() && content.is_none() {
         notes.place(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));
     }
-    Parameter {
+    OperationParameter {
         required: location == Location::Path || at.flag("required") == Some(true),
         style,
         explode: at.flag("explode").unwrap_or(style == Style::Form),
@@ -73,7 +73,7 @@ pub(super) fn is_ignored(location: Location, name: &str) -> bool {
 
 /// Returns the parameter's style. Replaces a style that its location does not support by the default, because the
 /// parameter must be sent in some style.
-fn style(parameter: &Located<'_>, location: Location, notes: &mut Notes) -> Style {
+fn style(parameter: &LocatedValue<'_>, location: Location, notes: &mut LoadNotes) -> Style {
     let Some(given) = parameter.value.get("style") else { return location.default_style() };
     let style = match (location, given.as_str().unwrap_or_default()) {
         (Location::Path, "matrix") => Some(Style::Matrix),

@@ -6,24 +6,24 @@
 use serde_json::Value;
 
 use super::binding::Location;
-use super::document::{Document, Located, Version};
-use super::notes::Notes;
-use super::parameter::{self, Parameter, is_ignored};
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::notes::LoadNotes;
+use super::parameter::{self, OperationParameter, is_ignored};
 use super::path_template::slots;
 use super::query_string;
 use super::swagger;
-use super::walk::Found;
+use super::walk::DocumentOperation;
 use callwright_common::json::scalar_text;
 
 /// The parameters of one operation: its own, and those of its path item that it does not override.
 #[derive(Default)]
-pub(super) struct Lists<'d> {
+pub(super) struct ParameterLists<'d> {
     /// Path, query, header and cookie.
-    pub(super) parameters: Vec<Parameter<'d>>,
+    pub(super) parameters: Vec<OperationParameter<'d>>,
     /// `in: body`.
-    pub(super) bodies: Vec<Located<'d>>,
+    pub(super) bodies: Vec<LocatedValue<'d>>,
     /// `in: formData`.
-    pub(super) fields: Vec<Located<'d>>,
+    pub(super) fields: Vec<LocatedValue<'d>>,
 }
 
 /// Parses the parameters of `found`. An operation's parameters override those of its path item with the same name and
@@ -33,9 +33,13 @@ pub(super) struct Lists<'d> {
 ///
 /// Returns the first parameter that cannot be parsed. For a safe method the parameter is omitted instead. For other
 /// methods, a request without it could have a larger effect than intended.
-pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut Notes) -> Result<Lists<'d>, String> {
-    let mut all = Lists::default();
-    let left_out = |result: Result<(), String>, notes: &mut Notes| match result {
+pub(super) fn lists<'d>(
+    document: &'d ApiDocument,
+    found: &DocumentOperation<'d>,
+    notes: &mut LoadNotes,
+) -> Result<ParameterLists<'d>, String> {
+    let mut all = ParameterLists::default();
+    let left_out = |result: Result<(), String>, notes: &mut LoadNotes| match result {
         Err(reason) if found.method.is_safe() => {
             notes.remark(format!("{reason}; left out"));
             Ok(())
@@ -43,7 +47,7 @@ pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut N
         other => other,
     };
     for holder in [&found.path_item, &found.operation] {
-        let mut own = Lists::default();
+        let mut own = ParameterLists::default();
         match entries(document, holder) {
             Err(reason) => left_out(Err(reason), notes)?,
             Ok(entries) => {
@@ -59,29 +63,29 @@ pub(super) fn lists<'d>(document: &'d Document, found: &Found<'d>, notes: &mut N
 }
 
 /// An entry of a parameter list.
-struct Entry<'d> {
-    at: Located<'d>,
+struct ParameterEntry<'d> {
+    at: LocatedValue<'d>,
     /// The entry's key, if the document has an object instead of an array.
     key: Option<&'d str>,
 }
 
 /// Returns the entries of `holder`'s parameter list. Accepts an array, with nested arrays flattened; a single
 /// parameter; an object of parameters by name; or a `$ref` to one of these.
-fn entries<'d>(document: &'d Document, holder: &Located<'d>) -> Result<Vec<Entry<'d>>, String> {
+fn entries<'d>(document: &'d ApiDocument, holder: &LocatedValue<'d>) -> Result<Vec<ParameterEntry<'d>>, String> {
     let Some(list) = holder.member("parameters").filter(|list| !list.value.is_null()) else { return Ok(Vec::new()) };
     let end = document.follow(list.clone()).map_err(|error| format!("parameters {}: {error}", list.at))?;
     let is_parameter = ["name", "in"].iter().any(|key| end.value.get(key).is_some_and(Value::is_string));
     let entries = match end.value {
-        _ if is_parameter => vec![Entry { at: list, key: None }],
-        Value::Array(_) => end.items().flat_map(unfolded).map(|at| Entry { at, key: None }).collect(),
-        Value::Object(_) => end.members().map(|(key, at)| Entry { at, key: Some(key) }).collect(),
+        _ if is_parameter => vec![ParameterEntry { at: list, key: None }],
+        Value::Array(_) => end.items().flat_map(unfolded).map(|at| ParameterEntry { at, key: None }).collect(),
+        Value::Object(_) => end.members().map(|(key, at)| ParameterEntry { at, key: Some(key) }).collect(),
         _ => return Err(format!("{} is not an array", list.at)),
     };
     Ok(entries)
 }
 
 /// Flattens an entry: YAML parses a dash without an entry as null, and a doubled dash as a nested list.
-fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
+fn unfolded(item: LocatedValue<'_>) -> Vec<LocatedValue<'_>> {
     match item.value {
         Value::Array(_) => item.items().collect(),
         Value::Null => Vec::new(),
@@ -89,13 +93,19 @@ fn unfolded(item: Located<'_>) -> Vec<Located<'_>> {
     }
 }
 
-impl<'d> Lists<'d> {
+impl<'d> ParameterLists<'d> {
     /// Whether there are bodies or form fields.
     pub(super) fn has_body(&self) -> bool {
         !self.bodies.is_empty() || !self.fields.is_empty()
     }
 
-    fn add(&mut self, document: &'d Document, path: &str, entry: Entry<'d>, notes: &mut Notes) -> Result<(), String> {
+    fn add(
+        &mut self,
+        document: &'d ApiDocument,
+        path: &str,
+        entry: ParameterEntry<'d>,
+        notes: &mut LoadNotes,
+    ) -> Result<(), String> {
         let place = entry.at.at.clone();
         let reference = entry.at.reference();
         let at = match document.follow(entry.at) {
@@ -143,7 +153,7 @@ impl<'d> Lists<'d> {
         Ok(())
     }
 
-    fn put(&mut self, parameter: Parameter<'d>) {
+    fn put(&mut self, parameter: OperationParameter<'d>) {
         let (name, location) = (parameter.name.clone(), parameter.location);
         put(&mut self.parameters, parameter, |other| other.name == name && other.location == location);
     }
@@ -171,7 +181,7 @@ fn put<T>(list: &mut Vec<T>, entry: T, is_same: impl Fn(&T) -> bool) {
 
 /// Returns the parameter's location. A parameter without `in` whose name is a template expression of the path is a
 /// path parameter.
-fn location(at: &Located<'_>, given: &str, name: &str, path: &str) -> Option<Location> {
+fn location(at: &LocatedValue<'_>, given: &str, name: &str, path: &str) -> Option<Location> {
     let known = [Location::Path, Location::Query, Location::Header, Location::Cookie];
     let named = known.into_iter().find(|location| location.as_str() == given);
     named.or_else(|| (at.value.get("in").is_none() && is_slot(name, path)).then_some(Location::Path))

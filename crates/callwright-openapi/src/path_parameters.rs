@@ -1,27 +1,27 @@
 //! Matches the template expressions of a path with the path parameters, tolerating mismatches in the document.
 
 use super::binding::{Location, Style};
-use super::document::Located;
-use super::notes::Notes;
-use super::parameter::Parameter;
-use super::path_template::{Slot, mended, slots};
-use super::walk::Found;
+use super::document::LocatedValue;
+use super::notes::LoadNotes;
+use super::parameter::OperationParameter;
+use super::path_template::{PathSlot, mended, slots};
+use super::walk::DocumentOperation;
 
 /// A path and the parameters of its operation, one for each template expression.
-pub(super) struct Placed<'d> {
+pub(super) struct TemplateParameters<'d> {
     /// The path template, with `{name}` for every template expression.
     pub(super) path: String,
-    pub(super) parameters: Vec<Parameter<'d>>,
+    pub(super) parameters: Vec<OperationParameter<'d>>,
 }
 
 /// Assigns a parameter to every template expression of the path. Drops path parameters without an expression, which
 /// cannot be sent. An expression without a described parameter accepts any string.
 pub(super) fn place<'d>(
-    found: &Found<'d>,
-    mut parameters: Vec<Parameter<'d>>,
-    notes: &mut Notes,
-) -> Result<Placed<'d>, String> {
-    let in_path = |parameter: &&Parameter<'_>| parameter.location == Location::Path;
+    found: &DocumentOperation<'d>,
+    mut parameters: Vec<OperationParameter<'d>>,
+    notes: &mut LoadNotes,
+) -> Result<TemplateParameters<'d>, String> {
+    let in_path = |parameter: &&OperationParameter<'_>| parameter.location == Location::Path;
     let described: Vec<&str> = parameters.iter().filter(in_path).map(|parameter| parameter.name.as_str()).collect();
     let path = mended(found.path, &described);
     if path != found.path {
@@ -38,36 +38,41 @@ pub(super) fn place<'d>(
         }
         has_place
     });
-    let mut all: Vec<Parameter<'d>> = Vec::new();
+    let mut all: Vec<OperationParameter<'d>> = Vec::new();
     for slot in &empty {
         notes.remark(format!("path parameter `{}` is not described; any text is accepted", slot.name));
         all.push(described_nowhere(slot, &found.operation));
     }
     all.extend(parameters);
-    Ok(Placed { path, parameters: all })
+    Ok(TemplateParameters { path, parameters: all })
 }
 
 /// Whether the parameter `name` belongs to `slot`. `left` has the numbers of unassigned slots and parameters.
-type IsMeant = fn(name: &str, slot: &Slot, left: (usize, usize)) -> bool;
+type IsMeant = fn(name: &str, slot: &PathSlot, left: (usize, usize)) -> bool;
 
-fn is_named(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
+fn is_named(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
     [&slot.token, &slot.name].into_iter().any(|known| known == name)
 }
 
 /// Whether the names differ only in case and separators: `petId` matches `{pet_id}`.
-fn is_named_alike(name: &str, slot: &Slot, _: (usize, usize)) -> bool {
+fn is_named_alike(name: &str, slot: &PathSlot, _: (usize, usize)) -> bool {
     let plain =
         |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
     !plain(name).is_empty() && plain(name) == plain(&slot.name)
 }
 
-fn is_only_one(_: &str, _: &Slot, left: (usize, usize)) -> bool {
+fn is_only_one(_: &str, _: &PathSlot, left: (usize, usize)) -> bool {
     left == (1, 1)
 }
 
 /// Removes the slots from `empty` that match an unassigned parameter, and assigns them.
-fn fill(parameters: &mut [Parameter<'_>], empty: &mut Vec<Slot>, is_meant: IsMeant, notes: &mut Notes) {
-    let is_left = |parameter: &Parameter<'_>| parameter.location == Location::Path && parameter.slot.is_none();
+fn fill(
+    parameters: &mut [OperationParameter<'_>],
+    empty: &mut Vec<PathSlot>,
+    is_meant: IsMeant,
+    notes: &mut LoadNotes,
+) {
+    let is_left = |parameter: &OperationParameter<'_>| parameter.location == Location::Path && parameter.slot.is_none();
     let left = (empty.len(), parameters.iter().filter(|parameter| is_left(parameter)).count());
     empty.retain(|slot| {
         let parameter =
@@ -82,8 +87,8 @@ fn fill(parameters: &mut [Parameter<'_>], empty: &mut Vec<Slot>, is_meant: IsMea
     });
 }
 
-fn described_nowhere<'d>(slot: &Slot, operation: &Located<'d>) -> Parameter<'d> {
-    Parameter {
+fn described_nowhere<'d>(slot: &PathSlot, operation: &LocatedValue<'d>) -> OperationParameter<'d> {
+    OperationParameter {
         name: slot.name.clone(),
         slot: Some(slot.token.clone()),
         location: Location::Path,

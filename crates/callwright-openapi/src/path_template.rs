@@ -2,7 +2,7 @@
 
 /// One template expression `{...}` of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct PathSlot {
     /// The text between the braces.
     pub(super) token: String,
     /// The parameter's name: the token without operators of RFC 6570 (`+`, `*` and others), which some documents use.
@@ -13,7 +13,7 @@ pub(super) struct Slot {
 
 /// Returns the distinct slots of `path` in order. Ignores the fragment, which only distinguishes operations that
 /// share a path.
-pub(super) fn slots(path: &str) -> Result<Vec<Slot>, String> {
+pub(super) fn slots(path: &str) -> Result<Vec<PathSlot>, String> {
     let mut rest = path.split('#').next().unwrap_or_default();
     let mut slots = Vec::new();
     while let Some((_, behind)) = rest.split_once('{') {
@@ -108,9 +108,9 @@ fn plain_token(token: &str, described: &[&str]) -> Option<String> {
 }
 
 /// Parses a token. A token that consists only of operators is kept as the name.
-fn slot(token: &str) -> Slot {
+fn slot(token: &str) -> PathSlot {
     let name = token.trim_start_matches(['+', '#', '.', '/', ';', '&', '?']).trim_end_matches(['+', '*']).trim();
-    Slot {
+    PathSlot {
         token: token.to_owned(),
         name: if name.is_empty() { token } else { name }.to_owned(),
         is_reserved: token.starts_with('+') || token.ends_with('+'),

@@ -11,8 +11,8 @@ use http::Method;
 use serde_json::Value;
 
 use super::binding::{Binding, BodyFormat};
-use super::document::{Document, Located, Version};
-use super::media_type::Sendable;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::media_type::SendableMediaType;
 use super::shorten::shorten;
 use super::swagger;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
@@ -52,8 +52,8 @@ const STATUSES: RangeInclusive<u16> = 200..=203;
 
 /// Returns the documented guarantees of an operation's successful responses, responses with a single status first.
 pub(super) fn promises<'d>(
-    document: &'d Document,
-    operation: &Located<'d>,
+    document: &'d ApiDocument,
+    operation: &LocatedValue<'d>,
     method: &Method,
     bindings: &[Binding],
 ) -> Vec<Promise> {
@@ -62,7 +62,7 @@ pub(super) fn promises<'d>(
     }
     let is_chosen = bindings.iter().any(|binding| CHOOSERS.contains(&folded(&binding.name).as_str()));
     let mut promises: Vec<Promise> = Vec::new();
-    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Some(statuses) = statuses_of(status) else { continue };
         let Ok(response) = document.follow(response) else { continue };
         let Some(mut promise) = of_response(document, operation, &response, statuses) else { continue };
@@ -87,9 +87,9 @@ fn statuses_of(status: &str) -> Option<RangeInclusive<u16>> {
 
 /// Returns the guarantees of one response; `None` if there are none.
 fn of_response<'d>(
-    document: &'d Document,
-    operation: &Located<'d>,
-    response: &Located<'d>,
+    document: &'d ApiDocument,
+    operation: &LocatedValue<'d>,
+    response: &LocatedValue<'d>,
     statuses: RangeInclusive<u16>,
 ) -> Option<Promise> {
     let (only_json, schemas) = match document.version {
@@ -104,10 +104,10 @@ fn of_response<'d>(
     (only_json || value.is_some()).then_some(Promise { statuses, only_json, value, description })
 }
 
-type Schemas<'d> = Vec<Option<Located<'d>>>;
+type Schemas<'d> = Vec<Option<LocatedValue<'d>>>;
 
 /// Returns whether all media types are JSON, and the schemas of the JSON media types.
-fn in_content<'d>(response: &Located<'d>) -> Option<(bool, Schemas<'d>)> {
+fn in_content<'d>(response: &LocatedValue<'d>) -> Option<(bool, Schemas<'d>)> {
     let content = response.member("content")?;
     let mut only_json = true;
     let mut schemas = Vec::new();
@@ -122,9 +122,9 @@ fn in_content<'d>(response: &Located<'d>) -> Option<(bool, Schemas<'d>)> {
 }
 
 fn in_swagger<'d>(
-    document: &'d Document,
-    operation: &Located<'d>,
-    response: &Located<'d>,
+    document: &'d ApiDocument,
+    operation: &LocatedValue<'d>,
+    response: &LocatedValue<'d>,
 ) -> Option<(bool, Schemas<'d>)> {
     let schema = response.member("schema")?;
     let produced = swagger::media_types(document, operation, "produces");
@@ -134,11 +134,11 @@ fn in_swagger<'d>(
 
 /// Whether the media type is JSON. A range such as `*/*` guarantees nothing.
 fn is_json(media_type: &str) -> bool {
-    !media_type.contains('*') && Sendable::of(media_type).format == BodyFormat::Json
+    !media_type.contains('*') && SendableMediaType::of(media_type).format == BodyFormat::Json
 }
 
-fn value_of<'d>(document: &'d Document, schema: &Located<'d>, may_wrap: bool) -> Option<PromisedValue> {
-    let mut parts = Parts::default();
+fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedValue> {
+    let mut parts = CombinedSchema::default();
     parts.read(document, schema, MAX_PARTS_DEPTH)?;
     let kind = match (parts.kind.as_deref(), parts.required.is_empty() && parts.properties.is_empty()) {
         (Some(kind), _) => kind,
@@ -163,22 +163,22 @@ fn value_of<'d>(document: &'d Document, schema: &Located<'d>, may_wrap: bool) ->
 
 /// Combined constraints of a schema, its `$ref` targets and its `allOf` parts.
 #[derive(Default)]
-struct Parts<'d> {
+struct CombinedSchema<'d> {
     kind: Option<String>,
     nullable: bool,
     min_items: u64,
     min_properties: u64,
     required: Vec<&'d str>,
-    properties: Vec<(&'d str, Located<'d>)>,
+    properties: Vec<(&'d str, LocatedValue<'d>)>,
     read: usize,
 }
 
 /// Maximum number of schemas that are combined; nested shared parts multiply quickly.
 const MAX_PARTS: usize = 256;
 
-impl<'d> Parts<'d> {
+impl<'d> CombinedSchema<'d> {
     /// Adds the constraints of `schema`. Returns `None` if it has alternatives or cannot be resolved.
-    fn read(&mut self, document: &'d Document, schema: &Located<'d>, levels: usize) -> Option<()> {
+    fn read(&mut self, document: &'d ApiDocument, schema: &LocatedValue<'d>, levels: usize) -> Option<()> {
         let levels = levels.checked_sub(1)?;
         self.read += 1;
         if self.read > MAX_PARTS {
@@ -202,7 +202,11 @@ impl<'d> Parts<'d> {
         if let Some(properties) = schema.member("properties") {
             self.properties.extend(properties.members().map(|(name, schema)| (name.as_str(), schema)));
         }
-        schema.member("allOf").iter().flat_map(Located::items).try_for_each(|part| self.read(document, &part, levels))
+        schema
+            .member("allOf")
+            .iter()
+            .flat_map(LocatedValue::items)
+            .try_for_each(|part| self.read(document, &part, levels))
     }
 
     /// Records the type. Returns `None` if several types are allowed or the type is invalid.
@@ -221,13 +225,13 @@ impl<'d> Parts<'d> {
         (self.kind.get_or_insert_with(|| kind.to_owned()) == kind).then_some(())
     }
 
-    fn property(&self, name: &str) -> Option<Located<'d>> {
+    fn property(&self, name: &str) -> Option<LocatedValue<'d>> {
         self.properties.iter().find(|(known, _)| *known == name).map(|(_, schema)| schema.clone())
     }
 
     /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
     /// `writeOnly`).
-    fn required(&self, document: &'d Document) -> Vec<String> {
+    fn required(&self, document: &'d ApiDocument) -> Vec<String> {
         let is_sent_only = |name: &str| {
             let schema = self.property(name).and_then(|schema| document.follow(schema).ok());
             schema.is_some_and(|schema| schema.flag("writeOnly") == Some(true))

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::binding::{BodyFormat, Location, Style};
-use super::document::{Document, Located};
-use super::media_type::Sendable;
-use super::parameter::Parameter;
+use super::document::{ApiDocument, LocatedValue};
+use super::media_type::SendableMediaType;
+use super::parameter::OperationParameter;
 
 /// Keywords that add properties to those in `properties`, or restrict them.
 const FURTHER_PROPERTIES: [&str; 8] =
@@ -17,14 +17,14 @@ const FURTHER_PROPERTIES: [&str; 8] =
 ///
 /// Returns the reason why the parameter cannot be split.
 pub(super) fn parameters<'d>(
-    document: &'d Document,
+    document: &'d ApiDocument,
     name: &str,
-    at: &Located<'d>,
-) -> Result<Vec<Parameter<'d>>, String> {
+    at: &LocatedValue<'d>,
+) -> Result<Vec<OperationParameter<'d>>, String> {
     let broken = |what: &str| format!("parameter `{name}` ({}) is the query string as a whole, but {what}", at.at);
     let media = at.member("content").and_then(|content| content.members().next());
     let (media_type, media) = media.ok_or_else(|| broken("has no `content`"))?;
-    if Sendable::of(media_type).format != BodyFormat::Form {
+    if SendableMediaType::of(media_type).format != BodyFormat::Form {
         return Err(broken(&format!("of the media type {media_type}; application/x-www-form-urlencoded is supported")));
     }
     let schema = document.follow(media).ok().and_then(|media| media.member("schema"));
@@ -40,7 +40,7 @@ pub(super) fn parameters<'d>(
     let is_required = |name: &str| is_required && required.is_some_and(|required| required.iter().any(|it| it == name));
     Ok(properties
         .members()
-        .map(|(property, schema)| Parameter {
+        .map(|(property, schema)| OperationParameter {
             name: property.clone(),
             slot: None,
             location: Location::Query,

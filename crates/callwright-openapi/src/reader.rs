@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use super::arguments::join;
-use super::body::{Body, body};
+use super::body::{OperationBody, body};
 use super::description::tool_description;
-use super::document::{Document, Located, Version};
+use super::document::{ApiDocument, LocatedValue, Version};
 use super::documentation::DocumentationLibrary;
 use super::idempotency::take_key;
-use super::notes::Notes;
+use super::notes::LoadNotes;
 use super::outputs::OutputReader;
-use super::parameter::Parameter;
+use super::parameter::OperationParameter;
 use super::parameter_list::lists;
-use super::path_parameters::{Placed, place};
+use super::path_parameters::{TemplateParameters, place};
 use super::promise::promises;
 use super::schema::SchemaWriter;
 use super::server::Servers;
 use super::settings::DocumentLimits;
-use super::walk::Found;
+use super::walk::DocumentOperation;
 use super::{Operation, documentation, security, swagger};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use callwright_types::{OperationRef, Owner, Tool};
 
 /// Converts the operations of one document.
 pub(super) struct OperationReader<'d> {
-    document: &'d Document,
+    document: &'d ApiDocument,
     toolset: &'d str,
     limits: &'d DocumentLimits,
     servers: &'d Servers<'d>,
@@ -36,7 +36,7 @@ pub(super) struct OperationReader<'d> {
 
 impl<'d> OperationReader<'d> {
     pub(super) fn new(
-        document: &'d Document,
+        document: &'d ApiDocument,
         toolset: &'d str,
         limits: &'d DocumentLimits,
         servers: &'d Servers<'d>,
@@ -57,11 +57,16 @@ impl<'d> OperationReader<'d> {
     /// # Errors
     ///
     /// Returns the reason why the operation is skipped.
-    pub(super) fn read(&mut self, found: &Found<'d>, name: String, notes: &mut Notes) -> Result<Operation, String> {
-        let Found { path_item, operation, .. } = found;
+    pub(super) fn read(
+        &mut self,
+        found: &DocumentOperation<'d>,
+        name: String,
+        notes: &mut LoadNotes,
+    ) -> Result<Operation, String> {
+        let DocumentOperation { path_item, operation, .. } = found;
         let (written, body) = request(self.document, found, notes)?;
         let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
-        let Placed { path, parameters } = place(found, written, notes)?;
+        let TemplateParameters { path, parameters } = place(found, written, notes)?;
         let mut joined = join(self.document, parameters, body, notes);
         let idempotency_key = take_key(self.document, &found.method, &mut joined, notes);
         let schema = self.schemas.write(&joined.arguments, notes)?;
@@ -97,10 +102,10 @@ impl<'d> OperationReader<'d> {
 /// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents
 /// migrated from Swagger 2.0 may still have.
 pub(super) fn request<'d>(
-    document: &'d Document,
-    found: &Found<'d>,
-    notes: &mut Notes,
-) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
+    document: &'d ApiDocument,
+    found: &DocumentOperation<'d>,
+    notes: &mut LoadNotes,
+) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
     let lists = lists(document, found, notes)?;
     let Some(body) = body(document, &found.operation, notes)? else {
         return swagger::request(document, found, lists, notes);
@@ -112,22 +117,22 @@ pub(super) fn request<'d>(
 }
 
 /// Returns the names of an operation's tags; entries that are not strings are skipped.
-fn tags(operation: &Located<'_>) -> Vec<String> {
+fn tags(operation: &LocatedValue<'_>) -> Vec<String> {
     let tags = operation.value.get("tags").and_then(Value::as_array);
     tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Returns the distinct media types of the successful responses; of all responses if the successful ones have no
 /// content.
-fn produces(document: &Document, operation: &Located<'_>) -> Vec<String> {
+fn produces(document: &ApiDocument, operation: &LocatedValue<'_>) -> Vec<String> {
     if document.version == Version::V2_0 {
         return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
     }
     let of = |is_wanted: fn(&str) -> bool| {
         let mut media_types: Vec<String> = Vec::new();
-        for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+        for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
             let Some(response) = document.follow(response).ok().filter(|_| is_wanted(status)) else { continue };
-            for (media_type, _) in response.member("content").iter().flat_map(Located::members) {
+            for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
                 if !media_types.contains(media_type) {
                     media_types.push(media_type.clone());
                 }

@@ -2,7 +2,7 @@
 
 use super::advice::{Rule, advise};
 use super::dialect;
-use super::document::Document;
+use super::document::ApiDocument;
 use super::files::{Fetch, Origin};
 use super::load::read;
 use super::{LoadError, Report, ToolsetSettings};
@@ -31,7 +31,7 @@ pub fn review(
 ) -> Result<Report, LoadError> {
     let path = origin.to_path();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let document = Document::load(origin, settings, fetch)?;
+    let document = ApiDocument::load(origin, settings, fetch)?;
     let mut toolset = read(&document, &name, &path, settings)?;
     if let Some(dialect) = review.dialect {
         toolset.report.simplified.extend(dialect::losses(&toolset.operations, dialect));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::binding::Location;
-use super::document::{Document, Located, Version};
-use super::notes::Notes;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::notes::LoadNotes;
 
 /// One security scheme of a document (OpenAPI 3.0.4 and Swagger 2.0, Security Scheme Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,10 +54,10 @@ impl From<&str> for Requirement {
 }
 
 /// Returns the security schemes of a document by name. Reports unsupported schemes in `notes`.
-pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String, SecurityScheme> {
+pub(super) fn schemes(document: &ApiDocument, notes: &mut LoadNotes) -> BTreeMap<String, SecurityScheme> {
     let mut schemes = BTreeMap::new();
-    let holders: Vec<Located<'_>> = definitions(document).collect();
-    for (name, place) in holders.iter().flat_map(Located::members) {
+    let holders: Vec<LocatedValue<'_>> = definitions(document).collect();
+    for (name, place) in holders.iter().flat_map(LocatedValue::members) {
         let scheme = match document.follow(place.clone()) {
             Ok(scheme) => scheme_of(&scheme),
             Err(error) => SecurityScheme::Unsupported { kind: error.to_string() },
@@ -72,9 +72,13 @@ pub(super) fn schemes(document: &Document, notes: &mut Notes) -> BTreeMap<String
 
 /// Returns the requirements of `operation`: its own, otherwise the document's (OpenAPI 3.0.4, Security Requirement
 /// Object).
-pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: &mut Notes) -> Vec<Vec<Requirement>> {
+pub(super) fn requirements(
+    document: &ApiDocument,
+    operation: &LocatedValue<'_>,
+    notes: &mut LoadNotes,
+) -> Vec<Vec<Requirement>> {
     let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
-    let defined: Vec<Located<'_>> = definitions(document).collect();
+    let defined: Vec<LocatedValue<'_>> = definitions(document).collect();
     let mut alternatives = Vec::new();
     // A single alternative without a list is accepted: otherwise requests would be sent without credentials.
     let alone = list.value.is_object().then(|| list.clone());
@@ -94,7 +98,7 @@ pub(super) fn requirements(document: &Document, operation: &Located<'_>, notes: 
 
 /// Returns the objects that define security schemes. Documents that were migrated by hand may use the location of the
 /// other version.
-fn definitions(document: &Document) -> impl Iterator<Item = Located<'_>> {
+fn definitions(document: &ApiDocument) -> impl Iterator<Item = LocatedValue<'_>> {
     let components = document.member("components").and_then(|components| document.follow(components).ok());
     let of_3 = components.and_then(|components| components.member("securitySchemes"));
     let of_2 = document.member("securityDefinitions");
@@ -103,7 +107,7 @@ fn definitions(document: &Document) -> impl Iterator<Item = Located<'_>> {
     ordered.into_iter().flatten().filter_map(|holder| document.follow(holder).ok())
 }
 
-fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
+fn scheme_of(scheme: &LocatedValue<'_>) -> SecurityScheme {
     let kind = scheme.text("type").unwrap_or_default();
     let http = scheme.text("scheme").unwrap_or_default();
     match kind.to_ascii_lowercase().as_str() {
@@ -123,13 +127,13 @@ fn scheme_of(scheme: &Located<'_>) -> SecurityScheme {
 }
 
 /// The token endpoint of the client credentials flow, which Swagger 2.0 calls `application`.
-fn token_url(scheme: &Located<'_>) -> Option<String> {
+fn token_url(scheme: &LocatedValue<'_>) -> Option<String> {
     let flow = scheme.member("flows").and_then(|flows| flows.member("clientCredentials"));
     let holder = flow.or_else(|| (scheme.text("flow") == Some("application")).then(|| scheme.clone()))?;
     holder.text("tokenUrl").map(str::to_owned)
 }
 
-fn api_key(scheme: &Located<'_>) -> SecurityScheme {
+fn api_key(scheme: &LocatedValue<'_>) -> SecurityScheme {
     let places = [Location::Header, Location::Query, Location::Cookie];
     let given = scheme.text("in").unwrap_or_default();
     let location = places.into_iter().find(|place| place.as_str().eq_ignore_ascii_case(given));
@@ -166,8 +170,8 @@ mod tests {
             "open": {"security": []},
             "either": {"security": [{"key": [], "user": []}, {}, {"missing": ["read", 5, "write"]}]}
         });
-        let document = Document::new(root, Path::new("api.json")).unwrap();
-        let mut notes = Notes::default();
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
+        let mut notes = LoadNotes::default();
         let schemes = schemes(&document, &mut notes);
         let key = SecurityScheme::ApiKey { location: Location::Header, name: "X-Key".to_owned() };
         assert_eq!(schemes["key"], key);

@@ -2,14 +2,14 @@
 
 use url::Url;
 
-use super::document::{Document, Located, Version};
-use super::notes::Notes;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::notes::LoadNotes;
 use super::server_choice::ServerChoice;
 use super::{LoadError, ToolsetSettings, swagger};
 
 /// Selects the servers of a document's operations.
 pub(super) struct Servers<'d> {
-    document: &'d Document,
+    document: &'d ApiDocument,
     choice: ServerChoice<'d>,
     replaced_by: Option<Url>,
     /// The document's own servers.
@@ -24,10 +24,10 @@ impl<'d> Servers<'d> {
     /// Returns an error if `base_url` is not an absolute http or https URL, or the server settings do not match the
     /// document ([`ServerChoice::read`]).
     pub(super) fn read(
-        document: &'d Document,
+        document: &'d ApiDocument,
         toolset: &'d str,
         settings: &'d ToolsetSettings,
-        notes: &mut Notes,
+        notes: &mut LoadNotes,
     ) -> Result<Self, LoadError> {
         let base_url = &settings.base_url;
         let replaced_by = if base_url.is_empty() { None } else { Some(operators_url(toolset, base_url)?) };
@@ -58,7 +58,12 @@ impl<'d> Servers<'d> {
 
     /// Returns the servers of `operation`: its own, otherwise those of its path, otherwise the document's (OpenAPI
     /// 3.0.4, Operation Object).
-    pub(super) fn of(&self, path_item: &Located<'d>, operation: &Located<'d>, notes: &mut Notes) -> Vec<Url> {
+    pub(super) fn of(
+        &self,
+        path_item: &LocatedValue<'d>,
+        operation: &LocatedValue<'d>,
+        notes: &mut LoadNotes,
+    ) -> Vec<Url> {
         if self.replaced_by.is_some() {
             return self.root.clone();
         }
@@ -70,7 +75,7 @@ impl<'d> Servers<'d> {
     }
 
     /// Returns the servers of the document, or of `operation` if it lists schemes of its own.
-    fn of_swagger(&self, operation: Option<&Located<'d>>, notes: &mut Notes) -> Option<Vec<Url>> {
+    fn of_swagger(&self, operation: Option<&LocatedValue<'d>>, notes: &mut LoadNotes) -> Option<Vec<Url>> {
         let addresses = swagger::addresses(self.document, operation, notes)?;
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
@@ -91,13 +96,13 @@ impl<'d> Servers<'d> {
 
     /// Returns the usable servers of a list: only those that match the operator's choice, or all if none matches. The
     /// document's own list always has a match.
-    fn of_list(&self, list: &Located<'d>, is_own: bool, notes: &mut Notes) -> Vec<Url> {
+    fn of_list(&self, list: &LocatedValue<'d>, is_own: bool, notes: &mut LoadNotes) -> Vec<Url> {
         let followed = list
             .items()
             .enumerate()
             .map(|(index, server)| (index, self.document.follow(server.clone()).map_err(|error| (server.at, error))));
         let all: Vec<_> = followed.collect();
-        let is_wanted = |index: usize, server: &Located<'_>| {
+        let is_wanted = |index: usize, server: &LocatedValue<'_>| {
             self.choice.wants(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
         };
         let has_wanted =
@@ -122,13 +127,13 @@ impl<'d> Servers<'d> {
 
     /// Returns the server's URL. A relative URL is resolved against the document's URL (OpenAPI 3.0.4, Server
     /// Object), which only a remote document has.
-    fn address(&self, server: &Located<'_>) -> Result<Url, String> {
+    fn address(&self, server: &LocatedValue<'_>) -> Result<Url, String> {
         let template = server.text("url").ok_or("has no `url`")?;
         absolute_from(server.at.file().url(), &self.choice.fill(template, Some(server))?)
     }
 }
 
-fn has_items(list: &Located<'_>) -> bool {
+fn has_items(list: &LocatedValue<'_>) -> bool {
     list.value.as_array().is_some_and(|servers| !servers.is_empty())
 }
 
@@ -180,8 +185,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn servers_of(root: Value, base_url: &str) -> Result<(Vec<String>, usize), LoadError> {
-        let document = Document::new(root, Path::new("api.json"))?;
-        let mut notes = Notes::default();
+        let document = ApiDocument::new(root, Path::new("api.json"))?;
+        let mut notes = LoadNotes::default();
         let settings = ToolsetSettings { base_url: base_url.to_owned(), ..ToolsetSettings::default() };
         let servers = Servers::read(&document, "api", &settings, &mut notes)?;
         let path_item = document.member("item").unwrap();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::document::{Document, Located, Version};
-use super::notes::Notes;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::notes::LoadNotes;
 use super::{LoadError, ToolsetSettings, swagger};
 use callwright_common::json::scalar_text;
 
@@ -25,7 +25,7 @@ impl<'s> ServerChoice<'s> {
     /// or set a value that no server allows. Also returns an error if they are combined with `base_url`, which
     /// replaces all servers.
     pub(super) fn read(
-        document: &Document,
+        document: &ApiDocument,
         toolset: &'s str,
         settings: &'s ToolsetSettings,
     ) -> Result<Self, LoadError> {
@@ -48,7 +48,7 @@ impl<'s> ServerChoice<'s> {
 
     /// Whether the server with this `address` matches the setting `server`; always true without a setting. `position`
     /// is its index among the document's own servers.
-    pub(super) fn wants(&self, address: &str, server: Option<&Located<'_>>, position: Option<usize>) -> bool {
+    pub(super) fn wants(&self, address: &str, server: Option<&LocatedValue<'_>>, position: Option<usize>) -> bool {
         let wanted = self.settings.server.trim();
         let description = server.and_then(|server| server.text("description"));
         wanted.is_empty()
@@ -63,7 +63,7 @@ impl<'s> ServerChoice<'s> {
     ///
     /// Returns the fault as the end of a sentence: a variable has no value, or a value that this server does not
     /// allow.
-    pub(super) fn fill(&self, template: &str, server: Option<&Located<'_>>) -> Result<String, String> {
+    pub(super) fn fill(&self, template: &str, server: Option<&LocatedValue<'_>>) -> Result<String, String> {
         let mut url = String::new();
         let mut rest = template;
         while let Some((before, behind)) = rest.split_once('{') {
@@ -85,7 +85,11 @@ impl<'s> ServerChoice<'s> {
         Ok(url)
     }
 
-    fn check_server(&self, document: &Document, servers: &[(String, Option<Located<'_>>)]) -> Result<(), LoadError> {
+    fn check_server(
+        &self,
+        document: &ApiDocument,
+        servers: &[(String, Option<LocatedValue<'_>>)],
+    ) -> Result<(), LoadError> {
         let own = document.member("servers").map_or(0, |list| list.items().count());
         let own = if own == 0 { servers.len() } else { own };
         let mut found = servers.iter().enumerate().map(|(index, (address, server))| {
@@ -112,7 +116,7 @@ impl<'s> ServerChoice<'s> {
         &self,
         name: &str,
         value: &str,
-        servers: &[(String, Option<Located<'_>>)],
+        servers: &[(String, Option<LocatedValue<'_>>)],
     ) -> Result<(), LoadError> {
         let key = format!("server_variables.{name}");
         let place = format!("{{{name}}}");
@@ -150,12 +154,12 @@ fn is_number(wanted: &str, position: Option<usize>) -> bool {
 }
 
 /// Returns the Server Variable Object of the variable `name`.
-fn variable<'d>(server: Option<&Located<'d>>, name: &str) -> Option<Located<'d>> {
+fn variable<'d>(server: Option<&LocatedValue<'d>>, name: &str) -> Option<LocatedValue<'d>> {
     server?.member("variables")?.member(name)
 }
 
 /// Returns the list of allowed values for a message if `value` is not one of them.
-fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
+fn refused(variable: Option<&LocatedValue<'_>>, value: &str) -> Option<String> {
     let allowed = variable?.value.get("enum")?.as_array().filter(|values| !values.is_empty())?;
     let allowed: Vec<String> = allowed.iter().filter_map(scalar_text).collect();
     let is_allowed = allowed.iter().any(|allowed| allowed == value);
@@ -164,7 +168,7 @@ fn refused(variable: Option<&Located<'_>>, value: &str) -> Option<String> {
 }
 
 /// Returns the default value. It is mandatory; if it is missing, the first allowed value is used.
-fn default(variable: Option<&Located<'_>>) -> Option<String> {
+fn default(variable: Option<&LocatedValue<'_>>) -> Option<String> {
     let variable = variable?.value;
     match variable.get("default").or_else(|| variable.get("enum")?.get(0))? {
         Value::Bool(flag) => Some(flag.to_string()),
@@ -178,21 +182,21 @@ fn places(template: &str) -> Vec<&str> {
 }
 
 /// Returns the URL templates of all servers, the document's own first, with their Server Objects if there are any.
-fn all_servers(document: &Document) -> Vec<(String, Option<Located<'_>>)> {
+fn all_servers(document: &ApiDocument) -> Vec<(String, Option<LocatedValue<'_>>)> {
     let mut holders = vec![document.root()];
-    for (_, path_item) in document.member("paths").iter().flat_map(Located::members) {
+    for (_, path_item) in document.member("paths").iter().flat_map(LocatedValue::members) {
         let Ok(path_item) = document.follow(path_item) else { continue };
         holders.extend(path_item.members().map(|(_, operation)| operation));
         holders.push(path_item);
     }
     let listed = holders.iter().filter_map(|holder| holder.member("servers"));
-    let mut servers: Vec<(String, Option<Located<'_>>)> = Vec::new();
+    let mut servers: Vec<(String, Option<LocatedValue<'_>>)> = Vec::new();
     for server in listed.flat_map(|list| list.items().collect::<Vec<_>>()) {
         let Ok(server) = document.follow(server) else { continue };
         servers.push((server.text("url").unwrap_or_default().to_owned(), Some(server)));
     }
     if document.version == Version::V2_0 {
-        let addresses = swagger::addresses(document, None, &mut Notes::default()).unwrap_or_default();
+        let addresses = swagger::addresses(document, None, &mut LoadNotes::default()).unwrap_or_default();
         servers.extend(addresses.into_iter().map(|address| (address, None)));
     }
     servers

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::discovery::Search;
+use super::discovery::DocumentSearch;
 use super::naming::prefixed;
-use super::source::{Loaded, Source};
+use super::source::{EntrySource, LoadedEntry};
 use super::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
 use callwright_types::OperationRef;
 
@@ -17,12 +17,12 @@ use callwright_types::OperationRef;
 pub struct Catalog {
     toolsets: BTreeMap<String, Arc<Toolset>>,
     /// Files and folders by configuration entry.
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, CatalogEntry>,
 }
 
 /// The files and folders of a configuration entry.
 #[derive(Debug, Clone, Default)]
-struct Entry {
+struct CatalogEntry {
     files: BTreeSet<PathBuf>,
     folders: BTreeSet<PathBuf>,
 }
@@ -58,7 +58,8 @@ impl Catalog {
         let mut catalog = Self::default();
         let mut errors = Vec::new();
         for (name, settings) in settings {
-            let mut loaded = Source::of(name, &settings.document, base_dir)?.load(name, settings, base_dir, fetch)?;
+            let mut loaded =
+                EntrySource::of(name, &settings.document, base_dir)?.load(name, settings, base_dir, fetch)?;
             if loaded.toolsets.is_empty()
                 && let Some(error) = loaded.errors.pop()
             {
@@ -86,7 +87,7 @@ impl Catalog {
         let mut catalog = self.clone();
         let mut errors = Vec::new();
         for (name, settings) in changed {
-            let source = Source::of(name, &settings.document, base_dir);
+            let source = EntrySource::of(name, &settings.document, base_dir);
             match source.and_then(|source| source.load(name, settings, base_dir, fetch)) {
                 Ok(loaded) => errors.append(&mut catalog.replace(name, loaded)),
                 Err(error) => errors.push(error),
@@ -109,12 +110,12 @@ impl Catalog {
 
     /// Replaces the toolsets of the entry `name`. A document of a folder that can no longer be loaded keeps its
     /// previous version, and its error is returned.
-    fn replace(&mut self, name: &str, loaded: Loaded) -> Vec<LoadError> {
-        let Loaded { toolsets, files, folders, errors } = loaded;
+    fn replace(&mut self, name: &str, loaded: LoadedEntry) -> Vec<LoadError> {
+        let LoadedEntry { toolsets, files, folders, errors } = loaded;
         let is_broken = |path: &PathBuf| errors.iter().any(|error| error.path() == Some(path));
         self.toolsets.retain(|_, old| old.entry != name || old.document.as_ref().is_some_and(is_broken));
         self.toolsets.extend(toolsets.into_iter().map(|toolset| (toolset.name.clone(), Arc::new(toolset))));
-        self.entries.insert(name.to_owned(), Entry { files, folders });
+        self.entries.insert(name.to_owned(), CatalogEntry { files, folders });
         errors
     }
 
@@ -170,8 +171,8 @@ impl Catalog {
 }
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.
-fn is_as_before(folder: &Path, entry: &Entry) -> bool {
-    let Ok(search) = Search::beyond(folder, &entry.files) else { return false };
+fn is_as_before(folder: &Path, entry: &CatalogEntry) -> bool {
+    let Ok(search) = DocumentSearch::beyond(folder, &entry.files) else { return false };
     search.folders.iter().all(|folder| entry.folders.contains(folder))
         && search.found.iter().all(|found| entry.files.contains(&found.path))
 }

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::discovery::{Discovered, Search};
+use super::discovery::{Discovered, DocumentSearch};
 use super::files::{Fetch, Origin};
 use super::load::check_credentials;
 use super::{LoadError, Toolset, ToolsetSettings, load_from};
 
 /// Kind of the entry's `document`.
-pub(super) enum Source {
+pub(super) enum EntrySource {
     File(PathBuf),
     Folder(PathBuf),
     Url(Url),
 }
 
 /// Result of loading an entry.
-pub(super) struct Loaded {
+pub(super) struct LoadedEntry {
     pub(super) toolsets: Vec<Toolset>,
     /// The examined local files, whether or not they became a toolset.
     pub(super) files: BTreeSet<PathBuf>,
@@ -29,7 +29,7 @@ pub(super) struct Loaded {
     pub(super) errors: Vec<LoadError>,
 }
 
-impl Source {
+impl EntrySource {
     /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
     pub(super) fn of(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
         if document.is_empty() {
@@ -49,20 +49,20 @@ impl Source {
         settings: &ToolsetSettings,
         base_dir: &Path,
         fetch: &dyn Fetch,
-    ) -> Result<Loaded, LoadError> {
+    ) -> Result<LoadedEntry, LoadError> {
         let mut settings = settings.clone();
         if !settings.root.is_empty() {
             settings.root = base_dir.join(&settings.root).to_string_lossy().into_owned();
         }
         match self {
-            Self::File(path) => load_from(name, Origin::Path(path), &settings, fetch).map(Loaded::one),
-            Self::Url(url) => load_from(name, Origin::Url(url), &settings, fetch).map(Loaded::one),
+            Self::File(path) => load_from(name, Origin::Path(path), &settings, fetch).map(LoadedEntry::one),
+            Self::Url(url) => load_from(name, Origin::Url(url), &settings, fetch).map(LoadedEntry::one),
             Self::Folder(folder) => load_folder(name, folder, settings, fetch),
         }
     }
 }
 
-impl Loaded {
+impl LoadedEntry {
     fn one(toolset: Toolset) -> Self {
         let files = toolset.files().map(Path::to_owned).collect();
         Self { toolsets: vec![toolset], files, folders: BTreeSet::new(), errors: Vec::new() }
@@ -89,8 +89,8 @@ fn load_folder(
     folder: &Path,
     mut settings: ToolsetSettings,
     fetch: &dyn Fetch,
-) -> Result<Loaded, LoadError> {
-    let Search { found, folders, .. } = Search::of(folder)?;
+) -> Result<LoadedEntry, LoadError> {
+    let DocumentSearch { found, folders, .. } = DocumentSearch::of(folder)?;
     if found.is_empty() {
         return Err(LoadError::NoDocuments { toolset: name.to_owned(), path: folder.to_owned() });
     }
@@ -119,7 +119,7 @@ fn load_folder(
         let schemes = toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str));
         check_credentials(name, folder, &credentials, schemes.collect())?;
     }
-    Ok(Loaded { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
+    Ok(LoadedEntry { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
 }
 
 fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use super::document::{Document, Located, Version};
+use super::document::{ApiDocument, LocatedValue, Version};
 use super::report::Skipped;
 
 /// The methods of a Path Item Object (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
@@ -16,15 +16,15 @@ const FURTHER: [&str; 2] = ["additionalOperations", "x-oai-additionalOperations"
 
 /// An operation as written in the document.
 #[derive(Debug, Clone)]
-pub(super) struct Found<'d> {
+pub(super) struct DocumentOperation<'d> {
     pub(super) method: Method,
     /// The path as written.
     pub(super) path: &'d str,
-    pub(super) path_item: Located<'d>,
-    pub(super) operation: Located<'d>,
+    pub(super) path_item: LocatedValue<'d>,
+    pub(super) operation: LocatedValue<'d>,
 }
 
-impl Found<'_> {
+impl DocumentOperation<'_> {
     /// Returns method and path, by which reports identify the operation.
     pub(super) fn label(&self) -> String {
         format!("{} {}", self.method, self.path)
@@ -32,8 +32,8 @@ impl Found<'_> {
 }
 
 /// Returns the operations of `document`, and the entries that cannot be operations.
-pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) {
-    let mut walk = Walk { document, found: Vec::new(), skipped: Vec::new() };
+pub(super) fn operations(document: &ApiDocument) -> (Vec<DocumentOperation<'_>>, Vec<Skipped>) {
+    let mut walk = OperationWalker { document, found: Vec::new(), skipped: Vec::new() };
     let Some(paths) = document.member("paths").filter(|paths| !paths.value.is_null()) else {
         return (walk.found, walk.skipped);
     };
@@ -48,14 +48,14 @@ pub(super) fn operations(document: &Document) -> (Vec<Found<'_>>, Vec<Skipped>) 
     (walk.found, walk.skipped)
 }
 
-struct Walk<'d> {
-    document: &'d Document,
-    found: Vec<Found<'d>>,
+struct OperationWalker<'d> {
+    document: &'d ApiDocument,
+    found: Vec<DocumentOperation<'d>>,
     skipped: Vec<Skipped>,
 }
 
-impl<'d> Walk<'d> {
-    fn paths(&mut self, paths: &Located<'d>) {
+impl<'d> OperationWalker<'d> {
+    fn paths(&mut self, paths: &LocatedValue<'d>) {
         if !paths.value.is_object() {
             self.skip("paths", format!("{} is not an object", paths.at));
         }
@@ -66,7 +66,7 @@ impl<'d> Walk<'d> {
 
     /// Adds the operations of a path item. It may refer to another path item and also have operations of its own,
     /// which take precedence.
-    fn path(&mut self, path: &'d str, item: Located<'d>) {
+    fn path(&mut self, path: &'d str, item: LocatedValue<'d>) {
         self.item(path, &item, |_| true);
         if item.reference().is_none() {
             return;
@@ -77,7 +77,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn item(&mut self, path: &'d str, path_item: &Located<'d>, wanted: impl Fn(&str) -> bool) {
+    fn item(&mut self, path: &'d str, path_item: &LocatedValue<'d>, wanted: impl Fn(&str) -> bool) {
         if !path_item.value.is_object() {
             return self.skip(path, format!("path item {} is not an object", path_item.at));
         }
@@ -101,7 +101,7 @@ impl<'d> Walk<'d> {
 
     /// Adds operations whose methods have no key of their own (OpenAPI 3.2, Path Item Object). The method is sent as
     /// written.
-    fn further(&mut self, path: &'d str, path_item: &Located<'d>, operations: &Located<'d>) {
+    fn further(&mut self, path: &'d str, path_item: &LocatedValue<'d>, operations: &LocatedValue<'d>) {
         for (method, operation) in operations.members() {
             let own = METHODS.into_iter().find(|known| known.eq_ignore_ascii_case(method));
             if own.is_some_and(|own| path_item.value.get(own.to_ascii_lowercase()).is_some()) {
@@ -118,11 +118,11 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn operation(&mut self, method: &str, path: &'d str, path_item: &Located<'d>, operation: Located<'d>) {
+    fn operation(&mut self, method: &str, path: &'d str, path_item: &LocatedValue<'d>, operation: LocatedValue<'d>) {
         let label = format!("{method} {path}");
         match method.parse() {
             _ if !operation.value.is_object() => self.skip(&label, format!("{} is not an object", operation.at)),
-            Ok(method) => self.found.push(Found { method, path, path_item: path_item.clone(), operation }),
+            Ok(method) => self.found.push(DocumentOperation { method, path, path_item: path_item.clone(), operation }),
             Err(_) => self.skip(&label, format!("{}: `{method}` is not a valid method name", operation.at)),
         }
     }
@@ -133,7 +133,7 @@ impl<'d> Walk<'d> {
 }
 
 /// Whether the value of `key` is apparently intended as an operation.
-fn is_operation(key: &str, value: &Located<'_>) -> bool {
+fn is_operation(key: &str, value: &LocatedValue<'_>) -> bool {
     !key.starts_with("x-") && ["responses", "operationId"].iter().any(|member| value.member(member).is_some())
 }
 
@@ -158,9 +158,9 @@ mod tests {
                 "/f": {"get ": {}, "purge": {"responses": {}}, "x-purge": {"responses": {}}}
             }
         });
-        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
-        let labels: Vec<String> = found.iter().map(Found::label).collect();
+        let labels: Vec<String> = found.iter().map(DocumentOperation::label).collect();
         assert_eq!(labels, ["GET /a", "POST /a", "GET /b", "POST /b", "GET /f"]);
         assert_eq!(found[2].operation.text("summary"), Some("own"));
         let skipped: Vec<&str> = skipped.iter().map(|skipped| skipped.operation.as_str()).collect();
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn paths_may_stand_elsewhere() {
         let root = json!({"openapi": "3.0.0", "paths": {"$ref": "#/x-paths"}, "x-paths": {"/a": {"get": {}}}});
-        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
         let (found, skipped) = operations(&document);
         assert_eq!((found.len(), skipped), (1, vec![]));
     }
@@ -178,9 +178,9 @@ mod tests {
     fn methods_that_came_with_3_2_are_found_in_such_documents() {
         let found = |version: &str, item: serde_json::Value| {
             let root = json!({"openapi": version, "paths": {"/a": item}});
-            let document = Document::new(root, Path::new("api.json")).unwrap();
+            let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
             let (found, skipped) = operations(&document);
-            let labels: Vec<String> = found.iter().map(Found::label).collect();
+            let labels: Vec<String> = found.iter().map(DocumentOperation::label).collect();
             (labels.join(", "), skipped.into_iter().map(|skipped| skipped.operation).collect::<Vec<_>>().join(", "))
         };
         let said = |found: &str, skipped: &str| (found.to_owned(), skipped.to_owned());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::document::{Document, Located};
+use super::document::{ApiDocument, LocatedValue};
 
 /// Maximum number of schemas of one body whose XML Objects are read. Values of other schemas keep their JSON names.
 const MAX_NODES: usize = 1_000;
@@ -49,8 +49,8 @@ pub struct XmlNode {
 impl XmlShape {
     /// Returns the shape of the values of `schema`. The root element's name is that of the XML Object, otherwise of
     /// the component, otherwise the title.
-    pub(super) fn of(document: &Document, schema: &Located<'_>) -> Self {
-        let mut reader = Reader { document, nodes: Vec::new(), known: HashMap::new(), pending: Vec::new() };
+    pub(super) fn of(document: &ApiDocument, schema: &LocatedValue<'_>) -> Self {
+        let mut reader = XmlShapeReader { document, nodes: Vec::new(), known: HashMap::new(), pending: Vec::new() };
         reader.node(schema.clone());
         // A work list instead of recursion, because the nesting of schemas is not limited.
         while let Some((index, schema)) = reader.pending.pop() {
@@ -84,16 +84,16 @@ pub fn is_name(name: &str) -> bool {
         && letters.all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))
 }
 
-struct Reader<'d> {
-    document: &'d Document,
+struct XmlShapeReader<'d> {
+    document: &'d ApiDocument,
     nodes: Vec<XmlNode>,
     /// Node indexes by the memory address of the schema, which does not move.
     known: HashMap<*const Value, usize>,
-    pending: Vec<(usize, Located<'d>)>,
+    pending: Vec<(usize, LocatedValue<'d>)>,
 }
 
-impl<'d> Reader<'d> {
-    fn node(&mut self, schema: Located<'d>) -> Option<usize> {
+impl<'d> XmlShapeReader<'d> {
+    fn node(&mut self, schema: LocatedValue<'d>) -> Option<usize> {
         let schema = self.document.follow(schema).ok()?;
         let key = std::ptr::from_ref(schema.value);
         if let Some(index) = self.known.get(&key) {
@@ -110,13 +110,13 @@ impl<'d> Reader<'d> {
     }
 
     /// Reads the node of `schema`. Values of the schema itself take precedence over those of its parts.
-    fn read(&mut self, index: usize, schema: &Located<'d>) {
+    fn read(&mut self, index: usize, schema: &LocatedValue<'d>) {
         let mut node = XmlNode::default();
         for branch in branches(self.document, schema) {
             if let Some(xml) = branch.member("xml") {
                 read_object(&mut node, &xml);
             }
-            for (name, property) in branch.member("properties").iter().flat_map(Located::members) {
+            for (name, property) in branch.member("properties").iter().flat_map(LocatedValue::members) {
                 if !node.members.contains_key(name)
                     && let Some(member) = self.node(property)
                 {
@@ -138,13 +138,13 @@ impl<'d> Reader<'d> {
 }
 
 /// Returns the schema with its parts and alternatives, nearest first, with references resolved.
-pub(super) fn branches<'d>(document: &'d Document, schema: &Located<'d>) -> Vec<Located<'d>> {
-    let mut branches: Vec<Located<'d>> = document.follow(schema.clone()).into_iter().collect();
+pub(super) fn branches<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Vec<LocatedValue<'d>> {
+    let mut branches: Vec<LocatedValue<'d>> = document.follow(schema.clone()).into_iter().collect();
     let mut next = 0;
     while let Some(branch) = branches.get(next).cloned() {
         next += 1;
         for keyword in ["allOf", "oneOf", "anyOf"] {
-            for part in branch.member(keyword).iter().flat_map(Located::items) {
+            for part in branch.member(keyword).iter().flat_map(LocatedValue::items) {
                 let Ok(part) = document.follow(part) else { continue };
                 let is_new = !branches.iter().any(|known| std::ptr::eq(known.value, part.value));
                 if is_new && branches.len() < MAX_BRANCHES {
@@ -156,7 +156,7 @@ pub(super) fn branches<'d>(document: &'d Document, schema: &Located<'d>) -> Vec<
     branches
 }
 
-fn read_object(node: &mut XmlNode, xml: &Located<'_>) {
+fn read_object(node: &mut XmlNode, xml: &LocatedValue<'_>) {
     let text = |key: &str| xml.text(key).map(str::to_owned);
     node.name = node.name.take().or_else(|| text("name"));
     node.namespace = node.namespace.take().or_else(|| text("namespace"));
@@ -175,7 +175,7 @@ mod tests {
 
     fn shape(schema: Value, schemas: Value) -> XmlShape {
         let root = json!({"openapi": "3.0.3", "start": schema, "components": {"schemas": schemas}});
-        let document = Document::new(root, Path::new("api.json")).unwrap();
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
         XmlShape::of(&document, &document.member("start").unwrap())
     }
 

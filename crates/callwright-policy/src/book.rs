@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use http::HeaderMap;
 
 use super::parse::parse;
-use super::selector::Selector;
+use super::selector::MatchSelector;
 use super::sources::{builtin, folder};
 use super::tighten::tighten;
 use super::{Policy, PolicyError, SelectError, Settings};
@@ -53,7 +53,7 @@ pub struct KeyFacts<'a> {
 #[derive(Debug)]
 pub struct PolicyBook {
     /// Sorted by descending priority, then by file name.
-    entries: Vec<Entry>,
+    entries: Vec<PolicyEntry>,
     by_name: HashMap<String, usize>,
     default: usize,
     /// Combinations of policy in force × requested policy, created lazily.
@@ -64,9 +64,9 @@ pub struct PolicyBook {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PolicyEntry {
     policy: Arc<Policy>,
-    selector: Option<Selector>,
+    selector: Option<MatchSelector>,
     path: PathBuf,
 }
 
@@ -143,7 +143,7 @@ impl PolicyBook {
     }
 
     /// Returns every policy with its selector, in the order of evaluation.
-    pub(super) fn selectors(&self) -> impl Iterator<Item = (&Policy, Option<&Selector>)> {
+    pub(super) fn selectors(&self) -> impl Iterator<Item = (&Policy, Option<&MatchSelector>)> {
         self.entries.iter().map(|entry| (&*entry.policy, entry.selector.as_ref()))
     }
 
@@ -166,7 +166,7 @@ impl PolicyBook {
         let mut entries = Vec::with_capacity(sources.len());
         for source in sources {
             let (policy, selector) = parse(source)?;
-            entries.push(Entry { policy: Arc::new(policy), selector, path: source.path.clone() });
+            entries.push(PolicyEntry { policy: Arc::new(policy), selector, path: source.path.clone() });
         }
         entries.sort_by(|one, other| {
             other.policy.priority.cmp(&one.policy.priority).then_with(|| one.path.cmp(&other.path))
@@ -188,7 +188,7 @@ impl PolicyBook {
         if let Some(name) = facts.alias_policy {
             return self.by_name.get(name).copied().ok_or_else(|| SelectError::Unbound { name: name.to_owned() });
         }
-        let fits = |entry: &Entry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts));
+        let fits = |entry: &PolicyEntry| entry.selector.as_ref().is_some_and(|selector| selector.matches(facts));
         Ok(self.entries.iter().position(fits).unwrap_or(self.default))
     }
 
@@ -209,7 +209,7 @@ pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf>
     Some(std::path::absolute(&directory).unwrap_or(directory))
 }
 
-fn index(entries: &[Entry]) -> Result<HashMap<String, usize>, PolicyError> {
+fn index(entries: &[PolicyEntry]) -> Result<HashMap<String, usize>, PolicyError> {
     let mut by_name = HashMap::with_capacity(entries.len());
     for (position, entry) in entries.iter().enumerate() {
         let name = entry.policy.name.clone();

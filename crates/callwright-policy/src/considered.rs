@@ -62,7 +62,7 @@ pub struct Reasoned {
 
 /// Serialised form.
 #[derive(Serialize)]
-struct Form<'a> {
+struct ReasonedForm<'a> {
     policy: &'a str,
     mode: &'static str,
     base: &'a str,
@@ -73,8 +73,13 @@ struct Form<'a> {
 impl Serialize for Reasoned {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { policy, base, ground, considered } = self;
-        let form =
-            Form { policy: &policy.name, mode: policy.mode.label(), base, because: ground.to_string(), considered };
+        let form = ReasonedForm {
+            policy: &policy.name,
+            mode: policy.mode.label(),
+            base,
+            because: ground.to_string(),
+            considered,
+        };
         form.serialize(serializer)
     }
 }

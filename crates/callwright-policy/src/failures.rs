@@ -1,6 +1,6 @@
 //! Semantic validation of rules about failures.
 
-use super::fault::Fault;
+use super::fault::PolicyFault;
 use callwright_common::json::Pointer;
 use callwright_types::rules::{FailureRule, NumberRange};
 
@@ -8,60 +8,60 @@ use callwright_types::rules::{FailureRule, NumberRange};
 const MAX_RULES: usize = 64;
 
 /// Returns the first mistake; `place` is the location of the rules.
-pub(super) fn failures(rules: &[FailureRule], place: &Pointer) -> Result<(), Fault> {
+pub(super) fn failures(rules: &[FailureRule], place: &Pointer) -> Result<(), PolicyFault> {
     if rules.len() > MAX_RULES {
         let message = format!("{} rules about failures are too many; {MAX_RULES} are allowed", rules.len());
-        return Err(Fault::new(place.clone(), message));
+        return Err(PolicyFault::new(place.clone(), message));
     }
     rules.iter().enumerate().try_for_each(|(index, rule)| one(rule, &place.item(index)))
 }
 
-fn one(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
+fn one(rule: &FailureRule, place: &Pointer) -> Result<(), PolicyFault> {
     conditions(rule, place)?;
     for (index, status) in rule.status.iter().enumerate() {
         if !(100..=599).contains(status) {
             let message = format!("`{status}` is not an HTTP status; it must be 100 to 599");
-            return Err(Fault::new(place.child("status").item(index), message));
+            return Err(PolicyFault::new(place.child("status").item(index), message));
         }
     }
     let lists = [("values", &rule.values), ("except", &rule.except)];
     for (key, values) in lists.into_iter().filter_map(|(key, values)| Some((key, values.as_ref()?))) {
         if values.is_empty() {
-            return Err(Fault::new(place.child(key), format!("`{key}` is empty; give at least one value")));
+            return Err(PolicyFault::new(place.child(key), format!("`{key}` is empty; give at least one value")));
         }
         if let Some(index) = values.iter().position(|value| value.is_array() || value.is_object()) {
             let message = format!("`{key}` compares single values: texts, numbers, true, false, null");
-            return Err(Fault::new(place.child(key).item(index), message));
+            return Err(PolicyFault::new(place.child(key).item(index), message));
         }
     }
     rule.range.as_ref().map_or(Ok(()), |range| self::range(range, place.child("range")))
 }
 
 /// Checks that a rule has at most one condition, and at least one criterion.
-fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), Fault> {
+fn conditions(rule: &FailureRule, place: &Pointer) -> Result<(), PolicyFault> {
     if let Some(at) = rule.at.as_ref().filter(|at| !at.is_root() && !at.as_str().starts_with('/')) {
         let message = format!("`{at}` is not a JSON Pointer; it must begin with `/`, such as `/{at}`");
-        return Err(Fault::new(place.child("at"), message));
+        return Err(PolicyFault::new(place.child("at"), message));
     }
     match rule.conditions().as_slice() {
         [] if rule.at.is_some() => {
             let message = "`at` without a condition; give `values`, `except`, `range`, `present`, `empty` or `text`";
-            Err(Fault::new(place.child("at"), message))
+            Err(PolicyFault::new(place.child("at"), message))
         }
         [] if rule.status.is_empty() => {
             let message = "the rule matches everything; give `status`, or a condition: `values`, `except`, `range`, `present`, `empty` or `text`";
-            Err(Fault::new(place.clone(), message))
+            Err(PolicyFault::new(place.clone(), message))
         }
         [_, second, ..] => {
             let message =
                 format!("a rule has one condition, and `{second}` is a second one; make it a rule of its own");
-            Err(Fault::new(place.child(second), message))
+            Err(PolicyFault::new(place.child(second), message))
         }
         _ => Ok(()),
     }
 }
 
-fn range(range: &NumberRange, place: Pointer) -> Result<(), Fault> {
+fn range(range: &NumberRange, place: Pointer) -> Result<(), PolicyFault> {
     let ends = [range.from, range.to];
     let problem = match ends {
         [None, None] => "`range` has no bound; give `from`, `to` or both",
@@ -69,7 +69,7 @@ fn range(range: &NumberRange, place: Pointer) -> Result<(), Fault> {
         [Some(from), Some(to)] if from > to => "`range` is empty: `from` is greater than `to`",
         _ => return Ok(()),
     };
-    Err(Fault::new(place, problem))
+    Err(PolicyFault::new(place, problem))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Parsing of a policy file. Errors name file, line, column and the most similar valid name.
 
-use super::fault::Fault;
-use super::selector::Selector;
+use super::fault::PolicyFault;
+use super::selector::MatchSelector;
 use super::validate::validate;
 use super::{Policy, PolicyError};
 use callwright_common::watch::FolderFile;
@@ -16,7 +16,7 @@ const MAX_EVENTS: usize = 100_000;
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
 
 /// Parses a policy.
-pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<Selector>), PolicyError> {
+pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<MatchSelector>), PolicyError> {
     let mut policy: Policy = match yaml::is_blank(&source.text) {
         true => Policy::default(),
         false => yaml::read(&source.text, BOUNDS).map_err(|problem| invalid(source, problem))?,
@@ -27,7 +27,9 @@ pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<Selector>), P
     }
     match validate(&policy) {
         Ok(selector) => Ok((policy, selector)),
-        Err(Fault { place, message }) => Err(invalid(source, yaml::problem_at(&source.text, &place, message, BOUNDS))),
+        Err(PolicyFault { place, message }) => {
+            Err(invalid(source, yaml::problem_at(&source.text, &place, message, BOUNDS)))
+        }
     }
 }
 

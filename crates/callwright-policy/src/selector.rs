@@ -6,13 +6,13 @@ use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 use http::{HeaderMap, HeaderName};
 
 use super::TurnFacts;
-use super::fault::Fault;
+use super::fault::PolicyFault;
 use super::rules::Match;
 use callwright_common::json::Pointer;
 
 /// Compiled globs of a `match`.
 #[derive(Debug)]
-pub(super) struct Selector {
+pub(super) struct MatchSelector {
     /// `None` if the key is not given.
     models: Option<GlobSet>,
     aliases: Option<GlobSet>,
@@ -21,12 +21,12 @@ pub(super) struct Selector {
     headers: Vec<(HeaderName, GlobMatcher)>,
 }
 
-impl Selector {
+impl MatchSelector {
     /// Compiles a `match`; `place` is its location.
-    pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, Fault> {
+    pub(super) fn compile(matches: &Match, place: &Pointer) -> Result<Self, PolicyFault> {
         if *matches == Match::default() {
             let message = "`match` is empty; give `models`, `aliases`, `keys`, `groups` or `headers`, or omit it";
-            return Err(Fault::new(place.clone(), message));
+            return Err(PolicyFault::new(place.clone(), message));
         }
         let place_of_headers = place.child("headers");
         let headers = matches.headers.iter().map(|(name, value)| header(name, value, &place_of_headers));
@@ -45,30 +45,30 @@ impl Selector {
     }
 
     /// Returns the first key that does not match.
-    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<Key<'_>> {
+    pub(super) fn lacks(&self, facts: &TurnFacts<'_>) -> Option<MatchKey<'_>> {
         if self.models.as_ref().is_some_and(|globs| !globs.is_match(facts.model)) {
-            return Some(Key::Models);
+            return Some(MatchKey::Models);
         }
         if self.aliases.as_ref().is_some_and(|globs| !facts.alias.is_some_and(|alias| globs.is_match(alias))) {
-            return Some(Key::Aliases);
+            return Some(MatchKey::Aliases);
         }
         let of_key = |globs: &Option<GlobSet>, name: Option<&str>| {
             globs.as_ref().is_none_or(|globs| name.is_some_and(|name| globs.is_match(name)))
         };
         if !of_key(&self.keys, facts.key.map(|key| key.name)) {
-            return Some(Key::Keys);
+            return Some(MatchKey::Keys);
         }
         if !of_key(&self.groups, facts.key.map(|key| key.group).filter(|group| !group.is_empty())) {
-            return Some(Key::Groups);
+            return Some(MatchKey::Groups);
         }
         let header = self.headers.iter().find(|(name, glob)| !has_value(facts.headers, name, glob));
-        header.map(|(name, _)| Key::Header(name))
+        header.map(|(name, _)| MatchKey::Header(name))
     }
 }
 
 /// Key of a `match`, displayed as it is spelled in a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Key<'a> {
+pub(super) enum MatchKey<'a> {
     Models,
     Aliases,
     Keys,
@@ -76,7 +76,7 @@ pub(super) enum Key<'a> {
     Header(&'a HeaderName),
 }
 
-impl fmt::Display for Key<'_> {
+impl fmt::Display for MatchKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Models => f.write_str("`models`"),
@@ -90,11 +90,11 @@ impl fmt::Display for Key<'_> {
 
 /// Compiles one glob with the semantics of all globs in policies: `*` also matches `/`, and matching is
 /// case-sensitive.
-pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, Fault> {
-    Glob::new(text).map_err(|error| Fault::new(place, error.to_string()))
+pub(super) fn glob(text: &str, place: Pointer) -> Result<Glob, PolicyFault> {
+    Glob::new(text).map_err(|error| PolicyFault::new(place, error.to_string()))
 }
 
-fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, Fault> {
+fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, PolicyFault> {
     if texts.is_empty() {
         return Ok(None);
     }
@@ -102,14 +102,14 @@ fn globs(texts: &[String], place: &Pointer) -> Result<Option<GlobSet>, Fault> {
     for (index, text) in texts.iter().enumerate() {
         set.add(glob(text, place.item(index))?);
     }
-    set.build().map(Some).map_err(|error| Fault::new(place.clone(), error.to_string()))
+    set.build().map(Some).map_err(|error| PolicyFault::new(place.clone(), error.to_string()))
 }
 
-fn header(name: &str, value: &str, place: &Pointer) -> Result<(HeaderName, GlobMatcher), Fault> {
+fn header(name: &str, value: &str, place: &Pointer) -> Result<(HeaderName, GlobMatcher), PolicyFault> {
     let here = place.child(name);
     let matcher = glob(value, here.clone())?.compile_matcher();
-    let name =
-        HeaderName::try_from(name).map_err(|_| Fault::new(here, format!("`{name}` is not a header field's name")))?;
+    let name = HeaderName::try_from(name)
+        .map_err(|_| PolicyFault::new(here, format!("`{name}` is not a header field's name")))?;
     Ok((name, matcher))
 }
 
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
     use crate::KeyFacts;
 
-    fn selector(yaml: &str) -> Selector {
-        Selector::compile(&serde_saphyr::from_str(yaml).unwrap(), &Pointer::root()).unwrap()
+    fn selector(yaml: &str) -> MatchSelector {
+        MatchSelector::compile(&serde_saphyr::from_str(yaml).unwrap(), &Pointer::root()).unwrap()
     }
 
     fn facts<'a>(model: &'a str, alias: Option<&'a str>, headers: &'a HeaderMap) -> TurnFacts<'a> {

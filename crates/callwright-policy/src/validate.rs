@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::Policy;
 use super::failures::failures;
-use super::fault::Fault;
-use super::selector::{Selector, glob};
+use super::fault::PolicyFault;
+use super::selector::{MatchSelector, glob};
 use callwright_common::json::Pointer;
 use callwright_types::Limits;
 use callwright_types::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
@@ -48,7 +48,7 @@ const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
 /// Returns the first mistake, or the compiled `match`.
-pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
+pub(super) fn validate(policy: &Policy) -> Result<Option<MatchSelector>, PolicyFault> {
     let root = Pointer::root();
     name(&policy.name, root.child("name"))?;
     limits(&policy.limits, &root.child("limits"))?;
@@ -58,19 +58,19 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<Selector>, Fault> {
     execute(&policy.execute.rules, &root.child("execute").child("rules"))?;
     approval(&policy.execute.approval, &root.child("execute").child("approval"))?;
     failures(&policy.explain.failures, &root.child("explain").child("failures"))?;
-    policy.matches.as_ref().map(|matches| Selector::compile(matches, &root.child("match"))).transpose()
+    policy.matches.as_ref().map(|matches| MatchSelector::compile(matches, &root.child("match"))).transpose()
 }
 
-fn name(name: &str, place: Pointer) -> Result<(), Fault> {
+fn name(name: &str, place: Pointer) -> Result<(), PolicyFault> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
         let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
-        return Err(Fault::new(place, message));
+        return Err(PolicyFault::new(place, message));
     }
     Ok(())
 }
 
-fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
+fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), PolicyFault> {
     share("gap", rules.gap, place)?;
     let min = ("min", u64::from(rules.min), 1..=u64::from(rules.k));
     let prerequisites = ("prerequisites", u64::from(rules.prerequisites), PREREQUISITES);
@@ -80,23 +80,23 @@ fn offer(rules: &OfferRules, place: &Pointer) -> Result<(), Fault> {
     within(ranges, &place.child("search_tools"))
 }
 
-fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), Fault> {
+fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), PolicyFault> {
     within([("lessons", u64::from(rules.lessons), LESSONS)], place)?;
     if rules.group.len() <= MAX_NAME && !rules.group.chars().any(char::is_control) {
         return Ok(());
     }
     let message = format!("`group` must have at most {MAX_NAME} bytes and no control characters");
-    Err(Fault::new(place.child("group"), message))
+    Err(PolicyFault::new(place.child("group"), message))
 }
 
-fn share(key: &str, value: f64, place: &Pointer) -> Result<(), Fault> {
+fn share(key: &str, value: f64, place: &Pointer) -> Result<(), PolicyFault> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(Fault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")))
+    Err(PolicyFault::new(place.child(key), format!("`{key}` is {value}; it must be 0 to 1")))
 }
 
-fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
+fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), PolicyFault> {
     let relevance = place.child("relevance");
     let shares = [
         (place, "similarity", rules.similarity),
@@ -116,7 +116,7 @@ fn scan(rules: &ScanRules, place: &Pointer) -> Result<(), Fault> {
     within(circle, &place.child("circle"))
 }
 
-fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
+fn limits(limits: &Limits, place: &Pointer) -> Result<(), PolicyFault> {
     let ranges = [
         ("static_feedback", u64::from(limits.static_feedback), ROUNDS),
         ("dynamic_feedback", u64::from(limits.dynamic_feedback), ROUNDS),
@@ -133,34 +133,34 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), Fault> {
     within(ranges, place)
 }
 
-fn approval(rules: &ApprovalRules, place: &Pointer) -> Result<(), Fault> {
+fn approval(rules: &ApprovalRules, place: &Pointer) -> Result<(), PolicyFault> {
     within([("timeout_seconds", rules.timeout_seconds, SECONDS), ("valid_seconds", rules.valid_seconds, VALID)], place)
 }
 
 fn within(
     ranges: impl IntoIterator<Item = (&'static str, u64, RangeInclusive<u64>)>,
     place: &Pointer,
-) -> Result<(), Fault> {
+) -> Result<(), PolicyFault> {
     for (key, value, range) in ranges {
         if !range.contains(&value) {
             let message = format!("`{key}` is {value}; it must be {} to {}", range.start(), range.end());
-            return Err(Fault::new(place.child(key), message));
+            return Err(PolicyFault::new(place.child(key), message));
         }
     }
     Ok(())
 }
 
-fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), Fault> {
+fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), PolicyFault> {
     if rules.len() > MAX_EXECUTE_RULES {
         let message = format!("{} rules of execution are too many; {MAX_EXECUTE_RULES} are allowed", rules.len());
-        return Err(Fault::new(place.clone(), message));
+        return Err(PolicyFault::new(place.clone(), message));
     }
     for (index, rule) in rules.iter().enumerate() {
         let here = place.item(index);
         for (index, method) in rule.methods.iter().enumerate() {
             let message = || format!("`{method}` is not a method in upper case, such as `POST`");
             if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                return Err(Fault::new(here.child("methods").item(index), message()));
+                return Err(PolicyFault::new(here.child("methods").item(index), message()));
             }
         }
         for (index, tool) in rule.tools.iter().enumerate() {

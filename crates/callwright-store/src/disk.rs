@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::spill::{Chunk, Spill};
+use super::spill::{Spill, TraceChunk};
 use super::{Location, Settings, TraceRow};
 
 /// Disk buffer for traces during a store outage, if enabled.
@@ -68,7 +68,7 @@ impl Disk {
     }
 
     /// Returns the oldest rows; an empty chunk without losses at the end. Returns `None` if they cannot be read.
-    pub(super) async fn oldest(&mut self, most: usize) -> Option<Chunk> {
+    pub(super) async fn oldest(&mut self, most: usize) -> Option<TraceChunk> {
         match self.on_disk(move |spill| spill.oldest(most)).await? {
             Ok(chunk) => Some(chunk),
             Err(error) => {

@@ -31,18 +31,18 @@ use callwright_types::{Trace, ids};
 /// every request with [`StoreError::Unavailable`], and is reopened in the background.
 #[derive(Debug, Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    inner: Arc<StoreInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct StoreInner {
     location: Option<Location>,
     settings: Settings,
     /// Id of this process among the replicas; new on every start.
     owner: String,
     /// Retention of kept parts and plans.
     kept: SignedDuration,
-    state: ArcSwap<State>,
+    state: ArcSwap<StoreState>,
     changes: watch::Sender<Revisions>,
     /// Wakes the check for changes.
     wake: Arc<Notify>,
@@ -51,7 +51,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-enum State {
+enum StoreState {
     Off,
     Open(Database),
     Down(String),
@@ -64,12 +64,12 @@ impl Store {
         let owner = ids::replica_id();
         let (location, state) = match Location::parse(settings.url.expose(), base_dir) {
             Ok(location) => {
-                let state = State::open(&location, settings, &owner).await;
+                let state = StoreState::open(&location, settings, &owner).await;
                 (Some(location), state)
             }
-            Err(error) => (None, State::Down(error.to_string())),
+            Err(error) => (None, StoreState::Down(error.to_string())),
         };
-        let is_worth_retrying = location.is_some() && matches!(state, State::Down(_));
+        let is_worth_retrying = location.is_some() && matches!(state, StoreState::Down(_));
         let store = Self::of(location, settings, owner, state);
         tokio::spawn(changes::keep_up(Arc::downgrade(&store.inner)));
         if is_worth_retrying {
@@ -86,11 +86,11 @@ impl Store {
             return Err(StoreError::Off);
         }
         let database = Database::open_beside(&location, settings).await.map_err(StoreError::Unavailable)?;
-        Ok(Self::of(Some(location), settings, ids::replica_id(), State::Open(database)))
+        Ok(Self::of(Some(location), settings, ids::replica_id(), StoreState::Open(database)))
     }
 
-    fn of(location: Option<Location>, settings: &Settings, owner: String, state: State) -> Self {
-        let inner = Inner {
+    fn of(location: Option<Location>, settings: &Settings, owner: String, state: StoreState) -> Self {
+        let inner = StoreInner {
             location,
             settings: settings.clone(),
             owner,
@@ -120,18 +120,18 @@ impl Store {
     pub fn health(&self) -> Health {
         let here = || self.inner.location.as_ref().map(Location::to_string).unwrap_or_default();
         match (&**self.inner.state.load(), self.inner.trouble.load_full()) {
-            (State::Down(message), _) => Health { ok: false, message: message.clone() },
-            (State::Open(_), Some(trouble)) => Health { ok: false, message: format!("{}: {trouble}", here()) },
-            (State::Open(_), None) | (State::Off, _) => Health { ok: true, message: here() },
-            (State::Closed, _) => Health { ok: false, message: "closed".to_owned() },
+            (StoreState::Down(message), _) => Health { ok: false, message: message.clone() },
+            (StoreState::Open(_), Some(trouble)) => Health { ok: false, message: format!("{}: {trouble}", here()) },
+            (StoreState::Open(_), None) | (StoreState::Off, _) => Health { ok: true, message: here() },
+            (StoreState::Closed, _) => Health { ok: false, message: "closed".to_owned() },
         }
     }
 
     /// Closes the store: all written data is in the file afterwards. Drain the queue first.
     pub async fn close(&self) {
-        let state = self.inner.state.swap(Arc::new(State::Closed));
+        let state = self.inner.state.swap(Arc::new(StoreState::Closed));
         self.inner.wake.notify_one();
-        if let State::Open(database) = &*state {
+        if let StoreState::Open(database) = &*state {
             database.leave(&self.inner.owner).await;
             database.close().await;
         }
@@ -139,10 +139,10 @@ impl Store {
 
     pub(super) fn database(&self) -> Result<Database, StoreError> {
         match &**self.inner.state.load() {
-            State::Off => Err(StoreError::Off),
-            State::Open(database) => Ok(database.clone()),
-            State::Down(message) => Err(StoreError::Unavailable(message.clone())),
-            State::Closed => Err(StoreError::Unavailable("closed".to_owned())),
+            StoreState::Off => Err(StoreError::Off),
+            StoreState::Open(database) => Ok(database.clone()),
+            StoreState::Down(message) => Err(StoreError::Unavailable(message.clone())),
+            StoreState::Closed => Err(StoreError::Unavailable("closed".to_owned())),
         }
     }
 
@@ -169,8 +169,8 @@ impl Store {
     /// Reopens the store at its location, because its file was deleted or replaced.
     fn open_anew(&self, why: &str) {
         let before = self.inner.state.load_full();
-        let State::Open(database) = &*before else { return };
-        let found = self.inner.state.compare_and_swap(&before, Arc::new(State::Down(why.to_owned())));
+        let StoreState::Open(database) = &*before else { return };
+        let found = self.inner.state.compare_and_swap(&before, Arc::new(StoreState::Down(why.to_owned())));
         if !Arc::ptr_eq(&found, &before) {
             return;
         }
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-impl State {
+impl StoreState {
     async fn open(location: &Location, settings: &Settings, owner: &str) -> Self {
         if *location == Location::Off {
             return Self::Off;
@@ -203,15 +203,15 @@ impl State {
 }
 
 /// Retries opening the store until it is open, closed or dropped.
-async fn reopen(inner: Weak<Inner>, pause: Duration) {
+async fn reopen(inner: Weak<StoreInner>, pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(inner) = inner.upgrade() else { return };
         let before = inner.state.load_full();
-        let (State::Down(_), Some(location)) = (&*before, &inner.location) else { return };
+        let (StoreState::Down(_), Some(location)) = (&*before, &inner.location) else { return };
         match Database::open(location, &inner.settings, &inner.owner).await {
             Ok(database) => {
-                let found = inner.state.compare_and_swap(&before, Arc::new(State::Open(database.clone())));
+                let found = inner.state.compare_and_swap(&before, Arc::new(StoreState::Open(database.clone())));
                 if Arc::ptr_eq(&found, &before) {
                     tracing::info!(%location, "the store is open again");
                 } else {
@@ -220,7 +220,7 @@ async fn reopen(inner: Weak<Inner>, pause: Duration) {
                 return;
             }
             Err(message) => {
-                inner.state.compare_and_swap(&before, Arc::new(State::Down(message)));
+                inner.state.compare_and_swap(&before, Arc::new(StoreState::Down(message)));
             }
         }
     }

@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::writer::Writer;
+use super::writer::TraceWriter;
 use super::{Settings, TraceRow, Traces};
 use callwright_types::Trace;
 
@@ -70,7 +70,7 @@ impl TraceQueue {
         let closing = CancellationToken::new();
         let (sender, receiver) = mpsc::channel(settings.queue_traces.max(1));
         let is_off = settings.url.expose().trim().is_empty();
-        let writer = Writer::new(store, settings, base_dir, receiver, Arc::clone(&backlog), closing.clone());
+        let writer = TraceWriter::new(store, settings, base_dir, receiver, Arc::clone(&backlog), closing.clone());
         let writer = (!is_off).then(|| tokio::spawn(writer.run()));
         Self {
             sender: (!is_off).then_some(sender),

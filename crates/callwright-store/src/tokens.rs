@@ -63,7 +63,7 @@ impl Settings {
 
 /// Plaintext of a stored token.
 #[derive(Serialize, Deserialize)]
-struct Content {
+struct SharedTokenPlaintext {
     token: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     use_until: i64,
@@ -74,7 +74,7 @@ impl SharedTokens for SealedTokens {
         Box::pin(async move {
             let sealed = self.store.database()?.token(name).await?;
             Ok(sealed.and_then(|sealed| {
-                let content: Content = serde_json::from_slice(&self.seal.open(&sealed, name)?).ok()?;
+                let content: SharedTokenPlaintext = serde_json::from_slice(&self.seal.open(&sealed, name)?).ok()?;
                 let use_until = Timestamp::from_millisecond(content.use_until).ok()?;
                 Some(SharedToken { secret: content.token.into(), use_until })
             }))
@@ -84,7 +84,7 @@ impl SharedTokens for SealedTokens {
     fn share<'a>(&'a self, name: &'a str, token: &'a SharedToken) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let use_until = token.use_until.as_millisecond();
-            let content = Content { token: token.secret.expose().to_owned(), use_until };
+            let content = SharedTokenPlaintext { token: token.secret.expose().to_owned(), use_until };
             let text = serde_json::to_vec(&content).map_err(|error| StoreError::Refused(error.to_string()))?;
             let unsealed =
                 || StoreError::Refused("the token cannot be encrypted: the system has no random numbers".to_owned());

@@ -52,7 +52,7 @@ impl Retention {
 }
 
 /// Writer of queued traces: to the store, or to disk during a store outage.
-pub(super) struct Writer {
+pub(super) struct TraceWriter {
     store: Arc<dyn Traces>,
     receiver: mpsc::Receiver<TraceRow>,
     backlog: Arc<Backlog>,
@@ -69,14 +69,14 @@ pub(super) struct Writer {
 }
 
 /// Result of a write.
-enum Written {
+enum TraceWriteResult {
     /// The rows are stored, or dropped for good.
     Settled,
     /// The store is unavailable.
     Not,
 }
 
-impl Writer {
+impl TraceWriter {
     /// Creates a writer that has not begun.
     pub(super) fn new(
         store: Arc<dyn Traces>,
@@ -150,7 +150,7 @@ impl Writer {
     async fn keep(&mut self, batch: &[TraceRow]) {
         loop {
             if !self.disk.holds_some() {
-                if let Written::Settled = self.write(batch).await {
+                if let TraceWriteResult::Settled = self.write(batch).await {
                     break;
                 }
                 self.next_try = Instant::now() + self.retry;
@@ -167,29 +167,29 @@ impl Writer {
         self.backlog.on_disk(self.disk.bytes());
     }
 
-    async fn write(&self, rows: &[TraceRow]) -> Written {
+    async fn write(&self, rows: &[TraceRow]) -> TraceWriteResult {
         let append = tokio::time::timeout(self.patience, self.store.append(rows)).await;
         match append {
-            Ok(Ok(())) => Written::Settled,
+            Ok(Ok(())) => TraceWriteResult::Settled,
             Ok(Err(error)) if !error.is_passing() => self.write_singly(rows, &error).await,
             // Rows that were stored despite the timeout are skipped by the next write.
-            Ok(Err(_)) | Err(_) => Written::Not,
+            Ok(Err(_)) | Err(_) => TraceWriteResult::Not,
         }
     }
 
     /// Writes the rows one by one after the store refused one of them, so that the others are kept.
-    async fn write_singly(&self, rows: &[TraceRow], error: &StoreError) -> Written {
+    async fn write_singly(&self, rows: &[TraceRow], error: &StoreError) -> TraceWriteResult {
         if rows.len() == 1 {
             tracing::warn!(%error, "the store refused a trace; it is dropped");
             self.backlog.dropped(1);
-            return Written::Settled;
+            return TraceWriteResult::Settled;
         }
         for row in rows.chunks(1) {
-            if let Written::Not = Box::pin(self.write(row)).await {
-                return Written::Not;
+            if let TraceWriteResult::Not = Box::pin(self.write(row)).await {
+                return TraceWriteResult::Not;
             }
         }
-        Written::Settled
+        TraceWriteResult::Settled
     }
 
     /// Stores the oldest traces on disk.
@@ -198,7 +198,7 @@ impl Writer {
             self.next_try = Instant::now() + self.retry;
             return;
         };
-        if let Written::Not = self.write(&chunk.rows).await {
+        if let TraceWriteResult::Not = self.write(&chunk.rows).await {
             self.next_try = Instant::now() + self.retry;
             return;
         }

@@ -44,15 +44,15 @@ where
             let fields = fields.and_then(|fields| serde_json::from_str::<Map<String, Value>>(fields).ok());
             line.extend(fields.unwrap_or_default());
         }
-        event.record(&mut Fields(&mut line));
+        event.record(&mut LogFieldVisitor(&mut line));
         writeln!(writer, "{}", Value::Object(line))
     }
 }
 
 /// Adds an event's fields to a line.
-struct Fields<'l>(&'l mut Map<String, Value>);
+struct LogFieldVisitor<'l>(&'l mut Map<String, Value>);
 
-impl Fields<'_> {
+impl LogFieldVisitor<'_> {
     fn add(&mut self, field: &Field, value: Value) {
         // A library's field must not replace one of these.
         if ![TIMESTAMP, LEVEL, TARGET].contains(&field.name()) {
@@ -61,7 +61,7 @@ impl Fields<'_> {
     }
 }
 
-impl Visit for Fields<'_> {
+impl Visit for LogFieldVisitor<'_> {
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.add(field, Number::from_f64(value).map_or(Value::Null, Value::Number));
     }

@@ -15,10 +15,10 @@ use hyper::body::Incoming;
 use serde::de::IgnoredAny;
 use tokio::time::sleep;
 
-use super::concurrency_limiter::Passage;
+use super::concurrency_limiter::UpstreamPermit;
 use super::echo::Echo;
-use super::failure::Failures;
-use super::gunzip::{Gunzip, Gunzipped};
+use super::failure::FailureBuilder;
+use super::gunzip::{Gunzip, GunzipOutput};
 use super::{Settings, headers};
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
@@ -35,13 +35,13 @@ pub struct Answer {
     body: Incoming,
     /// Decoder of the content encoding of an evaluated response, if it has one.
     gunzip: Option<Gunzip>,
-    failures: Failures,
+    failures: FailureBuilder,
     /// The operator's keys, which clients must not see.
     echo: Echo,
     /// The end of the received bytes, which may be the beginning of a key.
     held: BytesMut,
     /// The request's slot among the concurrent ones.
-    passage: Passage,
+    passage: UpstreamPermit,
     idle_timeout: Duration,
     max_bytes: usize,
     /// Whether the response is evaluated and limited to `max_bytes`. A passed-through response has no size limit.
@@ -52,8 +52,8 @@ pub struct Answer {
 impl Answer {
     pub(super) fn new(
         response: Response<Incoming>,
-        passage: Passage,
-        (failures, echo): (&Failures, &Echo),
+        passage: UpstreamPermit,
+        (failures, echo): (&FailureBuilder, &Echo),
         settings: &Settings,
         judged: bool,
     ) -> Self {
@@ -160,8 +160,8 @@ impl Answer {
             let room = self.max_bytes.saturating_sub(self.received);
             let piece = match self.gunzip.as_mut().map(|gunzip| gunzip.push(&piece, room)) {
                 None => piece,
-                Some(Ok(Gunzipped::Bytes(piece))) => piece,
-                Some(Ok(Gunzipped::TooLong)) => return Some(Err(self.too_long())),
+                Some(Ok(GunzipOutput::Bytes(piece))) => piece,
+                Some(Ok(GunzipOutput::TooLong)) => return Some(Err(self.too_long())),
                 Some(Err(error)) => return Some(Err(self.failures.of_encoding(&error))),
             };
             self.received = self.received.saturating_add(piece.len());

@@ -14,15 +14,15 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The body of a request: buffered or streamed. The default is empty.
 #[derive(Debug, Default)]
-pub struct RequestBody(Kind);
+pub struct RequestBody(BodyKind);
 
 #[derive(Debug)]
-enum Kind {
+enum BodyKind {
     Whole(Full<Bytes>),
     Stream(UnsyncBoxBody<Bytes, BoxError>),
 }
 
-impl Default for Kind {
+impl Default for BodyKind {
     fn default() -> Self {
         Self::Whole(Full::default())
     }
@@ -37,21 +37,21 @@ impl RequestBody {
         E: Into<BoxError> + 'static,
     {
         let frames = stream.map_ok(|piece| Frame::data(piece.into())).map_err(Into::into);
-        Self(Kind::Stream(StreamBody::new(frames).boxed_unsync()))
+        Self(BodyKind::Stream(StreamBody::new(frames).boxed_unsync()))
     }
 
     /// Clones the body; `None` for a stream, which can be sent only once.
     pub(super) fn try_clone(&self) -> Option<Self> {
         match &self.0 {
-            Kind::Whole(bytes) => Some(Self(Kind::Whole(bytes.clone()))),
-            Kind::Stream(_) => None,
+            BodyKind::Whole(bytes) => Some(Self(BodyKind::Whole(bytes.clone()))),
+            BodyKind::Stream(_) => None,
         }
     }
 }
 
 impl<T: Into<Bytes>> From<T> for RequestBody {
     fn from(bytes: T) -> Self {
-        Self(Kind::Whole(Full::new(bytes.into())))
+        Self(BodyKind::Whole(Full::new(bytes.into())))
     }
 }
 
@@ -61,22 +61,22 @@ impl Body for RequestBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.get_mut().0 {
-            Kind::Whole(whole) => Pin::new(whole).poll_frame(cx).map_err(|never| match never {}),
-            Kind::Stream(stream) => Pin::new(stream).poll_frame(cx),
+            BodyKind::Whole(whole) => Pin::new(whole).poll_frame(cx).map_err(|never| match never {}),
+            BodyKind::Stream(stream) => Pin::new(stream).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(whole) => whole.is_end_stream(),
-            Kind::Stream(stream) => stream.is_end_stream(),
+            BodyKind::Whole(whole) => whole.is_end_stream(),
+            BodyKind::Stream(stream) => stream.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(whole) => whole.size_hint(),
-            Kind::Stream(stream) => stream.size_hint(),
+            BodyKind::Whole(whole) => whole.size_hint(),
+            BodyKind::Stream(stream) => stream.size_hint(),
         }
     }
 }

@@ -38,12 +38,12 @@ pub(super) struct Circuit {
     rules: CircuitRules,
     /// Number of state changes.
     era: u64,
-    state: State,
+    state: BreakerState,
 }
 
 #[derive(Debug)]
-enum State {
-    Closed(Window),
+enum BreakerState {
+    Closed(FailureWindow),
     Open { until: Instant },
     HalfOpen { under_way: u32, succeeded: u32 },
 }
@@ -51,15 +51,15 @@ enum State {
 impl Circuit {
     /// Creates a closed circuit.
     pub(super) fn new(rules: CircuitRules, now: Instant) -> Self {
-        Self { rules, era: 0, state: State::Closed(Window::new(rules.window, now)) }
+        Self { rules, era: 0, state: BreakerState::Closed(FailureWindow::new(rules.window, now)) }
     }
 
     /// Returns the state at time `now`.
     pub(super) fn state(&self, now: Instant) -> CircuitState {
         match &self.state {
-            State::Closed(_) => CircuitState::Closed,
-            State::Open { until } if now < *until => CircuitState::Open,
-            State::Open { .. } | State::HalfOpen { .. } => CircuitState::HalfOpen,
+            BreakerState::Closed(_) => CircuitState::Closed,
+            BreakerState::Open { until } if now < *until => CircuitState::Open,
+            BreakerState::Open { .. } | BreakerState::HalfOpen { .. } => CircuitState::HalfOpen,
         }
     }
 
@@ -69,12 +69,14 @@ impl Circuit {
     /// The time after which a request may be admitted.
     pub(super) fn check(&self, now: Instant) -> Result<(), Duration> {
         match &self.state {
-            State::Closed(_) => Ok(()),
-            State::Open { until } if now < *until => Err(until.saturating_duration_since(now)),
-            State::Open { .. } => Ok(()),
-            State::HalfOpen { under_way, succeeded } if under_way + succeeded < self.rules.probes.max(1) => Ok(()),
+            BreakerState::Closed(_) => Ok(()),
+            BreakerState::Open { until } if now < *until => Err(until.saturating_duration_since(now)),
+            BreakerState::Open { .. } => Ok(()),
+            BreakerState::HalfOpen { under_way, succeeded } if under_way + succeeded < self.rules.probes.max(1) => {
+                Ok(())
+            }
             // Half-open: wait for the in-flight probes, which end at an unknown time.
-            State::HalfOpen { .. } => Err(Duration::ZERO),
+            BreakerState::HalfOpen { .. } => Err(Duration::ZERO),
         }
     }
 
@@ -84,10 +86,10 @@ impl Circuit {
     /// The time after which a request may be admitted.
     pub(super) fn admit(&mut self, now: Instant) -> Result<Ticket, Duration> {
         self.check(now)?;
-        if matches!(self.state, State::Open { .. }) {
-            self.change(State::HalfOpen { under_way: 0, succeeded: 0 });
+        if matches!(self.state, BreakerState::Open { .. }) {
+            self.change(BreakerState::HalfOpen { under_way: 0, succeeded: 0 });
         }
-        if let State::HalfOpen { under_way, .. } = &mut self.state {
+        if let BreakerState::HalfOpen { under_way, .. } = &mut self.state {
             *under_way += 1;
         }
         Ok(Ticket { era: self.era })
@@ -99,25 +101,25 @@ impl Circuit {
             return;
         }
         let is_well = match &mut self.state {
-            State::Closed(window) => {
+            BreakerState::Closed(window) => {
                 window.at(now).requests += 1;
                 false
             }
-            State::Open { .. } => false,
-            State::HalfOpen { under_way, succeeded } => {
+            BreakerState::Open { .. } => false,
+            BreakerState::HalfOpen { under_way, succeeded } => {
                 *under_way = under_way.saturating_sub(1);
                 *succeeded += 1;
                 *succeeded >= self.rules.probes
             }
         };
         if is_well {
-            self.change(State::Closed(Window::new(self.rules.window, now)));
+            self.change(BreakerState::Closed(FailureWindow::new(self.rules.window, now)));
         }
     }
 
     /// Reports a failed request.
     pub(super) fn failed(&mut self, ticket: Ticket, now: Instant) {
-        if let (true, State::Closed(window)) = (ticket.era == self.era, &mut self.state) {
+        if let (true, BreakerState::Closed(window)) = (ticket.era == self.era, &mut self.state) {
             window.at(now).requests += 1;
         }
         self.count_failure(ticket, now);
@@ -130,7 +132,7 @@ impl Circuit {
 
     /// Reports an aborted request without a result, because its client disconnected.
     pub(super) fn abandoned(&mut self, ticket: Ticket) {
-        if let (true, State::HalfOpen { under_way, .. }) = (ticket.era == self.era, &mut self.state) {
+        if let (true, BreakerState::HalfOpen { under_way, .. }) = (ticket.era == self.era, &mut self.state) {
             *under_way = under_way.saturating_sub(1);
         }
     }
@@ -140,22 +142,22 @@ impl Circuit {
             return;
         }
         let opens = match &mut self.state {
-            State::Closed(window) => {
+            BreakerState::Closed(window) => {
                 window.at(now).failures += 1;
                 let (requests, failures) = window.sum();
                 self.rules.failures > 0
                     && failures >= u64::from(self.rules.failures)
                     && failures * 100 >= requests * u64::from(self.rules.percent)
             }
-            State::Open { .. } => false,
-            State::HalfOpen { .. } => true,
+            BreakerState::Open { .. } => false,
+            BreakerState::HalfOpen { .. } => true,
         };
         if opens {
-            self.change(State::Open { until: now + self.rules.open });
+            self.change(BreakerState::Open { until: now + self.rules.open });
         }
     }
 
-    fn change(&mut self, state: State) {
+    fn change(&mut self, state: BreakerState) {
         self.era += 1;
         self.state = state;
     }
@@ -163,37 +165,37 @@ impl Circuit {
 
 /// Counts of one step.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
+struct StepCounts {
     requests: u64,
     failures: u64,
 }
 
 /// Counts of the last steps.
 #[derive(Debug)]
-struct Window {
+struct FailureWindow {
     step: Duration,
     /// Start of the newest step.
     began: Instant,
     /// Counts, newest first.
-    counts: [Counts; STEPS as usize],
+    counts: [StepCounts; STEPS as usize],
 }
 
-impl Window {
+impl FailureWindow {
     fn new(length: Duration, now: Instant) -> Self {
         // Avoids a step of zero length.
         let step = (length / STEPS).max(Duration::from_millis(1));
-        Self { step, began: now, counts: [Counts::default(); STEPS as usize] }
+        Self { step, began: now, counts: [StepCounts::default(); STEPS as usize] }
     }
 
     /// Returns the counts of the step that contains `now`.
-    fn at(&mut self, now: Instant) -> &mut Counts {
+    fn at(&mut self, now: Instant) -> &mut StepCounts {
         let passed = now.saturating_duration_since(self.began).as_nanos() / self.step.as_nanos();
         let passed = u32::try_from(passed).unwrap_or(u32::MAX);
         if passed >= STEPS {
             *self = Self { step: self.step, began: now, counts: Default::default() };
         } else if passed > 0 {
             self.counts.rotate_right(passed as usize);
-            self.counts.iter_mut().take(passed as usize).for_each(|counts| *counts = Counts::default());
+            self.counts.iter_mut().take(passed as usize).for_each(|counts| *counts = StepCounts::default());
             self.began += self.step * passed;
         }
         let [newest, ..] = &mut self.counts;

@@ -13,11 +13,11 @@ use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::body::RequestBody;
-use super::concurrency_limiter::{ConcurrencyLimiter, Load, Passage};
+use super::concurrency_limiter::{ConcurrencyLimiter, Load, UpstreamPermit};
 use super::connection::Connection;
-use super::connector::Served;
+use super::connector::ServedFlag;
 use super::echo::Echo;
-use super::failure::{Failures, is_stale_connection, is_the_upstreams};
+use super::failure::{FailureBuilder, is_stale_connection, is_the_upstreams};
 use super::headers::HeaderRules;
 use super::retry::{self, Retries};
 use super::settings::StreamUsage;
@@ -28,7 +28,7 @@ use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 /// A provider's endpoint with its connection pool.
 #[derive(Debug)]
 pub struct Upstream {
-    failures: Failures,
+    failures: FailureBuilder,
     settings: Settings,
     /// `base_url` without a trailing slash.
     base: String,
@@ -58,7 +58,7 @@ impl Upstream {
         let chat_uri: Uri = chat_url.as_str().parse().map_err(|_| invalid())?;
         let rules = HeaderRules::build(name, settings, is_default)?;
         Ok(Self {
-            failures: Failures::of(name),
+            failures: FailureBuilder::of(name),
             echo: rules.echo(),
             rules,
             deliveries: Deliveries::default(),
@@ -193,7 +193,7 @@ impl Upstream {
         request
     }
 
-    fn judged(&self, response: Response<Incoming>, passage: Passage) -> Result<Answer, UpstreamFailure> {
+    fn judged(&self, response: Response<Incoming>, passage: UpstreamPermit) -> Result<Answer, UpstreamFailure> {
         if response.status() == StatusCode::NOT_MODIFIED {
             return Err(self.no_answer(StatusCode::NOT_MODIFIED));
         }
@@ -269,7 +269,10 @@ impl Upstream {
     }
 
     /// Sends a request and retries if the connection fails, because nothing was sent in that case.
-    async fn send(&self, mut request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
+    async fn send(
+        &self,
+        mut request: Request<RequestBody>,
+    ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
         self.authorize(&mut request);
         let mut retries = Retries::new(&self.settings);
         loop {
@@ -288,7 +291,10 @@ impl Upstream {
         }
     }
 
-    async fn send_once(&self, request: Request<RequestBody>) -> Result<(Response<Incoming>, Passage), UpstreamFailure> {
+    async fn send_once(
+        &self,
+        request: Request<RequestBody>,
+    ) -> Result<(Response<Incoming>, UpstreamPermit), UpstreamFailure> {
         let mut passage = self.concurrency_limiter.enter(&self.failures).await?;
         let limit = Duration::from_secs(self.settings.first_byte_timeout_seconds);
         match timeout(limit, self.request(request)).await {
@@ -325,7 +331,7 @@ impl Upstream {
             answered = self.connection.client.request(again).await;
         }
         if let Ok(response) = &answered
-            && let Some(served) = response.extensions().get::<Served>()
+            && let Some(served) = response.extensions().get::<ServedFlag>()
         {
             served.note();
         }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::Settings;
 use super::circuit::{Circuit, CircuitRules, Ticket};
-use super::failure::Failures;
+use super::failure::FailureBuilder;
 use callwright_types::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 
 /// Current load of an upstream.
@@ -70,7 +70,7 @@ impl ConcurrencyLimiter {
     ///
     /// # Errors
     /// If the circuit is open, the queue is full or the wait times out. Nothing was sent in these cases.
-    pub(super) async fn enter(self: &Arc<Self>, failures: &Failures) -> Result<Passage, UpstreamFailure> {
+    pub(super) async fn enter(self: &Arc<Self>, failures: &FailureBuilder) -> Result<UpstreamPermit, UpstreamFailure> {
         // Requests do not queue while the circuit is open.
         self.with_circuit(|circuit| circuit.check(Instant::now())).map_err(|wait| left_alone(failures, wait))?;
         let slot = match &self.slots {
@@ -80,15 +80,24 @@ impl ConcurrencyLimiter {
         let ticket =
             self.with_circuit(|circuit| circuit.admit(Instant::now())).map_err(|wait| left_alone(failures, wait))?;
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(Passage { concurrency_limiter: Arc::clone(self), ticket, told: Told::Nothing, _slot: slot })
+        Ok(UpstreamPermit {
+            concurrency_limiter: Arc::clone(self),
+            ticket,
+            told: ReportedOutcome::Nothing,
+            _slot: slot,
+        })
     }
 
-    async fn slot(&self, slots: &Arc<Semaphore>, failures: &Failures) -> Result<OwnedSemaphorePermit, UpstreamFailure> {
+    async fn slot(
+        &self,
+        slots: &Arc<Semaphore>,
+        failures: &FailureBuilder,
+    ) -> Result<OwnedSemaphorePermit, UpstreamFailure> {
         if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             return Ok(slot);
         }
         let busy = |message: &str| failures.not_sent(UpstreamFailureKind::Busy, message, self.patience);
-        let Some(_waiting) = Waiting::begin(&self.queued, self.max_queued) else {
+        let Some(_waiting) = QueuedRequest::begin(&self.queued, self.max_queued) else {
             return Err(busy(
                 "the limit of concurrent requests is reached, and the queue is full (max_concurrent, max_queued)",
             ));
@@ -107,15 +116,15 @@ impl ConcurrencyLimiter {
     }
 }
 
-fn left_alone(failures: &Failures, wait: Duration) -> UpstreamFailure {
+fn left_alone(failures: &FailureBuilder, wait: Duration) -> UpstreamFailure {
     let message = "the circuit is open because it failed too often (circuit_failures, circuit_open_seconds)";
     failures.not_sent(UpstreamFailureKind::CircuitOpen, message, wait)
 }
 
 /// Counts a request as queued until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+struct QueuedRequest<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> QueuedRequest<'a> {
     /// Counts a request; `None` if `most` are queued.
     fn begin(queued: &'a AtomicUsize, most: usize) -> Option<Self> {
         let more = |waiting| (waiting < most).then_some(waiting + 1);
@@ -123,7 +132,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -131,48 +140,48 @@ impl Drop for Waiting<'_> {
 
 /// An admitted request, until its response has ended or is dropped.
 #[derive(Debug)]
-pub(super) struct Passage {
+pub(super) struct UpstreamPermit {
     concurrency_limiter: Arc<ConcurrencyLimiter>,
     ticket: Ticket,
-    told: Told,
+    told: ReportedOutcome,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
 /// The result of a request that was reported to the circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ReportedOutcome {
     Nothing,
     Answered,
     Failed,
 }
 
-impl Passage {
+impl UpstreamPermit {
     /// Reports the status of a response. A server error counts as a failure, except 501, which means an unsupported
     /// feature.
     pub(super) fn answered(&mut self, status: StatusCode) {
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
             self.failed();
-        } else if self.told == Told::Nothing {
-            self.told = Told::Answered;
+        } else if self.told == ReportedOutcome::Nothing {
+            self.told = ReportedOutcome::Answered;
             self.concurrency_limiter.with_circuit(|circuit| circuit.succeeded(self.ticket, Instant::now()));
         }
     }
 
     /// Reports a failure of the upstream, before or within its response.
     pub(super) fn failed(&mut self) {
-        let told = std::mem::replace(&mut self.told, Told::Failed);
+        let told = std::mem::replace(&mut self.told, ReportedOutcome::Failed);
         self.concurrency_limiter.with_circuit(|circuit| match told {
-            Told::Nothing => circuit.failed(self.ticket, Instant::now()),
-            Told::Answered => circuit.broke(self.ticket, Instant::now()),
-            Told::Failed => {}
+            ReportedOutcome::Nothing => circuit.failed(self.ticket, Instant::now()),
+            ReportedOutcome::Answered => circuit.broke(self.ticket, Instant::now()),
+            ReportedOutcome::Failed => {}
         });
     }
 }
 
-impl Drop for Passage {
+impl Drop for UpstreamPermit {
     fn drop(&mut self) {
         self.concurrency_limiter.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if self.told == Told::Nothing {
+        if self.told == ReportedOutcome::Nothing {
             self.concurrency_limiter.with_circuit(|circuit| circuit.abandoned(self.ticket));
         }
     }
@@ -186,8 +195,8 @@ mod tests {
         Arc::new(ConcurrencyLimiter::new(&settings))
     }
 
-    fn failures() -> Failures {
-        Failures::of("u")
+    fn failures() -> FailureBuilder {
+        FailureBuilder::of("u")
     }
 
     #[tokio::test]

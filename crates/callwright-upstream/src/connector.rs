@@ -78,9 +78,9 @@ impl Service<Uri> for Connector {
 /// Whether a connection has served a request. A server may close such a connection at the moment when the next request
 /// is sent on it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Served(Arc<AtomicBool>);
+pub(super) struct ServedFlag(Arc<AtomicBool>);
 
-impl Served {
+impl ServedFlag {
     /// Records that a response arrived over the connection.
     pub(super) fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -93,20 +93,20 @@ impl Served {
 }
 
 /// A byte transport.
-trait Stream: rt::Read + rt::Write + Connection + Send + Unpin {}
+trait TransportStream: rt::Read + rt::Write + Connection + Send + Unpin {}
 
-impl<T: rt::Read + rt::Write + Connection + Send + Unpin> Stream for T {}
+impl<T: rt::Read + rt::Write + Connection + Send + Unpin> TransportStream for T {}
 
 /// A connection over any route.
 pub(super) struct Transport {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn TransportStream>,
     to_proxy: bool,
-    served: Served,
+    served: ServedFlag,
 }
 
 impl Transport {
-    fn new(stream: impl Stream + 'static, to_proxy: bool) -> Self {
-        Self { stream: Box::new(stream), to_proxy, served: Served::default() }
+    fn new(stream: impl TransportStream + 'static, to_proxy: bool) -> Self {
+        Self { stream: Box::new(stream), to_proxy, served: ServedFlag::default() }
     }
 }
 

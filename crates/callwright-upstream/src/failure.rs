@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use hyper_util::client::legacy;
 
-use super::connector::Served;
+use super::connector::ServedFlag;
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 
 /// Creates failures of one upstream.
 #[derive(Debug, Clone)]
-pub(super) struct Failures {
+pub(super) struct FailureBuilder {
     upstream: std::sync::Arc<str>,
 }
 
-impl Failures {
+impl FailureBuilder {
     pub(super) fn of(upstream: &str) -> Self {
         Self { upstream: upstream.into() }
     }
@@ -86,7 +86,7 @@ pub(super) fn is_stale_connection(error: &legacy::Error) -> bool {
     if let Some(connection) = error.connect_info() {
         connection.get_extras(&mut extras);
     }
-    let was_served = extras.get::<Served>().is_some_and(Served::is_noted);
+    let was_served = extras.get::<ServedFlag>().is_some_and(ServedFlag::is_noted);
     let is_closed =
         in_chain::<hyper::Error>(error).is_some_and(|error| error.is_incomplete_message() || error.is_closed());
     let is_reset = in_chain::<io::Error>(error).is_some_and(|error| {

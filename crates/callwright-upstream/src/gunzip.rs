@@ -18,7 +18,7 @@ pub(super) struct Gunzip {
 
 /// Result of decoding.
 #[derive(Debug)]
-pub(super) enum Gunzipped {
+pub(super) enum GunzipOutput {
     /// Decoded bytes, possibly none.
     Bytes(Bytes),
     /// The size limit is exceeded.
@@ -35,16 +35,16 @@ impl Gunzip {
     ///
     /// # Errors
     /// If the bytes are not gzip (RFC 1952).
-    pub(super) fn push(&mut self, piece: &[u8], most: usize) -> io::Result<Gunzipped> {
+    pub(super) fn push(&mut self, piece: &[u8], most: usize) -> io::Result<GunzipOutput> {
         self.is_empty &= piece.is_empty();
         for step in piece.chunks(STEP_BYTES) {
             self.decoder.write_all(step)?;
             self.decoder.flush()?;
             if self.decoder.get_ref().len() > most {
-                return Ok(Gunzipped::TooLong);
+                return Ok(GunzipOutput::TooLong);
             }
         }
-        Ok(Gunzipped::Bytes(std::mem::take(self.decoder.get_mut()).into()))
+        Ok(GunzipOutput::Bytes(std::mem::take(self.decoder.get_mut()).into()))
     }
 
     /// Checks that the stream is complete. An empty stream is.
@@ -74,8 +74,8 @@ mod tests {
         let mut out = Vec::new();
         for piece in pieces {
             match decoder.push(piece, most)? {
-                Gunzipped::Bytes(bytes) => out.extend_from_slice(&bytes),
-                Gunzipped::TooLong => return Ok(None),
+                GunzipOutput::Bytes(bytes) => out.extend_from_slice(&bytes),
+                GunzipOutput::TooLong => return Ok(None),
             }
         }
         decoder.end()?;
@@ -98,7 +98,7 @@ mod tests {
     fn a_bomb_is_refused_before_it_unfolds() {
         let bomb = gzip(&vec![0; 64 << 20]);
         let mut decoder = Gunzip::new();
-        assert!(matches!(decoder.push(&bomb, 1_000).unwrap(), Gunzipped::TooLong));
+        assert!(matches!(decoder.push(&bomb, 1_000).unwrap(), GunzipOutput::TooLong));
         assert!(decoder.decoder.get_ref().len() < 8 << 20);
     }
 

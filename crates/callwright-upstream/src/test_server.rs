@@ -22,7 +22,7 @@ pub enum Step {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ServerRecord {
     connections: usize,
     /// Number of connections that the client closed before all steps were done.
     left: usize,
@@ -32,7 +32,7 @@ struct Seen {
 /// A server on its own port; it stops when it is dropped.
 pub struct TestServer {
     pub address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<ServerRecord>>,
     task: JoinHandle<()>,
 }
 
@@ -45,7 +45,7 @@ impl TestServer {
 
     pub fn on(listener: TcpListener, steps: Vec<Step>) -> Self {
         let address = listener.local_addr().unwrap();
-        let seen = Arc::<Mutex<Seen>>::default();
+        let seen = Arc::<Mutex<ServerRecord>>::default();
         let server = Arc::clone(&seen);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -90,7 +90,7 @@ impl Drop for TestServer {
     }
 }
 
-async fn connection(mut stream: TcpStream, steps: Vec<Step>, seen: Arc<Mutex<Seen>>) {
+async fn connection(mut stream: TcpStream, steps: Vec<Step>, seen: Arc<Mutex<ServerRecord>>) {
     for step in [Step::Await].into_iter().chain(steps) {
         match step {
             Step::Await => {

@@ -98,7 +98,7 @@ pub enum Answered {
 }
 
 /// Result of one attempt.
-enum Tried {
+enum TextRequestOutcome {
     Done(Result<Answered, String>, Option<Usage>),
     /// Retry, after this delay if the provider specifies one.
     Again(Option<Duration>, String),
@@ -108,7 +108,7 @@ enum Tried {
 
 /// Parameters of a request that a provider may reject.
 #[derive(Clone, Copy)]
-struct Sent<'a> {
+struct SentAttempt<'a> {
     temperature: Option<f64>,
     form: Option<&'a Value>,
 }
@@ -157,16 +157,18 @@ impl TextModel {
         loop {
             requests += 1;
             match self.attempt(messages, manner).await {
-                Tried::Done(answered, usage) => return Exchange { answered, requests, usage },
-                Tried::Again(_, reason) if tries <= 1 => {
+                TextRequestOutcome::Done(answered, usage) => return Exchange { answered, requests, usage },
+                TextRequestOutcome::Again(_, reason) if tries <= 1 => {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
-                Tried::Again(..) | Tried::Plainer if manner.requests.is_some_and(|most| requests >= most) => {
+                TextRequestOutcome::Again(..) | TextRequestOutcome::Plainer
+                    if manner.requests.is_some_and(|most| requests >= most) =>
+                {
                     let reason = format!("no answer within the remaining {requests} requests");
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
-                Tried::Plainer => {}
-                Tried::Again(asked, _) => {
+                TextRequestOutcome::Plainer => {}
+                TextRequestOutcome::Again(asked, _) => {
                     tries -= 1;
                     sleep(asked.unwrap_or(wait).min(self.patience.max_wait)).await;
                     wait = wait.saturating_mul(2);
@@ -175,8 +177,8 @@ impl TextModel {
         }
     }
 
-    async fn attempt(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Tried {
-        let sent = Sent {
+    async fn attempt(&self, messages: &[(Role, String)], manner: Manner<'_>) -> TextRequestOutcome {
+        let sent = SentAttempt {
             temperature: (!self.manners.has_own_temperature.load(Ordering::Relaxed)).then_some(manner.temperature),
             form: manner.form.filter(|_| !self.manners.has_no_forms.load(Ordering::Relaxed)),
         };
@@ -184,19 +186,25 @@ impl TextModel {
         let answer = match self.upstream.chat(body, &self.headers).await {
             Ok(answer) => answer,
             Err(failure) if failure.kind == UpstreamFailureKind::Malformed => {
-                return Tried::Done(Err(failure.to_string()), None);
+                return TextRequestOutcome::Done(Err(failure.to_string()), None);
             }
-            Err(failure) => return Tried::Again(failure.retry_after, failure.to_string()),
+            Err(failure) => return TextRequestOutcome::Again(failure.retry_after, failure.to_string()),
         };
         let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
         let body = match answer.whole().await {
             Ok(body) => body,
-            Err(failure) => return Tried::Again(None, failure.to_string()),
+            Err(failure) => return TextRequestOutcome::Again(None, failure.to_string()),
         };
         if status.is_success() { self.read(body) } else { self.refused(status, wait, &body, sent) }
     }
 
-    fn refused(&self, status: StatusCode, wait: Option<Duration>, body: &Bytes, sent: Sent<'_>) -> Tried {
+    fn refused(
+        &self,
+        status: StatusCode,
+        wait: Option<Duration>,
+        body: &Bytes,
+        sent: SentAttempt<'_>,
+    ) -> TextRequestOutcome {
         let said = error_message(body).map(|said| quoted(&said)).unwrap_or_default();
         let upstream = self.upstream.name();
         let reason = |advice: &str| {
@@ -213,18 +221,18 @@ impl TextModel {
             }
             StatusCode::NOT_FOUND => self.give_up(reason("; check the model's name and the upstream's `base_url`")),
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if self.is_plainer_now(&said, sent) => {
-                Tried::Plainer
+                TextRequestOutcome::Plainer
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS => {
-                Tried::Again(wait, reason("; try again later, or send fewer requests at a time"))
+                TextRequestOutcome::Again(wait, reason("; try again later, or send fewer requests at a time"))
             }
-            _ if status.is_server_error() => Tried::Again(wait, reason("; try again later")),
-            _ => Tried::Done(Err(reason("")), None),
+            _ if status.is_server_error() => TextRequestOutcome::Again(wait, reason("; try again later")),
+            _ => TextRequestOutcome::Done(Err(reason("")), None),
         }
     }
 
     /// Whether the provider rejected an optional parameter. If so, the parameter is no longer sent.
-    fn is_plainer_now(&self, said: &str, sent: Sent<'_>) -> bool {
+    fn is_plainer_now(&self, said: &str, sent: SentAttempt<'_>) -> bool {
         let said = said.to_lowercase();
         if sent.temperature.is_some() && said.contains("temperature") {
             self.manners.has_own_temperature.store(true, Ordering::Relaxed);
@@ -239,19 +247,21 @@ impl TextModel {
         false
     }
 
-    fn give_up(&self, reason: String) -> Tried {
-        Tried::Done(Err(self.hopeless.get_or_init(|| reason).clone()), None)
+    fn give_up(&self, reason: String) -> TextRequestOutcome {
+        TextRequestOutcome::Done(Err(self.hopeless.get_or_init(|| reason).clone()), None)
     }
 
-    fn read(&self, body: Bytes) -> Tried {
+    fn read(&self, body: Bytes) -> TextRequestOutcome {
         let upstream = self.upstream.name();
         let completion = match Completion::parse(body) {
             Ok(completion) => completion,
-            Err(error) => return Tried::Done(Err(format!("upstream `{upstream}`: {}", error.message)), None),
+            Err(error) => {
+                return TextRequestOutcome::Done(Err(format!("upstream `{upstream}`: {}", error.message)), None);
+            }
         };
         let usage = completion.usage();
         let Some(choice) = completion.choices().first() else {
-            return Tried::Done(Err(format!("upstream `{upstream}`: the answer has no choice")), usage);
+            return TextRequestOutcome::Done(Err(format!("upstream `{upstream}`: the answer has no choice")), usage);
         };
         let answered = if let Some(refusal) = choice.message.refusal() {
             Answered::Refused(quoted(&refusal))
@@ -262,7 +272,7 @@ impl TextModel {
         } else {
             Answered::Text(choice.message.text().unwrap_or_default())
         };
-        Tried::Done(Ok(answered), usage)
+        TextRequestOutcome::Done(Ok(answered), usage)
     }
 }
 

@@ -69,22 +69,22 @@ const TEXT_BELOW: f64 = 0.5;
 
 /// Learned delivery of the models of one upstream. Reads take no lock except the model's own.
 #[derive(Debug, Default)]
-pub(super) struct Deliveries(ArcSwap<HashMap<Box<str>, Arc<Learned>>>);
+pub(super) struct Deliveries(ArcSwap<HashMap<Box<str>, Arc<LearnedDelivery>>>);
 
 #[derive(Debug, Default)]
-struct Learned {
-    counts: Mutex<Counts>,
+struct LearnedDelivery {
+    counts: Mutex<DeliveryCounts>,
     delivers_calls: AtomicBool,
 }
 
 /// Decayed numbers of answers with calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Counts {
+struct DeliveryCounts {
     native: f64,
     text: f64,
 }
 
-impl Counts {
+impl DeliveryCounts {
     /// Returns the counts after an answer.
     fn after(self, delivery: ObservedCalls) -> Self {
         let half_life = if delivery == ObservedCalls::None { HALF_LIFE_OF_TEXTS } else { HALF_LIFE_OF_CALLS };
@@ -102,8 +102,8 @@ impl Counts {
     }
 }
 
-impl Learned {
-    fn counts(&self) -> Counts {
+impl LearnedDelivery {
+    fn counts(&self) -> DeliveryCounts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,7 +148,7 @@ impl Deliveries {
     pub(super) fn models(&self) -> Vec<ModelDelivery> {
         let known = self.0.load();
         let models = known.iter().map(|(model, learned)| {
-            let Counts { native, text } = learned.counts();
+            let DeliveryCounts { native, text } = learned.counts();
             let answers = native + text;
             ModelDelivery {
                 model: model.to_string(),

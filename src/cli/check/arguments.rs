@@ -5,23 +5,23 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::format::Format;
-use super::tally::Denied;
+use super::super::format::OutputFormat;
+use super::tally::DeniedFinding;
 use callwright_openapi::Rule;
 use callwright_types::SchemaDialect;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 #[command(after_long_help = help())]
-pub(in super::super) struct Arguments {
+pub(in super::super) struct CheckArguments {
     /// OpenAPI documents, their http(s) URLs, or folders. Every document below a folder is checked and its other files
     /// are skipped; references may lead anywhere below that folder. `-` reads a document from standard input. URLs must
     /// have public addresses.
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
     /// Format of the reports; `json` prints one line per document.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(super) format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(super) format: OutputFormat,
     /// File that lists further documents and folders, one per line; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub(super) files_from: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub(in super::super) struct Arguments {
     pub(super) advice: Advisers,
     /// Fail if one of these is found; separate several with commas.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
-    pub(super) deny: Vec<Denied>,
+    pub(super) deny: Vec<DeniedFinding>,
     /// Number of documents to check in parallel. Default: one per core.
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,

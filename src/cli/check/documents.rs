@@ -13,8 +13,8 @@ const STANDARD_INPUT: &str = "-";
 
 /// A document to check, and its name in the report.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) source: Source,
+pub(super) struct DocumentEntry {
+    pub(super) source: DocumentSource,
     /// Path relative to the given folder; for a document named itself, that name.
     pub(super) name: String,
     /// Name in text reports: `name`, or the full path where files of several folders could be confused.
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 
 /// Source of a document.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum DocumentSource {
     File(PathBuf),
     /// An http or https URL.
     Url(Url),
@@ -45,33 +45,33 @@ pub(super) enum FindError {
     StandardInputTwice,
 }
 
-impl Entry {
+impl DocumentEntry {
     /// Returns the path of the document relative to the working directory.
     pub(super) fn path(&self) -> String {
         match &self.source {
-            Source::File(path) => path.display().to_string(),
-            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => self.name.clone(),
+            DocumentSource::File(path) => path.display().to_string(),
+            DocumentSource::Url(_) | DocumentSource::StandardInput(_) | DocumentSource::Fault(_) => self.name.clone(),
         }
     }
 
     /// Returns the size of the document's first file, or 0 if it is unknown.
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
-            Source::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            Source::Url(_) | Source::StandardInput(_) | Source::Fault(_) => 0,
+            DocumentSource::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            DocumentSource::Url(_) | DocumentSource::StandardInput(_) | DocumentSource::Fault(_) => 0,
         }
     }
 
     fn named(path: &Path) -> Self {
         let name = path.display().to_string();
         let url = Url::parse(&name).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let source = url.map_or_else(|| Source::File(path.to_owned()), Source::Url);
+        let source = url.map_or_else(|| DocumentSource::File(path.to_owned()), DocumentSource::Url);
         Self { source, shown: name.clone(), name, root: None }
     }
 
     fn found(found: Discovered, folder: &Path, is_only_folder: bool) -> Self {
         let shown = if is_only_folder { found.name.clone() } else { found.path.display().to_string() };
-        Self { source: Source::File(found.path), name: found.name, shown, root: Some(folder.to_owned()) }
+        Self { source: DocumentSource::File(found.path), name: found.name, shown, root: Some(folder.to_owned()) }
     }
 }
 
@@ -80,7 +80,7 @@ impl Entry {
 ///
 /// # Errors
 /// [`FindError`].
-pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<Entry>, FindError> {
+pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<DocumentEntry>, FindError> {
     let is_standard_input = |path: &Path| path.as_os_str() == STANDARD_INPUT;
     if files_from.is_some_and(is_standard_input) && paths.iter().any(|path| is_standard_input(path)) {
         return Err(FindError::StandardInputTwice);
@@ -90,7 +90,12 @@ pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<E
     for path in paths {
         if is_standard_input(path) {
             let name = STANDARD_INPUT.to_owned();
-            entries.push(Entry { source: Source::StandardInput(path.clone()), shown: name.clone(), name, root: None });
+            entries.push(DocumentEntry {
+                source: DocumentSource::StandardInput(path.clone()),
+                shown: name.clone(),
+                name,
+                root: None,
+            });
         } else {
             add(path, is_only_folder, &mut entries);
         }
@@ -104,14 +109,15 @@ pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<E
     Ok(entries)
 }
 
-fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<Entry>) {
+fn add(path: &Path, is_only_folder: bool, entries: &mut Vec<DocumentEntry>) {
     if !path.is_dir() {
-        entries.push(Entry::named(path));
+        entries.push(DocumentEntry::named(path));
         return;
     }
     match catalog::discover(path) {
-        Ok(found) => entries.extend(found.into_iter().map(|found| Entry::found(found, path, is_only_folder))),
-        Err(error) => entries.push(Entry { source: Source::Fault(error.to_string()), ..Entry::named(path) }),
+        Ok(found) => entries.extend(found.into_iter().map(|found| DocumentEntry::found(found, path, is_only_folder))),
+        Err(error) => entries
+            .push(DocumentEntry { source: DocumentSource::Fault(error.to_string()), ..DocumentEntry::named(path) }),
     }
 }
 
@@ -193,7 +199,10 @@ mod tests {
     #[test]
     fn standard_input_is_one_thing_or_the_other() {
         let standard = PathBuf::from("-");
-        assert!(matches!(find(std::slice::from_ref(&standard), None).unwrap()[0].source, Source::StandardInput(_)));
+        assert!(matches!(
+            find(std::slice::from_ref(&standard), None).unwrap()[0].source,
+            DocumentSource::StandardInput(_)
+        ));
         assert!(matches!(find(std::slice::from_ref(&standard), Some(&standard)), Err(FindError::StandardInputTwice)));
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::plain;
 use callwright_openapi::Report;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ReportLine<'a> {
     #[serde(flatten)]
     report: &'a Report,
     /// Path of the document relative to the working directory; `file` may repeat across folders.
@@ -15,7 +15,7 @@ struct Line<'a> {
 
 /// Returns the JSON line of the report on the document at `path`.
 pub(super) fn line(report: &Report, path: &str) -> String {
-    let written = serde_json::to_string(&Line { report, path });
+    let written = serde_json::to_string(&ReportLine { report, path });
     // Every report can be represented in JSON.
     plain::json(written.unwrap_or_default()) + "\n"
 }

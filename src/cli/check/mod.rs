@@ -10,13 +10,13 @@ mod text;
 
 use std::io::{self, Read, Write};
 
-pub(super) use arguments::Arguments;
-use documents::{Entry, Source};
-use side_by_side::{Bounds, in_order};
-use tally::{Denied, Tally};
+pub(super) use arguments::CheckArguments;
+use documents::{DocumentEntry, DocumentSource};
+use side_by_side::{WorkLimits, in_order};
+use tally::{DeniedFinding, ReportTally};
 
 use super::errors::VerbResult;
-use super::format::Format;
+use super::format::OutputFormat;
 use super::scan::threads;
 use crate::app;
 use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
@@ -44,12 +44,12 @@ enum CheckError {
 }
 
 /// Result of one document, ready to be written.
-struct Checked {
-    tally: Tally,
+struct CheckedDocument {
+    tally: ReportTally,
     text: String,
 }
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
+pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
     let entries = documents::find(&arguments.paths, arguments.files_from.as_deref())?;
     if entries.is_empty() {
         let places: Vec<String> =
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
         return Err(CheckError::Nothing { places }.into());
     }
-    let is_remote = entries.iter().any(|entry| matches!(entry.source, Source::Url(_)));
+    let is_remote = entries.iter().any(|entry| matches!(entry.source, DocumentSource::Url(_)));
     let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
     guard::listen();
     match write(arguments, &entries, fetch.as_ref()) {
@@ -69,49 +69,49 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
 }
 
 /// Writes the reports as they become available, in the order of `entries`.
-fn write(arguments: &Arguments, entries: &[Entry], fetch: &dyn Fetch) -> io::Result<Tally> {
+fn write(arguments: &CheckArguments, entries: &[DocumentEntry], fetch: &dyn Fetch) -> io::Result<ReportTally> {
     let mut out: Box<dyn Write> = match arguments.format {
-        Format::Json => Box::new(io::stdout().lock()),
-        Format::Text => Box::new(anstream::stdout().lock()),
+        OutputFormat::Json => Box::new(io::stdout().lock()),
+        OutputFormat::Text => Box::new(anstream::stdout().lock()),
     };
-    if arguments.format == Format::Text {
+    if arguments.format == OutputFormat::Text {
         out.write_all(text::header().as_bytes())?;
     }
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
-    let weights: Vec<u64> = entries.iter().map(Entry::bytes).collect();
-    let bounds = Bounds { workers: threads(arguments.jobs), weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
+    let weights: Vec<u64> = entries.iter().map(DocumentEntry::bytes).collect();
+    let bounds = WorkLimits { workers: threads(arguments.jobs), weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
     let work = |index: usize| entries.get(index).map(|entry| checked(entry, &review, arguments.format, fetch));
-    let mut total = Tally::default();
+    let mut total = ReportTally::default();
     in_order(&weights, &bounds, work, |checked| {
-        let Some(Checked { tally, text }) = checked else { return Ok(()) };
+        let Some(CheckedDocument { tally, text }) = checked else { return Ok(()) };
         total += tally;
         out.write_all(text.as_bytes())
     })?;
-    if arguments.format == Format::Text && total.documents > 1 {
+    if arguments.format == OutputFormat::Text && total.documents > 1 {
         out.write_all(text::summary(&total).as_bytes())?;
     }
     out.flush()?;
     Ok(total)
 }
 
-fn checked(entry: &Entry, review: &Review, format: Format, fetch: &dyn Fetch) -> Checked {
+fn checked(entry: &DocumentEntry, review: &Review, format: OutputFormat, fetch: &dyn Fetch) -> CheckedDocument {
     let report =
         guard::guarded(|| reviewed(entry, review, fetch)).unwrap_or_else(|fault| Report::of_failure("", fault));
     let report = Report { file: entry.name.clone(), ..report };
     let text = match format {
-        Format::Json => json::line(&report, &entry.path()),
-        Format::Text => text::document(&report, &entry.shown),
+        OutputFormat::Json => json::line(&report, &entry.path()),
+        OutputFormat::Text => text::document(&report, &entry.shown),
     };
-    Checked { tally: Tally::of(&report), text }
+    CheckedDocument { tally: ReportTally::of(&report), text }
 }
 
-fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
+fn reviewed(entry: &DocumentEntry, review: &Review, fetch: &dyn Fetch) -> Report {
     let root = entry.root.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
     let settings = ToolsetSettings { root, ..ToolsetSettings::default() };
     let reviewed = match &entry.source {
-        Source::File(path) => catalog::review(Origin::Path(path), &settings, review, fetch),
-        Source::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
-        Source::StandardInput(path) => {
+        DocumentSource::File(path) => catalog::review(Origin::Path(path), &settings, review, fetch),
+        DocumentSource::Url(url) => catalog::review(Origin::Url(url), &settings, review, fetch),
+        DocumentSource::StandardInput(path) => {
             let mut bytes = Vec::new();
             // Reads one byte more than the limit, so that a document that is too large is detected.
             let limit = settings.limits.document_bytes.saturating_add(1);
@@ -120,13 +120,13 @@ fn reviewed(entry: &Entry, review: &Review, fetch: &dyn Fetch) -> Report {
                 Err(error) => return Report::of_failure("", format!("standard input cannot be read: {error}")),
             }
         }
-        Source::Fault(fault) => return Report::of_failure("", fault),
+        DocumentSource::Fault(fault) => return Report::of_failure("", fault),
     };
     reviewed.unwrap_or_else(|error| Report::of_failure("", error))
 }
 
-fn verdict(total: &Tally, denied: &[Denied]) -> VerbResult {
-    let Tally { documents, failed, .. } = *total;
+fn verdict(total: &ReportTally, denied: &[DeniedFinding]) -> VerbResult {
+    let ReportTally { documents, failed, .. } = *total;
     let found: Vec<String> = denied.iter().filter_map(|what| total.of_denied(*what)).collect();
     match (failed, found.as_slice()) {
         (0, []) => Ok(()),
@@ -141,13 +141,14 @@ mod tests {
 
     #[test]
     fn documents_that_cannot_be_loaded_fail_and_what_is_denied_does_only_where_it_is_found() {
-        let tally = Tally { documents: 3, skipped: 2, advice: 1, ..Tally::default() };
-        let message = |tally: &Tally, denied: &[Denied]| verdict(tally, denied).err().map(|error| error.to_string());
+        let tally = ReportTally { documents: 3, skipped: 2, advice: 1, ..ReportTally::default() };
+        let message =
+            |tally: &ReportTally, denied: &[DeniedFinding]| verdict(tally, denied).err().map(|error| error.to_string());
         assert_eq!(message(&tally, &[]), None);
-        assert_eq!(message(&tally, &[Denied::Renamed]), None);
-        let denied = message(&tally, &[Denied::Skipped, Denied::Renamed, Denied::Advice]).unwrap();
+        assert_eq!(message(&tally, &[DeniedFinding::Renamed]), None);
+        let denied = message(&tally, &[DeniedFinding::Skipped, DeniedFinding::Renamed, DeniedFinding::Advice]).unwrap();
         assert!(denied.starts_with("2 operations skipped and 1 piece of advice, which --deny forbids"), "{denied}");
-        let failed = message(&Tally { failed: 1, ..tally }, &[Denied::Skipped]).unwrap();
+        let failed = message(&ReportTally { failed: 1, ..tally }, &[DeniedFinding::Skipped]).unwrap();
         assert!(failed.starts_with("1 of 3 documents could not be loaded"), "{failed}");
     }
 }

@@ -13,7 +13,7 @@ use std::thread;
 const STACK_BYTES: usize = 16 << 20;
 
 /// Concurrency limits.
-pub(super) struct Bounds {
+pub(super) struct WorkLimits {
     pub(super) workers: usize,
     /// Maximum sum of the weights in progress. A single heavier item runs alone.
     pub(super) weight: u64,
@@ -21,7 +21,7 @@ pub(super) struct Bounds {
     pub(super) ahead: usize,
 }
 
-struct State<R> {
+struct WorkQueueState<R> {
     /// Index of the next item to start.
     next: usize,
     /// Index of the next result to deliver.
@@ -34,8 +34,8 @@ struct State<R> {
 }
 
 /// State with a condition variable that signals every change.
-struct Board<R> {
-    state: Mutex<State<R>>,
+struct WorkQueue<R> {
+    state: Mutex<WorkQueueState<R>>,
     changed: Condvar,
 }
 
@@ -45,12 +45,12 @@ struct Board<R> {
 /// The first error of `sink`, after which no further work starts, or the error of starting a thread.
 pub(super) fn in_order<R: Send>(
     weights: &[u64],
-    bounds: &Bounds,
+    bounds: &WorkLimits,
     work: impl Fn(usize) -> R + Sync,
     mut sink: impl FnMut(R) -> io::Result<()>,
 ) -> io::Result<()> {
-    let state = State { next: 0, wanted: 0, at_work: 0, weight: 0, done: BTreeMap::new(), stopped: false };
-    let board = Board { state: Mutex::new(state), changed: Condvar::new() };
+    let state = WorkQueueState { next: 0, wanted: 0, at_work: 0, weight: 0, done: BTreeMap::new(), stopped: false };
+    let board = WorkQueue { state: Mutex::new(state), changed: Condvar::new() };
     let (board, work) = (&board, &work);
     thread::scope(|scope| {
         let mut run = || {
@@ -71,17 +71,17 @@ pub(super) fn in_order<R: Send>(
     })
 }
 
-impl<R> Board<R> {
-    fn state(&self) -> MutexGuard<'_, State<R>> {
+impl<R> WorkQueue<R> {
+    fn state(&self) -> MutexGuard<'_, WorkQueueState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'b>(&'b self, state: MutexGuard<'b, State<R>>) -> MutexGuard<'b, State<R>> {
+    fn wait<'b>(&'b self, state: MutexGuard<'b, WorkQueueState<R>>) -> MutexGuard<'b, WorkQueueState<R>> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for capacity and returns the next index and its weight; `None` if no work is left.
-    fn take(&self, weights: &[u64], bounds: &Bounds) -> Option<(usize, u64)> {
+    fn take(&self, weights: &[u64], bounds: &WorkLimits) -> Option<(usize, u64)> {
         let mut state = self.state();
         loop {
             let index = state.next;
@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
 
-    fn bounds(workers: usize) -> Bounds {
-        Bounds { workers, weight: 100, ahead: 4 }
+    fn bounds(workers: usize) -> WorkLimits {
+        WorkLimits { workers, weight: 100, ahead: 4 }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use callwright_openapi::Report;
 
 /// Totals over reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct ReportTally {
     pub(super) documents: usize,
     /// Documents that could not be loaded.
     pub(super) failed: usize,
@@ -22,7 +22,7 @@ pub(super) struct Tally {
 
 /// Findings that can make a run fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Denied {
+pub(super) enum DeniedFinding {
     /// An operation that did not become a tool.
     Skipped,
     /// A tool whose name differs from its `operationId`.
@@ -33,7 +33,7 @@ pub(super) enum Denied {
     Advice,
 }
 
-impl Tally {
+impl ReportTally {
     pub(super) fn of(report: &Report) -> Self {
         Self {
             documents: 1,
@@ -47,12 +47,12 @@ impl Tally {
     }
 
     /// Returns the number of findings of this kind in words, or `None` if there are none.
-    pub(super) fn of_denied(&self, what: Denied) -> Option<String> {
+    pub(super) fn of_denied(&self, what: DeniedFinding) -> Option<String> {
         let (count, one, several) = match what {
-            Denied::Skipped => (self.skipped, "operation skipped", "operations skipped"),
-            Denied::Renamed => (self.renamed, "tool renamed", "tools renamed"),
-            Denied::Simplified => (self.simplified, "thing simplified", "things simplified"),
-            Denied::Advice => (self.advice, "piece of advice", "pieces of advice"),
+            DeniedFinding::Skipped => (self.skipped, "operation skipped", "operations skipped"),
+            DeniedFinding::Renamed => (self.renamed, "tool renamed", "tools renamed"),
+            DeniedFinding::Simplified => (self.simplified, "thing simplified", "things simplified"),
+            DeniedFinding::Advice => (self.advice, "piece of advice", "pieces of advice"),
         };
         (count > 0).then(|| counted(count, one, several))
     }
@@ -63,7 +63,7 @@ pub(super) fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-impl AddAssign for Tally {
+impl AddAssign for ReportTally {
     fn add_assign(&mut self, other: Self) {
         self.documents += other.documents;
         self.failed += other.failed;

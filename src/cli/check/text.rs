@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::tally::{Tally, counted};
+use super::tally::{ReportTally, counted};
 use crate::cli::plain::text as plain;
 use callwright_openapi::{Advice, Report, Rule};
 
@@ -38,7 +38,7 @@ pub(super) fn document(report: &Report, name: &str) -> String {
             plain(error)
         );
     }
-    let mut out = row(&Tally::of(report));
+    let mut out = row(&ReportTally::of(report));
     let _ = writeln!(out, "  {HEAD}{name}{HEAD:#}");
     let Report { operations_skipped, renamed, simplified, .. } = report;
     let skipped = operations_skipped.iter().map(|skipped| about(&skipped.operation, &skipped.reason));
@@ -55,9 +55,9 @@ pub(super) fn document(report: &Report, name: &str) -> String {
 }
 
 /// Returns the totals over all documents.
-pub(super) fn summary(total: &Tally) -> String {
+pub(super) fn summary(total: &ReportTally) -> String {
     let mut out = row(total);
-    let Tally { documents, failed, .. } = *total;
+    let ReportTally { documents, failed, .. } = *total;
     let _ = write!(out, "  {HEAD}{}{HEAD:#}", counted(documents, "document", "documents"));
     if failed > 0 {
         let _ = write!(out, ", {FAILED}{failed} could not be loaded{FAILED:#}");
@@ -67,8 +67,8 @@ pub(super) fn summary(total: &Tally) -> String {
 }
 
 /// Returns the numbers of one row, without the name.
-fn row(tally: &Tally) -> String {
-    let Tally { loaded, skipped, renamed, simplified, advice, .. } = *tally;
+fn row(tally: &ReportTally) -> String {
+    let ReportTally { loaded, skipped, renamed, simplified, advice, .. } = *tally;
     let lost = if skipped > 0 { LOST } else { Style::new() };
     format!("{loaded:>7}  {lost}{skipped:>7}{lost:#}  {renamed:>7}  {simplified:>10}  {advice:>6}")
 }
@@ -146,7 +146,7 @@ mod tests {
                 GET /a: it says nothing (a.yaml:3 #/x)
      12        1        1           1       1  1 document
 ";
-        let text = header() + &document(&report, "a.yaml") + &summary(&Tally::of(&report));
+        let text = header() + &document(&report, "a.yaml") + &summary(&ReportTally::of(&report));
         assert_eq!(seen(&text), expected.trim_start_matches('\n'));
     }
 
@@ -155,7 +155,7 @@ mod tests {
         let report = Report::of_failure("x", "a.yaml: no JSON");
         let text = seen(&document(&report, "a.yaml"));
         assert_eq!(text, "      -        -        -           -       -  a.yaml\n    error       a.yaml: no JSON\n");
-        assert!(seen(&summary(&Tally::of(&report))).ends_with("1 document, 1 could not be loaded\n"));
+        assert!(seen(&summary(&ReportTally::of(&report))).ends_with("1 document, 1 could not be loaded\n"));
     }
 
     #[test]

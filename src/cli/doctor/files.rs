@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::super::policy as policies;
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::app;
-use crate::config::Loaded;
+use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
 use callwright_judge::feedback::Templates;
 use callwright_judge::repair::Notations;
 use callwright_store::{Location, Store, StoreError};
 
-pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
+pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let mut findings = vec![policies_of(loaded), templates(loaded), notations(loaded)];
     findings.extend(documents(loaded));
     findings.push(store(loaded).await);
@@ -20,19 +20,21 @@ pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
     findings
 }
 
-fn policies_of(loaded: &Loaded) -> Finding {
+fn policies_of(loaded: &LoadedConfig) -> DoctorFinding {
     match policies::load(loaded) {
-        Ok(book) => Finding::ok("policies", format!("{} valid", book.policies().count())),
-        Err(error) => {
-            Finding::fail("policies", error.to_string(), "correct the file; `callwright policy check` validates it")
-        }
+        Ok(book) => DoctorFinding::ok("policies", format!("{} valid", book.policies().count())),
+        Err(error) => DoctorFinding::fail(
+            "policies",
+            error.to_string(),
+            "correct the file; `callwright policy check` validates it",
+        ),
     }
 }
 
-fn templates(loaded: &Loaded) -> Finding {
+fn templates(loaded: &LoadedConfig) -> DoctorFinding {
     match Templates::load(&loaded.settings.feedback) {
-        Ok(_) => Finding::ok("templates", "the templates of messages to the model are valid"),
-        Err(error) => Finding::fail(
+        Ok(_) => DoctorFinding::ok("templates", "the templates of messages to the model are valid"),
+        Err(error) => DoctorFinding::fail(
             "templates",
             error.to_string(),
             "correct the file in the folder that `feedback.templates` names",
@@ -40,29 +42,35 @@ fn templates(loaded: &Loaded) -> Finding {
     }
 }
 
-fn notations(loaded: &Loaded) -> Finding {
+fn notations(loaded: &LoadedConfig) -> DoctorFinding {
     match Notations::load(&loaded.settings.repair, &loaded.base_dir) {
-        Ok(_) => Finding::ok("notations", "the notations of calls in text are valid"),
-        Err(error) => Finding::fail("notations", error.to_string(), "correct the file that `repair.notations` names"),
+        Ok(_) => DoctorFinding::ok("notations", "the notations of calls in text are valid"),
+        Err(error) => {
+            DoctorFinding::fail("notations", error.to_string(), "correct the file that `repair.notations` names")
+        }
     }
 }
 
-fn documents(loaded: &Loaded) -> Vec<Finding> {
+fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     if loaded.settings.toolsets.is_empty() {
-        return vec![Finding::ok("documents", "none are configured: the proxy uses the tools that clients send")];
+        return vec![DoctorFinding::ok("documents", "none are configured: the proxy uses the tools that clients send")];
     }
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
             let failed = errors.iter().map(|error| {
-                Finding::fail("documents", error.to_string(), "correct the document, or its location in `[toolsets]`")
+                DoctorFinding::fail(
+                    "documents",
+                    error.to_string(),
+                    "correct the document, or its location in `[toolsets]`",
+                )
             });
             let read = catalog.toolsets().map(|toolset| {
                 let report = &toolset.report;
                 let check = format!("toolset {}", toolset.name);
                 let message = format!("{} operations are tools", report.operations_loaded);
                 match report.operations_skipped.len() {
-                    0 => Finding::ok(check, message),
-                    skipped => Finding::warn(
+                    0 => DoctorFinding::ok(check, message),
+                    skipped => DoctorFinding::warn(
                         check,
                         format!("{message}, {skipped} are not"),
                         format!("`callwright check {}` reports why", report.file),
@@ -71,7 +79,7 @@ fn documents(loaded: &Loaded) -> Vec<Finding> {
             });
             failed.chain(read).collect()
         }
-        Err(error) => vec![Finding::fail(
+        Err(error) => vec![DoctorFinding::fail(
             "documents",
             error.to_string(),
             "correct the document, or its settings in `[toolsets]`, `[catalog]` and `[executor]`",
@@ -80,32 +88,36 @@ fn documents(loaded: &Loaded) -> Vec<Finding> {
 }
 
 /// Opens an existing store. Where the first start would create a file, checks only whether the folder is writable.
-async fn store(loaded: &Loaded) -> Finding {
+async fn store(loaded: &LoadedConfig) -> DoctorFinding {
     let settings = &loaded.settings.store;
     let fix = "correct `store.url`; without a store, turns are served but not recorded, and nothing is learned";
     let location = match Location::parse(settings.url.expose(), &loaded.base_dir) {
         Ok(location) => location,
-        Err(error) => return Finding::fail("store", error.to_string(), fix),
+        Err(error) => return DoctorFinding::fail("store", error.to_string(), fix),
     };
     match &location {
         Location::Off => {
-            return Finding::warn("store", "switched off: nothing is recorded or learned", "set `store.url`");
+            return DoctorFinding::warn("store", "switched off: nothing is recorded or learned", "set `store.url`");
         }
         Location::Memory => {
-            return Finding::warn("store", "in memory: all data is lost when the process ends", "set `store.url`");
+            return DoctorFinding::warn(
+                "store",
+                "in memory: all data is lost when the process ends",
+                "set `store.url`",
+            );
         }
         Location::File(file) => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             if let Err(error) = writable(folder) {
                 let message = format!("{} cannot be written: {error}", folder.display());
-                return Finding::fail(
+                return DoctorFinding::fail(
                     "store",
                     message,
                     "give the user that runs the proxy write permission, or set another path in `store.url`",
                 );
             }
             if !file.exists() {
-                return Finding::ok("store", format!("{} will be created by the first start", file.display()));
+                return DoctorFinding::ok("store", format!("{} will be created by the first start", file.display()));
             }
         }
         Location::Postgres(_) => {}
@@ -113,14 +125,14 @@ async fn store(loaded: &Loaded) -> Finding {
     match Store::open_beside(settings, &loaded.base_dir).await {
         Ok(store) => {
             store.close().await;
-            Finding::ok("store", format!("{location} can be opened"))
+            DoctorFinding::ok("store", format!("{location} can be opened"))
         }
-        Err(error) => Finding::fail("store", error.to_string(), fix),
+        Err(error) => DoctorFinding::fail("store", error.to_string(), fix),
     }
 }
 
 /// Checks whether clients can authenticate. A store that does not exist yet counts as having no keys.
-async fn keys(loaded: &Loaded) -> Finding {
+async fn keys(loaded: &LoadedConfig) -> DoctorFinding {
     const CHECK: &str = "keys";
     let settings = &loaded.settings;
     let is_there = match Location::parse(settings.store.url.expose(), &loaded.base_dir) {
@@ -130,23 +142,25 @@ async fn keys(loaded: &Loaded) -> Finding {
     };
     let active = if is_there { active_keys(loaded).await } else { Ok(0) };
     match (settings.keys.is_required(), active) {
-        (true, Ok(0)) => Finding::warn(
+        (true, Ok(0)) => DoctorFinding::warn(
             CHECK,
             "clients need keys, but there are none",
             "create one with `callwright keys create NAME`",
         ),
-        (true, Ok(active)) => Finding::ok(CHECK, format!("{active} active")),
-        (false, Ok(active)) if active > 0 => Finding::warn(
+        (true, Ok(active)) => DoctorFinding::ok(CHECK, format!("{active} active")),
+        (false, Ok(active)) if active > 0 => DoctorFinding::warn(
             CHECK,
             format!("{active} active, but clients are admitted without one"),
             "set `keys.mode = \"required\"`, or revoke the keys",
         ),
-        (false, _) => Finding::ok(CHECK, "clients need no virtual keys"),
-        (true, Err(error)) => Finding::fail(CHECK, error.to_string(), "make the store available: it holds the keys"),
+        (false, _) => DoctorFinding::ok(CHECK, "clients need no virtual keys"),
+        (true, Err(error)) => {
+            DoctorFinding::fail(CHECK, error.to_string(), "make the store available: it holds the keys")
+        }
     }
 }
 
-async fn active_keys(loaded: &Loaded) -> Result<usize, StoreError> {
+async fn active_keys(loaded: &LoadedConfig) -> Result<usize, StoreError> {
     let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
     let keys = Registrar::of(&store).list().await;
     store.close().await;
@@ -154,7 +168,7 @@ async fn active_keys(loaded: &Loaded) -> Result<usize, StoreError> {
 }
 
 /// Checks the folder where traces are spilled while the store does not accept them. The folder may not exist yet.
-fn spill(loaded: &Loaded) -> Option<Finding> {
+fn spill(loaded: &LoadedConfig) -> Option<DoctorFinding> {
     let settings = &loaded.settings.store;
     if settings.spill_dir.is_empty() || settings.url.is_empty() {
         return None;
@@ -162,8 +176,8 @@ fn spill(loaded: &Loaded) -> Option<Finding> {
     let folder = loaded.base_dir.join(&settings.spill_dir);
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     Some(match writable(there) {
-        Ok(()) => Finding::ok("traces on disk", format!("{} can be written", folder.display())),
-        Err(error) => Finding::warn(
+        Ok(()) => DoctorFinding::ok("traces on disk", format!("{} can be written", folder.display())),
+        Err(error) => DoctorFinding::warn(
             "traces on disk",
             format!("{} cannot be written: {error}; traces are lost while the store is unavailable", there.display()),
             "set `store.spill_dir` to a writable folder",

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub(super) enum CheckStatus {
     /// The check passed.
     Ok,
     /// The proxy serves turns, but something is missing or below its optimum.
@@ -15,7 +15,7 @@ pub(super) enum Status {
     Fail,
 }
 
-impl Status {
+impl CheckStatus {
     fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -35,28 +35,28 @@ impl Status {
 
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
+pub(super) struct DoctorFinding {
     /// Subject of the check.
     pub(super) check: String,
     /// Severity.
-    pub(super) status: Status,
+    pub(super) status: CheckStatus,
     /// Result; never contains a secret.
     pub(super) message: String,
     /// Fix of the problem; empty where there is none.
     pub(super) fix: String,
 }
 
-impl Finding {
+impl DoctorFinding {
     pub(super) fn ok(check: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { check: check.into(), status: Status::Ok, message: message.into(), fix: String::new() }
+        Self { check: check.into(), status: CheckStatus::Ok, message: message.into(), fix: String::new() }
     }
 
     pub(super) fn warn(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check: check.into(), status: Status::Warn, message: message.into(), fix: fix.into() }
+        Self { check: check.into(), status: CheckStatus::Warn, message: message.into(), fix: fix.into() }
     }
 
     pub(super) fn fail(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check: check.into(), status: Status::Fail, message: message.into(), fix: fix.into() }
+        Self { check: check.into(), status: CheckStatus::Fail, message: message.into(), fix: fix.into() }
     }
 
     /// Prints one line, and a second one with the fix where there is one.

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::app::{self, CertificateState};
-use crate::config::Loaded;
+use crate::config::LoadedConfig;
 use callwright_search::embedding::{self, Kind};
 
 /// APIs refuse tokens from clocks that differ by more than this.
@@ -28,25 +28,25 @@ const FEW_FILES: u64 = 4_096;
 const TOO_FEW_FILES: u64 = 256;
 
 /// Checks the clock offset against a provider's clock.
-pub(super) fn clock(ahead: Option<SignedDuration>) -> Finding {
+pub(super) fn clock(ahead: Option<SignedDuration>) -> DoctorFinding {
     match ahead {
-        None => Finding::warn(
+        None => DoctorFinding::warn(
             "clock",
             "no upstream sent a `Date` field",
             "make an upstream reachable and run `doctor` again",
         ),
-        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => Finding::ok("clock", "matches an upstream's clock"),
+        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => DoctorFinding::ok("clock", "matches an upstream's clock"),
         Some(ahead) => {
             let by = ahead.abs().as_secs();
             let way = if ahead.is_negative() { "behind" } else { "ahead of" };
             let message =
                 format!("{by} s {way} an upstream's clock: APIs may refuse tokens, and traces have wrong times");
-            Finding::warn("clock", message, "synchronise the clock with NTP")
+            DoctorFinding::warn("clock", message, "synchronise the clock with NTP")
         }
     }
 }
 
-pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
+pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let server = &loaded.settings.server;
     let mut findings = Vec::new();
     for (name, address) in [("server.listen", server.listen), ("server.operator_listen", server.operator_listen)] {
@@ -59,74 +59,80 @@ pub(super) async fn examine(loaded: &Loaded) -> Vec<Finding> {
     findings
 }
 
-async fn listener(name: &str, address: SocketAddr) -> Finding {
+async fn listener(name: &str, address: SocketAddr) -> DoctorFinding {
     match TcpListener::bind(address).await {
-        Ok(_) => Finding::ok(name, format!("{address} is free")),
+        Ok(_) => DoctorFinding::ok(name, format!("{address} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             let fix = format!("ignore this if it is the proxy itself; otherwise set another port in `{name}`");
-            Finding::warn(name, format!("{address} is already in use"), fix)
+            DoctorFinding::warn(name, format!("{address} is already in use"), fix)
         }
-        Err(error) => {
-            Finding::fail(name, format!("{address}: {error}"), format!("set an address of this machine in `{name}`"))
-        }
+        Err(error) => DoctorFinding::fail(
+            name,
+            format!("{address}: {error}"),
+            format!("set an address of this machine in `{name}`"),
+        ),
     }
 }
 
 /// Checks the certificate of a listener.
-fn certificate(state: CertificateState, now: Timestamp) -> Finding {
+fn certificate(state: CertificateState, now: Timestamp) -> DoctorFinding {
     const RENEW: &str = "renew it; the proxy reloads the files without a restart";
     let CertificateState { table, found } = state;
     match found {
-        Err(error) => Finding::fail(
+        Err(error) => DoctorFinding::fail(
             table,
             error.to_string(),
             "correct the files or keys named; otherwise the proxy does not start",
         ),
-        Ok((_, Some(fault))) => Finding::fail(table, format!("{fault}: clients refuse it"), RENEW),
+        Ok((_, Some(fault))) => DoctorFinding::fail(table, format!("{fault}: clients refuse it"), RENEW),
         Ok((expires, None)) => {
             let days = expires.duration_since(now).as_hours() / 24;
             let message = format!("the certificate expires at {expires}, in {days} days");
-            if days < EXPIRES_SOON_DAYS { Finding::warn(table, message, RENEW) } else { Finding::ok(table, message) }
+            if days < EXPIRES_SOON_DAYS {
+                DoctorFinding::warn(table, message, RENEW)
+            } else {
+                DoctorFinding::ok(table, message)
+            }
         }
     }
 }
 
-fn onnx_runtime(loaded: &Loaded) -> Finding {
+fn onnx_runtime(loaded: &LoadedConfig) -> DoctorFinding {
     const CHECK: &str = "ONNX Runtime";
     let settings = &loaded.settings.embedding;
     if settings.kind != Kind::Fastembed {
-        return Finding::ok(CHECK, "not needed: no local embedding model is configured");
+        return DoctorFinding::ok(CHECK, "not needed: no local embedding model is configured");
     }
     match embedding::find_onnx_runtime(&settings.fastembed, &loaded.base_dir) {
-        Ok(()) => Finding::ok(CHECK, "found"),
+        Ok(()) => DoctorFinding::ok(CHECK, "found"),
         Err(absent) => {
             let fix =
                 "install it, or set `embedding.kind = \"static\"`; until then the built-in embedding model is used";
-            Finding::warn(CHECK, absent.to_string(), fix)
+            DoctorFinding::warn(CHECK, absent.to_string(), fix)
         }
     }
 }
 
 /// Checks the soft limit in the kernel's text; `None` if the text has none.
-fn open_files(limits: &str) -> Option<Finding> {
+fn open_files(limits: &str) -> Option<DoctorFinding> {
     const CHECK: &str = "open files";
     let line = limits.lines().find_map(|line| line.strip_prefix(OPEN_FILES))?;
     let limit = line.split_whitespace().next()?;
     let Ok(files) = limit.parse::<u64>() else {
-        return (limit == "unlimited").then(|| Finding::ok(CHECK, "unlimited"));
+        return (limit == "unlimited").then(|| DoctorFinding::ok(CHECK, "unlimited"));
     };
     let message = format!("the limit is {files}, and each turn in flight uses 2 to 3");
     let fix = "raise it: `LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell";
     Some(match files {
-        0..TOO_FEW_FILES => Finding::fail(CHECK, message, fix),
-        TOO_FEW_FILES..FEW_FILES => Finding::warn(CHECK, message, fix),
-        _ => Finding::ok(CHECK, message),
+        0..TOO_FEW_FILES => DoctorFinding::fail(CHECK, message, fix),
+        TOO_FEW_FILES..FEW_FILES => DoctorFinding::warn(CHECK, message, fix),
+        _ => DoctorFinding::ok(CHECK, message),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Status;
+    use super::super::finding::CheckStatus;
     use super::*;
 
     fn limits(soft: &str) -> String {
@@ -138,10 +144,10 @@ mod tests {
     #[test]
     fn the_soft_limit_of_open_files_is_judged() {
         let status = |soft: &str| open_files(&limits(soft)).map(|finding| finding.status);
-        assert_eq!(status("unlimited"), Some(Status::Ok));
-        assert_eq!(status("4096"), Some(Status::Ok));
-        assert_eq!(status("1024"), Some(Status::Warn));
-        assert_eq!(status("255"), Some(Status::Fail));
+        assert_eq!(status("unlimited"), Some(CheckStatus::Ok));
+        assert_eq!(status("4096"), Some(CheckStatus::Ok));
+        assert_eq!(status("1024"), Some(CheckStatus::Warn));
+        assert_eq!(status("255"), Some(CheckStatus::Fail));
         assert_eq!(status("many"), None);
         assert_eq!(open_files(""), None);
     }
@@ -151,10 +157,10 @@ mod tests {
         let status = |seconds| clock(Some(SignedDuration::from_secs(seconds))).status;
         assert_eq!(
             (status(60), status(-60), status(61), status(-61)),
-            (Status::Ok, Status::Ok, Status::Warn, Status::Warn)
+            (CheckStatus::Ok, CheckStatus::Ok, CheckStatus::Warn, CheckStatus::Warn)
         );
         assert!(clock(Some(SignedDuration::from_secs(-90))).message.contains("90 s behind"));
-        assert_eq!(clock(None).status, Status::Warn);
+        assert_eq!(clock(None).status, CheckStatus::Warn);
     }
 
     #[test]
@@ -165,18 +171,18 @@ mod tests {
             certificate(CertificateState { table: "server.tls", found }, now)
         };
         let good = judged("2026-01-15T00:00:00Z", None);
-        assert_eq!((good.status, good.check.as_str()), (Status::Ok, "server.tls"));
+        assert_eq!((good.status, good.check.as_str()), (CheckStatus::Ok, "server.tls"));
         assert!(good.message.ends_with("in 14 days"), "{}", good.message);
-        assert_eq!(judged("2026-01-14T23:59:59Z", None).status, Status::Warn);
-        assert_eq!(judged("2025-12-31T00:00:00Z", Some("it expired")).status, Status::Fail);
+        assert_eq!(judged("2026-01-14T23:59:59Z", None).status, CheckStatus::Warn);
+        assert_eq!(judged("2025-12-31T00:00:00Z", Some("it expired")).status, CheckStatus::Fail);
     }
 
     #[tokio::test]
     async fn an_address_that_is_taken_or_not_ours_is_named() {
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        assert_eq!(listener("x", taken.local_addr().unwrap()).await.status, Status::Warn);
-        assert_eq!(listener("x", "127.0.0.1:0".parse().unwrap()).await.status, Status::Ok);
+        assert_eq!(listener("x", taken.local_addr().unwrap()).await.status, CheckStatus::Warn);
+        assert_eq!(listener("x", "127.0.0.1:0".parse().unwrap()).await.status, CheckStatus::Ok);
         // Addresses for documentation (RFC 5737) are assigned to no machine.
-        assert_eq!(listener("x", "192.0.2.1:0".parse().unwrap()).await.status, Status::Fail);
+        assert_eq!(listener("x", "192.0.2.1:0".parse().unwrap()).await.status, CheckStatus::Fail);
     }
 }

@@ -9,50 +9,50 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use self::finding::{Finding, Status};
+use self::finding::{CheckStatus, DoctorFinding};
 use super::errors::VerbResult;
-use super::format::Format;
+use super::format::OutputFormat;
 use crate::config;
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct DoctorArguments {
     /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Format of the findings; `json` prints one line per check.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 /// Error that at least one check failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} of {1} checks failed; see their fixes above")]
-struct Ill(usize, usize);
+struct ChecksFailed(usize, usize);
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
-    let request = config::Request { file: arguments.config, ..config::Request::default() };
+pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
+    let request = config::ConfigRequest { file: arguments.config, ..config::ConfigRequest::default() };
     let findings = match config::load(&request, &config::process_environment) {
         Ok(loaded) => super::runtime()?.block_on(examine(&loaded)),
         // Without a configuration no other check can run.
-        Err(error) => vec![Finding::fail("configuration", error.to_string(), "correct the key or file named")],
+        Err(error) => vec![DoctorFinding::fail("configuration", error.to_string(), "correct the key or file named")],
     };
     for finding in &findings {
         match arguments.format {
-            Format::Text => finding.print(),
-            Format::Json => anstream::println!("{}", serde_json::to_string(finding)?),
+            OutputFormat::Text => finding.print(),
+            OutputFormat::Json => anstream::println!("{}", serde_json::to_string(finding)?),
         }
     }
-    match findings.iter().filter(|finding| finding.status == Status::Fail).count() {
+    match findings.iter().filter(|finding| finding.status == CheckStatus::Fail).count() {
         0 => Ok(()),
-        failed => Err(Ill(failed, findings.len()).into()),
+        failed => Err(ChecksFailed(failed, findings.len()).into()),
     }
 }
 
 /// Runs every check, in the order in which the proxy needs the checked resources.
-async fn examine(loaded: &config::Loaded) -> Vec<Finding> {
+async fn examine(loaded: &config::LoadedConfig) -> Vec<DoctorFinding> {
     let origin = loaded.file.as_ref().map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
-    let mut findings = vec![Finding::ok("configuration", origin)];
+    let mut findings = vec![DoctorFinding::ok("configuration", origin)];
     findings.extend(files::examine(loaded).await);
     let (upstreams, clock) = upstreams::examine(&loaded.settings).await;
     findings.extend(upstreams);

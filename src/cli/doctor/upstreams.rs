@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use http::{HeaderMap, Method, StatusCode, header};
 use jiff::Timestamp;
 
-use super::finding::Finding;
+use super::finding::DoctorFinding;
 use crate::config::Settings;
 use callwright_types::UpstreamFailureKind;
 use callwright_upstream::{RequestBody, Upstream, Upstreams};
@@ -18,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const QUESTION: &str = "/models";
 
 /// Queries every upstream. Also returns the offset of the local clock from theirs, if an answer has a `Date` field.
-pub(super) async fn examine(settings: &Settings) -> (Vec<Finding>, Option<jiff::SignedDuration>) {
+pub(super) async fn examine(settings: &Settings) -> (Vec<DoctorFinding>, Option<jiff::SignedDuration>) {
     let upstreams = match Upstreams::build(&settings.upstreams, &settings.default_upstream) {
         Ok(upstreams) => upstreams,
         Err(error) => {
-            return (vec![Finding::fail("upstreams", error.to_string(), "correct the key named")], None);
+            return (vec![DoctorFinding::fail("upstreams", error.to_string(), "correct the key named")], None);
         }
     };
     let asked = join_all(upstreams.iter().map(|upstream| ask(upstream, &settings.default_upstream))).await;
@@ -30,7 +30,7 @@ pub(super) async fn examine(settings: &Settings) -> (Vec<Finding>, Option<jiff::
     (asked.into_iter().map(|(finding, _)| finding).collect(), clock)
 }
 
-async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::SignedDuration>) {
+async fn ask(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jiff::SignedDuration>) {
     let check = format!("upstream {}", upstream.name());
     let no_fields = HeaderMap::new();
     let question = upstream.forward(Method::GET, QUESTION, &no_fields, RequestBody::default());
@@ -38,7 +38,10 @@ async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::Signe
     match tokio::time::timeout(PATIENCE, question).await {
         Err(_) => {
             let message = format!("{base} has not answered for {} s", PATIENCE.as_secs());
-            (Finding::fail(check, message, "contact the provider, or check proxies and firewalls on the path"), None)
+            (
+                DoctorFinding::fail(check, message, "contact the provider, or check proxies and firewalls on the path"),
+                None,
+            )
         }
         Ok(Err(failure)) => {
             let fix = match failure.kind {
@@ -47,37 +50,41 @@ async fn ask(upstream: &Upstream, default: &str) -> (Finding, Option<jiff::Signe
                 }
                 _ => "the server does not answer with valid HTTP; check `base_url`",
             };
-            (Finding::fail(check, format!("{base}: {}", failure.message), fix), None)
+            (DoctorFinding::fail(check, format!("{base}: {}", failure.message), fix), None)
         }
         Ok(Ok(answer)) => (said(check, upstream, default, answer.status), ahead(&answer.headers)),
     }
 }
 
 /// Judges the status of the answer.
-fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> Finding {
+fn said(check: String, upstream: &Upstream, default: &str, status: StatusCode) -> DoctorFinding {
     let settings = upstream.settings();
     let has_key = !settings.api_key.is_empty();
     let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let base = &settings.base_url;
     if is_refused && has_key {
         let message = format!("{base} refuses the key ({})", status.as_u16());
-        return Finding::fail(check, message, format!("put a valid key into `upstreams.{}.api_key`", upstream.name()));
+        return DoctorFinding::fail(
+            check,
+            message,
+            format!("put a valid key into `upstreams.{}.api_key`", upstream.name()),
+        );
     }
     if is_refused && upstream.name() != default {
         let message =
             format!("{base} requires a key, and none is set: clients' keys are sent to the default upstream only");
-        return Finding::fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
+        return DoctorFinding::fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
     }
     if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
         let message = format!("{base} is reachable, but answers {}", status.as_u16());
-        return Finding::warn(check, message, "check the provider's status page");
+        return DoctorFinding::warn(check, message, "check the provider's status page");
     }
     let key = match (has_key, is_refused) {
         (true, _) => "with the configured key",
         (false, true) => "clients need their own keys",
         (false, false) => "without a key",
     };
-    Finding::ok(check, format!("{base} answers, {key}"))
+    DoctorFinding::ok(check, format!("{base} answers, {key}"))
 }
 
 /// Returns the offset of the local clock from the `Date` field (RFC 9110, section 6.6.1).
@@ -89,11 +96,11 @@ fn ahead(headers: &HeaderMap) -> Option<jiff::SignedDuration> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Status;
+    use super::super::finding::CheckStatus;
     use super::*;
     use callwright_upstream as upstream;
 
-    fn found(name: &str, key: &str, status: u16) -> Status {
+    fn found(name: &str, key: &str, status: u16) -> CheckStatus {
         let settings = upstream::Settings { api_key: key.into(), ..upstream::Settings::default() };
         let all = [(name.to_owned(), settings), ("main".to_owned(), upstream::Settings::default())];
         let upstreams = Upstreams::build(&all.into_iter().rev().collect(), "main").unwrap();
@@ -103,12 +110,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_refused_key_is_a_failure_unless_clients_bring_their_own() {
-        assert_eq!(found("other", "sk-1", 200), Status::Ok);
-        assert_eq!(found("other", "sk-1", 401), Status::Fail);
-        assert_eq!(found("other", "", 401), Status::Fail);
-        assert_eq!(found("main", "", 401), Status::Ok, "clients' keys are forwarded to the default upstream");
-        assert_eq!(found("other", "sk-1", 404), Status::Ok, "some providers have no list of models");
-        assert_eq!(found("other", "sk-1", 503), Status::Warn);
+        assert_eq!(found("other", "sk-1", 200), CheckStatus::Ok);
+        assert_eq!(found("other", "sk-1", 401), CheckStatus::Fail);
+        assert_eq!(found("other", "", 401), CheckStatus::Fail);
+        assert_eq!(found("main", "", 401), CheckStatus::Ok, "clients' keys are forwarded to the default upstream");
+        assert_eq!(found("other", "sk-1", 404), CheckStatus::Ok, "some providers have no list of models");
+        assert_eq!(found("other", "sk-1", 503), CheckStatus::Warn);
     }
 
     #[test]

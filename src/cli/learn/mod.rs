@@ -12,30 +12,30 @@ use super::errors::VerbResult;
 
 /// Arguments of `learn`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct LearnArguments {
     #[command(subcommand)]
-    verb: Verb,
+    verb: LearnVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum LearnVerb {
     /// Learn patterns of requests for each tool, and write them to an editable file. Exit status 1 if a line could not
     /// be used.
-    Representations(Box<representations::Arguments>),
+    Representations(Box<representations::LearnRepresentationsArguments>),
     /// Let a model take notes on questions with known answers, and test the notes on other questions. Exit status 1 if
     /// a line could not be used.
-    Notes(Box<notes::Arguments>),
+    Notes(Box<notes::LearnNotesArguments>),
     /// Learn procedures from recorded and verified turns into the configured store.
-    Procedures(procedures::Arguments),
+    Procedures(procedures::LearnProceduresArguments),
     /// Render the report of a run as one self-contained HTML page.
-    Report(report::Arguments),
+    Report(report::LearnReportArguments),
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: LearnArguments) -> VerbResult {
     match arguments.verb {
-        Verb::Representations(arguments) => representations::run(&arguments),
-        Verb::Notes(arguments) => notes::run(&arguments),
-        Verb::Procedures(arguments) => procedures::run(&arguments),
-        Verb::Report(arguments) => report::run(&arguments),
+        LearnVerb::Representations(arguments) => representations::run(&arguments),
+        LearnVerb::Notes(arguments) => notes::run(&arguments),
+        LearnVerb::Procedures(arguments) => procedures::run(&arguments),
+        LearnVerb::Report(arguments) => report::run(&arguments),
     }
 }

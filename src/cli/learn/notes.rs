@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::asked_model::ModelArguments;
 use crate::cli::errors::{BadLines, VerbResult};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use callwright_knowledge::experience::Settings;
 use callwright_offline::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
 use callwright_types::Scope;
@@ -21,7 +21,7 @@ const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60
 /// Arguments of `learn notes`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct LearnNotesArguments {
     /// JSON Lines {"question","answer"}: questions to learn from. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     train: Option<PathBuf>,
@@ -98,12 +98,12 @@ Lines of --out and --notes are lessons (docs/experience.md); `callwright store i
 gzip input is accepted, and the output is gzip if the name of --out ends in .gz. Invalid lines are reported on standard error and \
 skipped; the exit status is then 1. The report goes to standard error.";
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
+pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
     let Some(name) = &arguments.model.model else {
         return Err("no model is given; name it with --model, as its provider spells it".into());
     };
     let model = TextModel::new(arguments.model.upstream()?, name, PATIENCE);
-    let Arguments { train, test, notes, out, k, actions, jobs, resume, restart, .. } = arguments;
+    let LearnNotesArguments { train, test, notes, out, k, actions, jobs, resume, restart, .. } = arguments;
     let files = NotesFiles { train: train.clone(), test: test.clone(), notes: notes.clone(), out: out.clone() };
     let mut variants: Vec<Variant> = arguments.variants.iter().map(|kind| (*kind).into()).collect();
     variants.dedup();
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         resume: *resume,
         restart: *restart,
     };
-    let progress = Progress::new(false);
+    let progress = ProgressPrinter::new(false);
     let begun = Instant::now();
     let report = super::super::runtime()?.block_on(learn_notes(&files, &run, &progress));
     progress.clear();

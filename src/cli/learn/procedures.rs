@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::memory_store::{MemoryStore, all_procedures};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
 use callwright_offline::learning::{Gathered, Gathering, Word};
 use callwright_offline::{TraceLines, each_trace};
@@ -21,7 +21,7 @@ const PAGE: u32 = 500;
 /// Arguments of `learn procedures`.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
-pub(in crate::cli) struct Arguments {
+pub(in crate::cli) struct LearnProceduresArguments {
     /// JSON Lines: exported traces, one or more per line. `-` is standard input. Default: the traces of the configured
     /// store.
     #[arg(long, value_name = "FILE")]
@@ -52,12 +52,12 @@ Invalid lines are reported on standard error and skipped; the exit status is the
 )]
 struct Outdated(usize);
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
+pub(super) fn run(arguments: &LearnProceduresArguments) -> VerbResult {
     let runtime = crate::cli::runtime()?;
     runtime.block_on(learn(arguments))
 }
 
-async fn learn(arguments: &Arguments) -> VerbResult {
+async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
     let MemoryStore { store, settings } = MemoryStore::open(arguments.config.clone()).await?;
     let (known, seen) = all_procedures(store.procedures()).await?;
     let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
@@ -67,7 +67,7 @@ async fn learn(arguments: &Arguments) -> VerbResult {
     match &arguments.traces {
         Some(file) => {
             let word = if arguments.vouched { Word::Right(EvidenceKind::Operator) } else { Word::None };
-            lines = each_trace(file, &mut |trace| gathering.turn(trace, word), &Progress::new(false))?;
+            lines = each_trace(file, &mut |trace| gathering.turn(trace, word), &ProgressPrinter::new(false))?;
         }
         None => from_store(&store, &mut gathering).await?,
     }

@@ -10,7 +10,7 @@ use callwright_offline::{OfflineError, Report, page};
 
 /// Arguments of `learn report`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct LearnReportArguments {
     /// Folder that `learn representations` wrote to, or its report.json.
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     place: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     page: PathBuf,
 }
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
+pub(super) fn run(arguments: &LearnReportArguments) -> VerbResult {
     let page = page(&Report::read(&arguments.place)?);
     if arguments.page.as_os_str() != "-" {
         let unwritable = |source| OfflineError::Unwritable { file: arguments.page.display().to_string(), source };

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::cli::asked_model::ModelArguments;
 use crate::cli::embedding::EmbeddingArguments;
 use crate::cli::errors::{BadLines, VerbResult};
-use crate::cli::progress::Progress;
+use crate::cli::progress::ProgressPrinter;
 use crate::config;
 use callwright_knowledge::representation::{
     Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LlmProposer, LlmSelector, MemoEmbedder, Model,
@@ -29,7 +29,7 @@ const ALL_SCOPES: &str = "all";
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct Arguments {
+pub(super) struct LearnRepresentationsArguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
@@ -65,7 +65,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value = "5")]
     candidates: NonZeroUsize,
     #[command(flatten)]
-    asking: Asking,
+    asking: ModelQueryOptions,
     #[command(flatten)]
     embedding: EmbeddingArguments,
     /// Use no vectors: tools will be found by keywords only. Default without this and --embedding-model: the built-in
@@ -110,7 +110,7 @@ struct Method {
 /// Queries to a model, where one is used.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model queries")]
-struct Asking {
+struct ModelQueryOptions {
     #[command(flatten)]
     of: ModelArguments,
     /// Maximum number of samples per request.
@@ -152,8 +152,8 @@ Traces are as the operator API returns them (see `callwright replay --help`), wi
 Files in --out: the representations, one editable YAML file (docs/representations.md); report.json, which \
 `callwright learn report` renders as a page; and, until the run ends, the state from which --resume continues.";
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
-    let progress = Progress::new(false);
+pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
+    let progress = ProgressPrinter::new(false);
     let files = LearnFiles {
         tools: arguments.tools.clone(),
         train: arguments.train.clone(),
@@ -209,7 +209,7 @@ fn vectors_of_our_own() -> Result<Arc<dyn Embedder>, BuildError> {
     built_in(&embedding::Settings::default())
 }
 
-impl Arguments {
+impl LearnRepresentationsArguments {
     /// Builds the client of the model, if one is used.
     fn model(&self) -> Result<Option<Arc<Model>>, Box<dyn std::error::Error + Send + Sync>> {
         let asking = &self.asking;
@@ -268,7 +268,7 @@ impl Arguments {
     }
 
     async fn store(&self) -> Result<Store, Box<dyn std::error::Error + Send + Sync>> {
-        let request = config::Request { file: self.asking.of.config.clone(), ..config::Request::default() };
+        let request = config::ConfigRequest { file: self.asking.of.config.clone(), ..config::ConfigRequest::default() };
         let loaded = config::load(&request, &config::process_environment)?;
         Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
@@ -327,7 +327,7 @@ impl Arguments {
     }
 
     fn prices(&self) -> Option<Prices> {
-        let Asking { prompt_price, completion_price, .. } = self.asking;
+        let ModelQueryOptions { prompt_price, completion_price, .. } = self.asking;
         (prompt_price.is_some() || completion_price.is_some()).then(|| Prices {
             prompt: prompt_price.unwrap_or_default(),
             completion: completion_price.unwrap_or_default(),

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::format::Format;
+use super::super::format::OutputFormat;
 use super::VerbResult;
 use crate::config;
 use callwright_policy::{KeyFacts, Reasoned, TurnFacts};
@@ -18,7 +18,7 @@ const POLICY_HEADER: &str = "x-callwright-policy";
 
 /// Arguments of `policy explain`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct PolicyExplainArguments {
     /// File with the body of a chat request, as a client sends it; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     request: PathBuf,
@@ -38,22 +38,22 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 /// JSON form; the same members as the response of `POST /admin/policies/explain`.
 #[derive(Serialize)]
-struct Explained<'a> {
+struct PolicyExplanation<'a> {
     model: &'a str,
     alias: bool,
     #[serde(flatten)]
     reasoned: &'a Reasoned,
 }
 
-pub(super) fn run(arguments: &Arguments) -> VerbResult {
+pub(super) fn run(arguments: &PolicyExplainArguments) -> VerbResult {
     let model = model_of(&arguments.request)?;
-    let request = config::Request { file: arguments.config.clone(), ..config::Request::default() };
+    let request = config::ConfigRequest { file: arguments.config.clone(), ..config::ConfigRequest::default() };
     let loaded = config::load(&request, &config::process_environment)?;
     let book = super::load(&loaded)?;
     let mut headers = HeaderMap::new();
@@ -76,9 +76,9 @@ pub(super) fn run(arguments: &Arguments) -> VerbResult {
         requested: wish.filter(|wish| !wish.is_empty()),
     })?;
     match arguments.format {
-        Format::Text => print(&model, alias.is_some(), &reasoned),
-        Format::Json => {
-            let explained = Explained { model: &model, alias: alias.is_some(), reasoned: &reasoned };
+        OutputFormat::Text => print(&model, alias.is_some(), &reasoned),
+        OutputFormat::Json => {
+            let explained = PolicyExplanation { model: &model, alias: alias.is_some(), reasoned: &reasoned };
             anstream::println!("{}", serde_json::to_string(&explained)?);
         }
     }

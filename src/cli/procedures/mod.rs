@@ -7,23 +7,23 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::errors::VerbResult;
-use super::format::Format;
+use super::format::OutputFormat;
 use super::memory_store::MemoryStore;
 use callwright_store::{MemoryFilter, MemoryStatus, Procedures, StoreError};
 use callwright_types::{Procedure, Scope};
 
 /// Arguments of `procedures`.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ProceduresArguments {
     #[command(subcommand)]
-    action: Action,
+    action: ProceduresAction,
     /// Configuration file with the store. Default: as for `serve`.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ProceduresAction {
     /// List procedures, oldest first.
     List(ListArguments),
     /// Show one procedure: inputs, output, steps and evidence.
@@ -31,8 +31,8 @@ enum Action {
         /// Id of the procedure: `pro_` and digits.
         id: String,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Remove procedures. Proxies that share the store apply this at once.
     Rm {
@@ -55,14 +55,14 @@ struct ListArguments {
     tool: Option<String>,
     /// List only procedures of this status.
     #[arg(long, value_enum)]
-    status: Option<Status>,
+    status: Option<ListedStatus>,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Status {
+enum ListedStatus {
     /// In use.
     Active,
     /// No longer in use.
@@ -78,17 +78,17 @@ enum Absent {
     Some { absent: u64, named: u64 },
 }
 
-pub(super) fn run(arguments: Arguments) -> VerbResult {
+pub(super) fn run(arguments: ProceduresArguments) -> VerbResult {
     super::runtime()?.block_on(act(arguments))
 }
 
-async fn act(Arguments { action, config }: Arguments) -> VerbResult {
+async fn act(ProceduresArguments { action, config }: ProceduresArguments) -> VerbResult {
     let MemoryStore { store, .. } = MemoryStore::open(config).await?;
     let procedures = store.procedures();
     let done = match action {
-        Action::List(list) => self::list(procedures, list).await,
-        Action::Show { id, format } => show(procedures, id, format).await,
-        Action::Rm { ids } => remove(procedures, ids).await,
+        ProceduresAction::List(list) => self::list(procedures, list).await,
+        ProceduresAction::Show { id, format } => show(procedures, id, format).await,
+        ProceduresAction::Rm { ids } => remove(procedures, ids).await,
     };
     store.close().await;
     done
@@ -97,14 +97,14 @@ async fn act(Arguments { action, config }: Arguments) -> VerbResult {
 async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
     let ListArguments { scope, toolset, tool, status, format } = arguments;
     let status = status.map(|status| match status {
-        Status::Active => MemoryStatus::Active,
-        Status::Retired => MemoryStatus::Retired,
+        ListedStatus::Active => MemoryStatus::Active,
+        ListedStatus::Retired => MemoryStatus::Retired,
     });
     let filter = MemoryFilter { scope: scope.map(Scope::from), toolset, tool, status, ..MemoryFilter::default() };
     let found = pages(procedures, filter).await?;
     match format {
-        Format::Json => found.iter().for_each(print_json),
-        Format::Text => anstream::print!("{}", table::table(&found)),
+        OutputFormat::Json => found.iter().for_each(print_json),
+        OutputFormat::Text => anstream::print!("{}", table::table(&found)),
     }
     Ok(())
 }
@@ -121,11 +121,11 @@ async fn pages(procedures: &Procedures, mut filter: MemoryFilter) -> Result<Vec<
     }
 }
 
-async fn show(procedures: &Procedures, id: String, format: Format) -> VerbResult {
+async fn show(procedures: &Procedures, id: String, format: OutputFormat) -> VerbResult {
     let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
     match format {
-        Format::Json => print_json(&procedure),
-        Format::Text => anstream::print!("{}", table::whole(&procedure)),
+        OutputFormat::Json => print_json(&procedure),
+        OutputFormat::Text => anstream::print!("{}", table::whole(&procedure)),
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Approval, ApprovalFilter, Decided, Ruling};
@@ -26,7 +26,10 @@ const MAX_COMMENT: usize = 2_000;
 pub(in crate::http) const MAX_BODY: usize = 64 * 1024;
 
 /// Returns a page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
-pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<ApprovalFilter>) -> Response {
+pub(in crate::http) async fn list(
+    State(side): State<OperatorSide>,
+    ParsedQuery(filter): ParsedQuery<ApprovalFilter>,
+) -> Response {
     let page = side.pipeline.approvals().list(&filter).await;
     page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
@@ -63,7 +66,7 @@ pub(in crate::http) async fn deny(
 /// Body of a decision; an empty body has the defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Said {
+struct ApprovalBody {
     by: Option<String>,
     comment: Option<String>,
 }
@@ -93,7 +96,7 @@ async fn decide(
 }
 
 fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
-    let Said { by, comment } = said(body)
+    let ApprovalBody { by, comment } = said(body)
         .map_err(|error| format!("the body must be an object with `by` and `comment`, both optional: {error}"))?;
     for (name, text, most) in [("by", &by, MAX_BY), ("comment", &comment, MAX_COMMENT)] {
         if text.as_ref().is_some_and(|text| text.chars().count() > most) {
@@ -103,9 +106,9 @@ fn ruling(approved: bool, body: &[u8]) -> Result<Ruling, String> {
     Ok(Ruling { approved, by, comment })
 }
 
-fn said(body: &[u8]) -> serde_json::Result<Said> {
+fn said(body: &[u8]) -> serde_json::Result<ApprovalBody> {
     if body.is_empty() {
-        return Ok(Said::default());
+        return Ok(ApprovalBody::default());
     }
     json::object(body)
 }

@@ -10,10 +10,10 @@ use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
-use crate::keys::{Issued, KeyChange, KeyDraft, KeyError, KeyReport, KeyState, Registrar};
+use crate::keys::{IssuedSecret, KeyChange, KeyDraft, KeyError, KeyReport, KeyState, Registrar};
 
 /// Maximum number of bytes of a body, far above what the limits of its texts need.
 pub(in crate::http) const MAX_BODY: usize = 128 * 1024;
@@ -23,12 +23,12 @@ pub(in crate::http) const MAX_BODY: usize = 128 * 1024;
 #[serde(default, deny_unknown_fields)]
 pub(in crate::http) struct KeyFilter {
     group: Option<String>,
-    state: Option<Wanted>,
+    state: Option<KeyStateFilter>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Wanted {
+enum KeyStateFilter {
     Active,
     Expired,
     Revoked,
@@ -62,18 +62,21 @@ struct Update {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct EmptyBody {}
 
 /// Returns the keys known to this process in the order of creation, with their usage.
-pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(filter): Asked<KeyFilter>) -> Response {
+pub(in crate::http) async fn list(
+    State(side): State<OperatorSide>,
+    ParsedQuery(filter): ParsedQuery<KeyFilter>,
+) -> Response {
     if let Some(refusal) = unread(&side).await {
         return refusal;
     }
     let mut keys: Vec<KeyReport> = side.access.keys().iter().map(|known| side.access.report(known.key())).collect();
     let state = filter.state.map(|state| match state {
-        Wanted::Active => KeyState::Active,
-        Wanted::Expired => KeyState::Expired,
-        Wanted::Revoked => KeyState::Revoked,
+        KeyStateFilter::Active => KeyState::Active,
+        KeyStateFilter::Expired => KeyState::Expired,
+        KeyStateFilter::Revoked => KeyState::Revoked,
     });
     keys.retain(|key| {
         filter.group.as_ref().is_none_or(|group| *group == key.group) && state.is_none_or(|state| state == key.state)
@@ -148,15 +151,15 @@ pub(in crate::http) async fn revoke(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    if let Err(refusal) = sent::<Nothing>(&headers, body, "{}") {
+    if let Err(refusal) = sent::<EmptyBody>(&headers, body, "{}") {
         return *refusal;
     }
     changed(&side, Registrar::of(&side.store).revoke(&id).await).await
 }
 
-async fn issued(side: &OperatorSide, result: Result<Issued, KeyError>, status: StatusCode) -> Response {
+async fn issued(side: &OperatorSide, result: Result<IssuedSecret, KeyError>, status: StatusCode) -> Response {
     match result {
-        Ok(Issued { key, secret }) => {
+        Ok(IssuedSecret { key, secret }) => {
             known_here(side).await;
             json::value(status, &IssuedKey { secret: secret.expose(), key: &key })
         }

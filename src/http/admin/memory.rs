@@ -9,7 +9,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
@@ -29,50 +29,50 @@ const MAX_REASON: usize = 500;
 const TRIES: u32 = 3;
 
 /// Memory that operators can retire and approve.
-pub(in crate::http) trait Judged: Memorable + Clone {
+pub(in crate::http) trait ReviewableMemory: Memorable + Clone {
     /// Name in messages.
     const NAME: &'static str;
     /// Returns the revision of the latest change of this kind.
     fn latest(revisions: &Revisions) -> Revision;
     /// Returns the fields that a verdict changes.
-    fn standing(&mut self) -> Standing<'_>;
+    fn standing(&mut self) -> ReviewFields<'_>;
 }
 
 /// The fields that a verdict changes.
-pub(in crate::http) struct Standing<'a> {
+pub(in crate::http) struct ReviewFields<'a> {
     retired: &'a mut Option<Retirement>,
     tally: &'a mut UsageCounter,
     updated_at: &'a mut Timestamp,
 }
 
-impl Judged for Lesson {
+impl ReviewableMemory for Lesson {
     const NAME: &'static str = "lesson";
 
     fn latest(revisions: &Revisions) -> Revision {
         revisions.lessons
     }
 
-    fn standing(&mut self) -> Standing<'_> {
-        Standing { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
+    fn standing(&mut self) -> ReviewFields<'_> {
+        ReviewFields { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
 
-impl Judged for Procedure {
+impl ReviewableMemory for Procedure {
     const NAME: &'static str = "procedure";
 
     fn latest(revisions: &Revisions) -> Revision {
         revisions.procedures
     }
 
-    fn standing(&mut self) -> Standing<'_> {
-        Standing { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
+    fn standing(&mut self) -> ReviewFields<'_> {
+        ReviewFields { retired: &mut self.retired, tally: &mut self.tally, updated_at: &mut self.updated_at }
     }
 }
 
 /// Returns a page in the order of learning. The query's fields are those of [`MemoryFilter`].
-pub(in crate::http) async fn list<M: Judged>(
+pub(in crate::http) async fn list<M: ReviewableMemory>(
     State(side): State<OperatorSide>,
-    Asked(filter): Asked<MemoryFilter>,
+    ParsedQuery(filter): ParsedQuery<MemoryFilter>,
 ) -> Response
 where
     Store: Memory<M>,
@@ -84,7 +84,10 @@ where
 }
 
 /// Returns one item in full.
-pub(in crate::http) async fn show<M: Judged>(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response
+pub(in crate::http) async fn show<M: ReviewableMemory>(
+    State(side): State<OperatorSide>,
+    Path(id): Path<String>,
+) -> Response
 where
     Store: Memory<M>,
 {
@@ -96,7 +99,7 @@ where
 }
 
 /// Retires the item: it is no longer used.
-pub(in crate::http) async fn retire<M: Judged>(
+pub(in crate::http) async fn retire<M: ReviewableMemory>(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -118,7 +121,7 @@ where
 }
 
 /// Approves the item: it is used again regardless of earlier verdicts, and its counters are reset.
-pub(in crate::http) async fn approve<M: Judged>(
+pub(in crate::http) async fn approve<M: ReviewableMemory>(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -132,7 +135,7 @@ where
         Err(refusal) => return *refusal,
     };
     let change = |one: &mut M, at: Timestamp| {
-        let Standing { retired, tally, .. } = one.standing();
+        let ReviewFields { retired, tally, .. } = one.standing();
         *retired = None;
         *tally = UsageCounter { counted: tally.counted, ..UsageCounter::default() };
         let source = Some(said.by.clone().unwrap_or_else(|| "operator".to_owned()));
@@ -145,7 +148,7 @@ where
 }
 
 /// Changes the current version of an item, and returns the result.
-async fn changed<M: Judged>(store: &Store, id: &str, change: impl Fn(&mut M, Timestamp)) -> Response
+async fn changed<M: ReviewableMemory>(store: &Store, id: &str, change: impl Fn(&mut M, Timestamp)) -> Response
 where
     Store: Memory<M>,
 {
@@ -175,16 +178,16 @@ where
 /// Body of a verdict; an empty body has the defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Said {
+struct ReviewBody {
     by: Option<String>,
     reason: Option<String>,
 }
 
-fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said, Box<Response>> {
+fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<ReviewBody, Box<Response>> {
     let body = json::sent(headers, body, "a verdict must be JSON")?;
     let invalid =
         |message: String| Err(Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")));
-    let said: Said = match if body.is_empty() { Ok(Said::default()) } else { json::object(&body) } {
+    let said: ReviewBody = match if body.is_empty() { Ok(ReviewBody::default()) } else { json::object(&body) } {
         Ok(said) => said,
         Err(error) => {
             return invalid(format!("the body must be an object with `by` and `reason`, both optional: {error}"));
@@ -198,7 +201,7 @@ fn said(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Said
     Ok(said)
 }
 
-fn unknown<M: Judged>(id: &str) -> Response {
+fn unknown<M: ReviewableMemory>(id: &str) -> Response {
     let name = M::NAME;
     error::invalid_request(StatusCode::NOT_FOUND, format!("there is no {name} `{id}`"), "not_found")
 }

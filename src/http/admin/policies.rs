@@ -22,7 +22,7 @@ pub(in crate::http) async fn list(State(side): State<OperatorSide>) -> Response 
 /// Body of `explain`: the request to evaluate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct ExplainBody {
     /// Body of a chat request; only its `model` is used.
     request: Value,
     /// Header fields of the request.
@@ -44,7 +44,7 @@ pub(in crate::http) async fn explain(
         Err(refusal) => return *refusal,
     };
     let invalid = |message: String| error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body");
-    let asked: Asked = match json::object(&body) {
+    let asked: ExplainBody = match json::object(&body) {
         Ok(asked) => asked,
         Err(error) => {
             return invalid(format!(

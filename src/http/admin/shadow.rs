@@ -6,7 +6,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_offline::{Replay, ReplayReport};
@@ -29,7 +29,7 @@ pub(in crate::http) struct ShadowQuery {
 
 /// The summary of replayed turns.
 #[derive(Serialize)]
-struct Summary {
+struct ShadowSummary {
     /// Arrival time of the oldest counted turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
@@ -40,14 +40,17 @@ struct Summary {
 }
 
 /// Returns the newest turns in mode `shadow`, counted as `callwright replay` counts them.
-pub(in crate::http) async fn show(State(side): State<OperatorSide>, Asked(query): Asked<ShadowQuery>) -> Response {
+pub(in crate::http) async fn show(
+    State(side): State<OperatorSide>,
+    ParsedQuery(query): ParsedQuery<ShadowQuery>,
+) -> Response {
     match summary(&side, query).await {
         Ok(summary) => json::value(StatusCode::OK, &summary),
         Err(error) => error::store(&error),
     }
 }
 
-async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<Summary, StoreError> {
+async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<ShadowSummary, StoreError> {
     let ShadowQuery { policy, since, until, limit } = query;
     let limit = Some(limit.unwrap_or(MAX_PAGE));
     let filter = TraceFilter { mode: Some(Mode::Shadow), policy, since, until, limit, ..TraceFilter::default() };
@@ -62,5 +65,5 @@ async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<Summary, Sto
         }
     }
     let since = page.traces.last().map(|oldest| oldest.started_at);
-    Ok(Summary { since, more: page.next.is_some(), report: replay.into_report() })
+    Ok(ShadowSummary { since, more: page.next.is_some(), report: replay.into_report() })
 }

@@ -19,7 +19,7 @@ pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
 /// Body of a switch request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct SwitchBody {
     off: bool,
     /// Policy whose turns are switched; all turns if absent.
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(in crate::http) async fn throw(
         Ok(body) => body,
         Err(refusal) => return *refusal,
     };
-    let Wanted { off, policy, reason } = match json::object(&body) {
+    let SwitchBody { off, policy, reason } = match json::object(&body) {
         Ok(wanted) => wanted,
         Err(error) => {
             return invalid(format!(

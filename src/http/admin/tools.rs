@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use crate::pipeline::{Editing, Inspection, ToolShown};
@@ -55,7 +55,7 @@ pub(in crate::http) async fn report(State(side): State<OperatorSide>, Path(tools
 /// Returns a page of tools, by toolset, in the order of their documents.
 pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
-    Asked(ToolsQuery { toolset, name, limit, after }): Asked<ToolsQuery>,
+    ParsedQuery(ToolsQuery { toolset, name, limit, after }): ParsedQuery<ToolsQuery>,
 ) -> Response {
     let limit = limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
     let (tools, total) = side.pipeline.inspect().tools(toolset.as_deref(), &name, after, limit);
@@ -69,7 +69,7 @@ pub(in crate::http) async fn list(
 
 /// A tool, and the source of its representation.
 #[derive(Serialize)]
-struct Shown {
+struct ToolDetails {
     #[serde(flatten)]
     tool: ToolShown,
     /// Time at which the shared representation was written; `None` if there is no shared one.
@@ -91,7 +91,7 @@ pub(in crate::http) async fn show(
         Ok(Some(tool)) => {
             // The rest of the response is useful without the store.
             let shared = side.store.representations().find(&id).await.ok().flatten();
-            json::value(StatusCode::OK, &Shown { tool, shared_at: shared.map(|shared| shared.updated_at) })
+            json::value(StatusCode::OK, &ToolDetails { tool, shared_at: shared.map(|shared| shared.updated_at) })
         }
         Ok(None) => unknown,
         Err(error) => error::internal(format!("inspecting the tool failed: {error}")),
@@ -149,7 +149,7 @@ pub(in crate::http) async fn take_back(
 /// Body of an edited representation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct PatternsBody {
     /// Patterns as in a representation file; an empty list removes those of files.
     patterns: Value,
 }
@@ -163,7 +163,7 @@ fn edited(
 ) -> Result<Editing, Box<Response>> {
     let body = json::sent(headers, body, "a representation must be JSON")?;
     let invalid = |message: String| Box::new(error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body"));
-    let Written { patterns } = json::object(&body)
+    let PatternsBody { patterns } = json::object(&body)
         .map_err(|error| invalid(format!("the body must be an object with `patterns`, a list: {error}")))?;
     match side.pipeline.inspect().edit(toolset, tool, patterns, Timestamp::now()) {
         Some(Ok(editing)) => Ok(editing),

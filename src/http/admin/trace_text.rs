@@ -18,7 +18,7 @@ const MAX_TOOLS: usize = 20;
 
 /// Writes the trace.
 pub(super) fn write(trace: &Trace) -> String {
-    let mut page = Page::default();
+    let mut page = TraceTextPage::default();
     head(&mut page, trace);
     page.section("Request");
     request(&mut page, trace);
@@ -44,7 +44,7 @@ pub(super) fn write(trace: &Trace) -> String {
     page.out
 }
 
-fn head(page: &mut Page, trace: &Trace) {
+fn head(page: &mut TraceTextPage, trace: &Trace) {
     page.line(&format!("Trace {}", trace.id));
     page.line(&format!("{}  {}  model {} at {}", trace.started_at, trace.endpoint, trace.model, trace.upstream));
     let session = trace.session.as_deref().map(|session| format!(", session {session}")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn head(page: &mut Page, trace: &Trace) {
 }
 
 /// Writes the user's last message, and the offered tools.
-fn request(page: &mut Page, trace: &Trace) {
+fn request(page: &mut TraceTextPage, trace: &Trace) {
     let chat = trace.request.as_ref().and_then(|request| ChatRequest::parse(request.to_string().into()).ok());
     if let Some(chat) = chat {
         let messages = chat.messages();
@@ -109,7 +109,7 @@ fn answer(body: &Value) -> Option<String> {
     Some([text.as_str(), calls.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-fn observation(page: &mut Page, observation: &Observation) {
+fn observation(page: &mut TraceTextPage, observation: &Observation) {
     let done = match observation.done {
         Enrichment::Added => "the explanation was added to the message",
         Enrichment::Noted => "noted, the message is unchanged",
@@ -122,7 +122,7 @@ fn observation(page: &mut Page, observation: &Observation) {
     explanation(page, observation.explanation.as_ref());
 }
 
-fn attempt(page: &mut Page, attempt: &Attempt) {
+fn attempt(page: &mut TraceTextPage, attempt: &Attempt) {
     let status = attempt.status.map(|status| format!(" {status}")).unwrap_or_default();
     let verdict = attempt.verdict.map(|verdict| format!(", verdict {verdict}")).unwrap_or_default();
     page.line(&format!(
@@ -135,12 +135,12 @@ fn attempt(page: &mut Page, attempt: &Attempt) {
     attempt.repairs.iter().for_each(|made| repair(page, made));
 }
 
-fn diagnosis(page: &mut Page, kind: &str, diagnosis: &Diagnosis) {
+fn diagnosis(page: &mut TraceTextPage, kind: &str, diagnosis: &Diagnosis) {
     let place = if diagnosis.path.is_root() { String::new() } else { format!(" at {}", diagnosis.path.as_str()) };
     page.line(&format!("{kind} {} {}{place}: {}", diagnosis.code, diagnosis.code.name(), diagnosis.message));
 }
 
-fn repair(page: &mut Page, repair: &Repair) {
+fn repair(page: &mut TraceTextPage, repair: &Repair) {
     page.line(&format!(
         "repaired {} at {}: {} → {}",
         repair.kind.label(),
@@ -150,7 +150,7 @@ fn repair(page: &mut Page, repair: &Repair) {
     ));
 }
 
-fn execution(page: &mut Page, execution: &Execution) {
+fn execution(page: &mut TraceTextPage, execution: &Execution) {
     let status = execution.status.map(|status| format!(" {status}")).unwrap_or_default();
     page.line(&execution.call.written());
     page.line(&format!(
@@ -174,14 +174,14 @@ fn execution(page: &mut Page, execution: &Execution) {
     explanation(page, execution.explanation.as_ref());
 }
 
-fn explanation(page: &mut Page, explanation: Option<&Explanation>) {
+fn explanation(page: &mut TraceTextPage, explanation: Option<&Explanation>) {
     for passage in explanation.into_iter().flat_map(|explanation| &explanation.passages) {
         page.line(&format!("explained by {}:", passage.source));
         page.text(&passage.text);
     }
 }
 
-fn round(page: &mut Page, round: &Round) {
+fn round(page: &mut TraceTextPage, round: &Round) {
     page.line(&format!("{} feedback", round.kind));
     let parts = [
         ("action", Some(round.action.as_str())),
@@ -198,7 +198,7 @@ fn round(page: &mut Page, round: &Round) {
 
 /// Text buffer.
 #[derive(Debug, Default)]
-struct Page {
+struct TraceTextPage {
     out: String,
     /// Indentation of the current item's lines.
     indent: &'static str,
@@ -206,14 +206,14 @@ struct Page {
     mark: Option<String>,
 }
 
-impl Page {
+impl TraceTextPage {
     fn section(&mut self, title: &str) {
         self.indent = "";
         let _ = writeln!(self.out, "\n{title}\n{}", "-".repeat(title.chars().count()));
     }
 
     /// Writes a section of numbered items; nothing if there are none.
-    fn items<T>(&mut self, title: &str, items: &[T], write: fn(&mut Page, &T)) {
+    fn items<T>(&mut self, title: &str, items: &[T], write: fn(&mut TraceTextPage, &T)) {
         if items.is_empty() {
             return;
         }

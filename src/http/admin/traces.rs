@@ -7,13 +7,16 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::trace_text;
-use crate::http::asked::Asked;
+use crate::http::asked::ParsedQuery;
 use crate::http::router::OperatorSide;
 use crate::http::{error, json};
 use callwright_store::{TraceFilter, Traces};
 
 /// Returns a page of traces, newest first. The query's fields are those of [`TraceFilter`].
-pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut filter): Asked<TraceFilter>) -> Response {
+pub(in crate::http) async fn list(
+    State(side): State<OperatorSide>,
+    ParsedQuery(mut filter): ParsedQuery<TraceFilter>,
+) -> Response {
     // The store indexes traces by key id, but people use key names.
     if let Some(known) = filter.key.as_ref().and_then(|name| side.access.keys().get(name).cloned()) {
         filter.key = Some(known.key().id.clone());
@@ -25,7 +28,7 @@ pub(in crate::http) async fn list(State(side): State<OperatorSide>, Asked(mut fi
 /// Representation of a trace in the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum TraceFormat {
     /// JSON as stored.
     Json,
     /// Text for people.
@@ -39,7 +42,7 @@ enum Format {
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ShowQuery {
     /// Takes precedence over the header field `Accept`.
-    format: Option<Format>,
+    format: Option<TraceFormat>,
 }
 
 /// Returns one trace in full: as JSON, or as text if the query (`format=text`) or the header field `Accept` requests
@@ -47,13 +50,13 @@ pub(in crate::http) struct ShowQuery {
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
-    Asked(ShowQuery { format }): Asked<ShowQuery>,
+    ParsedQuery(ShowQuery { format }): ParsedQuery<ShowQuery>,
     headers: HeaderMap,
 ) -> Response {
     let format = format.unwrap_or_else(|| accepted(&headers));
     match side.store.get(&id).await {
-        Ok(Some(trace)) if format == Format::Text => trace_text::write(&trace).into_response(),
-        Ok(Some(trace)) if format == Format::Mermaid => match trace.plan.and_then(|note| note.plan) {
+        Ok(Some(trace)) if format == TraceFormat::Text => trace_text::write(&trace).into_response(),
+        Ok(Some(trace)) if format == TraceFormat::Mermaid => match trace.plan.and_then(|note| note.plan) {
             Some(plan) => plan.mermaid().into_response(),
             None => {
                 let message = format!("trace `{id}` has no plan; request it without `format=mermaid`");
@@ -71,14 +74,14 @@ pub(in crate::http) async fn show(
 }
 
 /// Returns the format that `Accept` prefers (RFC 9110, section 12.5.1): text if it ranks before JSON.
-fn accepted(headers: &HeaderMap) -> Format {
+fn accepted(headers: &HeaderMap) -> TraceFormat {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges = accept.flat_map(|value| value.split(',')).map(quality);
-    let mut best = (Format::Json, 0.0);
+    let mut best = (TraceFormat::Json, 0.0);
     for (name, quality) in ranges {
         let format = match name {
-            "text/plain" => Format::Text,
-            "application/json" => Format::Json,
+            "text/plain" => TraceFormat::Text,
+            "application/json" => TraceFormat::Json,
             _ => continue,
         };
         if quality > best.1 {
@@ -105,13 +108,13 @@ mod tests {
     fn text_is_given_where_it_is_preferred() {
         let form = |value: &'static str| accepted(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]));
         for text in ["text/plain", "text/plain; charset=utf-8, */*", "application/json;q=0.5, text/plain;q=0.9"] {
-            assert_eq!(form(text), Format::Text, "{text}");
+            assert_eq!(form(text), TraceFormat::Text, "{text}");
         }
         for json in
             ["*/*", "", "text/html, */*;q=0.1", "application/json, text/plain", "text/plain;q=0", "text/plain;q=x"]
         {
-            assert_eq!(form(json), Format::Json, "{json}");
+            assert_eq!(form(json), TraceFormat::Json, "{json}");
         }
-        assert_eq!(accepted(&HeaderMap::new()), Format::Json);
+        assert_eq!(accepted(&HeaderMap::new()), TraceFormat::Json);
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::RequestPermit;
+use super::ConnectionAdmission;
 use super::connection::Serving;
 use callwright_telemetry::labels::{Label, Listener, RefusalReason};
 
@@ -78,17 +78,17 @@ fn start(serving: &Serving, tasks: &TaskTracker, socket: TcpStream, client: Sock
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     match serving.connections.admit() {
-        RequestPermit::Served(slot) => {
+        ConnectionAdmission::Served(slot) => {
             tasks.spawn(serving.clone().serve(socket, client, slot));
         }
-        RequestPermit::Refused(permit) => {
+        ConnectionAdmission::Refused(permit) => {
             let serving = serving.clone();
             tasks.spawn(async move {
                 serving.refuse(socket, client).await;
                 drop(permit);
             });
         }
-        RequestPermit::Closed => {}
+        ConnectionAdmission::Closed => {}
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::http::Version;
 use tokio::time::Instant;
 
-use super::{Slot, Timeouts};
+use super::{ConnectionSlot, Timeouts};
 use callwright_telemetry::labels::{CloseReason, ConnectionState};
 
 /// Activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
     phase: Mutex<Phase>,
-    slot: Slot,
+    slot: ConnectionSlot,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ enum Phase {
 pub(super) struct InProgress(Arc<Activity>);
 
 impl Activity {
-    pub(super) fn new(slot: Slot) -> Arc<Self> {
+    pub(super) fn new(slot: ConnectionSlot) -> Arc<Self> {
         Arc::new(Self { phase: Mutex::new(Phase::Opening(Instant::now())), slot })
     }
 
@@ -104,7 +104,7 @@ impl Drop for InProgress {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Connections, RequestPermit};
+    use super::super::{ConnectionAdmission, Connections};
     use super::*;
     use crate::http::Settings;
     use callwright_telemetry::Metrics;
@@ -116,7 +116,7 @@ mod tests {
         let settings = Settings { header_timeout_seconds: 10, idle_timeout_seconds: 60, ..Settings::default() };
         let connections = Connections::new(Listener::Client, &settings, Arc::new(Metrics::new()));
         let timeouts = connections.timeouts;
-        let RequestPermit::Served(slot) = connections.admit() else { panic!("there is room") };
+        let ConnectionAdmission::Served(slot) = connections.admit() else { panic!("there is room") };
         (Activity::new(slot), timeouts)
     }
 

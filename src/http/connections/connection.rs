@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::activity::Activity;
-use super::request_body::{ResponseBody, Stalled, TimedBody};
+use super::request_body::{ResponseBody, StallFlag, TimedBody};
 use super::watched_io::WatchedIo;
-use super::{Connections, Slot, Timeouts};
+use super::{ConnectionSlot, Connections, Timeouts};
 use crate::http::error;
 use crate::http::tls::Tls;
 use callwright_telemetry::labels::{CloseReason, Label};
@@ -49,7 +49,7 @@ pub(in crate::http) struct Serving {
 impl Serving {
     /// Serves the requests of a connection until it is closed, has been idle for too long or, if the process ends, has
     /// completed its requests.
-    pub(super) async fn serve(self, socket: TcpStream, client: SocketAddr, slot: Slot) {
+    pub(super) async fn serve(self, socket: TcpStream, client: SocketAddr, slot: ConnectionSlot) {
         match self.tls.clone() {
             None => self.converse(socket, slot).await,
             Some(tls) => {
@@ -79,7 +79,7 @@ impl Serving {
         let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
     }
 
-    async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S, slot: Slot) {
+    async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S, slot: ConnectionSlot) {
         let Self { connections, router, ending, .. } = self;
         let activity = Activity::new(slot);
         let requests = (connections.clone(), activity.clone());
@@ -154,7 +154,7 @@ async fn respond(
         return Ok(response.map(|body| ResponseBody::new(body, in_progress)));
     }
     let seconds = connections.timeouts.body.as_secs();
-    let stalled = Stalled::default();
+    let stalled = StallFlag::default();
     let request = request.map(|body| Body::new(TimedBody::new(body, connections, stalled.clone())));
     let mut response = router.call(request).await?;
     if stalled.is_set() {

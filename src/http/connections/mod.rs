@@ -53,9 +53,9 @@ impl Timeouts {
 }
 
 /// Decision about a new connection.
-enum RequestPermit {
+enum ConnectionAdmission {
     /// The connection is served.
-    Served(Slot),
+    Served(ConnectionSlot),
     /// The connection gets status 503.
     Refused(OwnedSemaphorePermit),
     /// The connection is closed.
@@ -81,14 +81,14 @@ impl Connections {
     }
 
     /// Decides about a newly accepted connection; counts a refused one.
-    fn admit(self: &Arc<Self>) -> RequestPermit {
+    fn admit(self: &Arc<Self>) -> ConnectionAdmission {
         if let Ok(permit) = Arc::clone(&self.open).try_acquire_owned() {
-            return RequestPermit::Served(Slot::new(Arc::clone(self), permit));
+            return ConnectionAdmission::Served(ConnectionSlot::new(Arc::clone(self), permit));
         }
         self.metrics.connections_refused.inc(self.side, RefusalReason::Limit);
         match Arc::clone(&self.refusing).try_acquire_owned() {
-            Ok(permit) => RequestPermit::Refused(permit),
-            Err(_) => RequestPermit::Closed,
+            Ok(permit) => ConnectionAdmission::Refused(permit),
+            Err(_) => ConnectionAdmission::Closed,
         }
     }
 
@@ -103,12 +103,12 @@ impl Connections {
 
 /// Slot of an open connection under the limit, counted in the metrics.
 #[derive(Debug)]
-struct Slot {
+struct ConnectionSlot {
     connections: Arc<Connections>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Slot {
+impl ConnectionSlot {
     fn new(connections: Arc<Connections>, permit: OwnedSemaphorePermit) -> Self {
         connections.count(ConnectionState::Idle, 1);
         Self { connections, _permit: permit }
@@ -120,7 +120,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.count(ConnectionState::Idle, -1);
     }
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn beyond_the_limit_so_many_are_answered_and_the_others_closed() {
         let connections = connections(1);
-        let RequestPermit::Served(first) = connections.admit() else { panic!("the first is served") };
+        let ConnectionAdmission::Served(first) = connections.admit() else { panic!("the first is served") };
         let mut refused = Vec::new();
         for _ in 0..REFUSALS_AT_A_TIME {
-            let RequestPermit::Refused(permit) = connections.admit() else { panic!("the next are answered") };
+            let ConnectionAdmission::Refused(permit) = connections.admit() else { panic!("the next are answered") };
             refused.push(permit);
         }
-        assert!(matches!(connections.admit(), RequestPermit::Closed));
+        assert!(matches!(connections.admit(), ConnectionAdmission::Closed));
         let text = connections.metrics.render();
         assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 1"), "{text}");
         assert!(
@@ -152,7 +152,7 @@ mod tests {
             "{text}"
         );
         drop(first);
-        assert!(matches!(connections.admit(), RequestPermit::Served(_)));
+        assert!(matches!(connections.admit(), ConnectionAdmission::Served(_)));
         let text = connections.metrics.render();
         assert!(text.contains("callwright_connections{listener=\"client\",state=\"idle\"} 0"), "{text}");
     }

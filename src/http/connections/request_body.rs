@@ -18,9 +18,9 @@ use callwright_telemetry::labels::CloseReason;
 
 /// Whether a request's body stopped arriving.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stalled(Arc<AtomicBool>);
+pub(super) struct StallFlag(Arc<AtomicBool>);
 
-impl Stalled {
+impl StallFlag {
     pub(super) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -34,11 +34,11 @@ pub(super) struct TimedBody {
     /// Runs from the time at which a reader waits.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
-    stalled: Stalled,
+    stalled: StallFlag,
 }
 
 impl TimedBody {
-    pub(super) fn new(body: Incoming, connections: Arc<Connections>, stalled: Stalled) -> Self {
+    pub(super) fn new(body: Incoming, connections: Arc<Connections>, stalled: StallFlag) -> Self {
         Self { body, connections, timer: None, is_waiting: false, stalled }
     }
 

@@ -47,7 +47,7 @@ impl Identity {
     /// [`TlsError`]: a file is unreadable, has other contents, or the files do not match. An expired certificate is not
     /// an error.
     pub fn load(table: &'static str, settings: &TlsSettings) -> Result<Self, TlsError> {
-        let files = Files { table, settings };
+        let files = CertificateFiles { table, settings };
         let provider = CryptoProvider::get_default().cloned();
         let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
         let mut digest = Sha256::new();
@@ -91,12 +91,12 @@ impl Identity {
 }
 
 /// Files of one table.
-struct Files<'s> {
+struct CertificateFiles<'s> {
     table: &'static str,
     settings: &'s TlsSettings,
 }
 
-impl Files<'_> {
+impl CertificateFiles<'_> {
     fn wrong(&self, key: &'static str, problem: String) -> TlsError {
         let file = match key {
             "certificate" => &self.settings.certificate,

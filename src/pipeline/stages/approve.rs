@@ -37,7 +37,7 @@ pub(super) enum Leave {
 
 /// Final result for a call after all waiting.
 #[derive(Debug)]
-pub(super) enum Decision {
+pub(super) enum ApprovalDecision {
     /// The call may be executed; no approval was necessary.
     Free,
     /// The call may be executed with this approval.
@@ -85,10 +85,10 @@ pub(super) async fn ask(
 }
 
 /// Returns the decision on a call. Waits for a pending approval in `wait` mode.
-pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> Decision {
+pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> ApprovalDecision {
     let (note, deadline) = match leave {
-        Leave::Free => return Decision::Free,
-        Leave::Settled(outcome) => return Decision::Settled(outcome),
+        Leave::Free => return ApprovalDecision::Free,
+        Leave::Settled(outcome) => return ApprovalDecision::Settled(outcome),
         Leave::Asked(note, deadline) => (note, deadline),
     };
     let waits = turn.policy.execute.approval.mode == ApprovalMode::Wait;
@@ -96,19 +96,19 @@ pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, leave: Leave) -> 
         ApprovalStatus::Pending if waits => {
             match pipeline.approvals.decision(&note.id, deadline, &turn.cancelled).await {
                 Ok(note) => note,
-                Err(error) => return Decision::Settled(unasked(&error)),
+                Err(error) => return ApprovalDecision::Settled(unasked(&error)),
             }
         }
         _ => note,
     };
     if note.status != ApprovalStatus::Approved {
-        return Decision::Settled(Outcome::Unapproved(note));
+        return ApprovalDecision::Settled(Outcome::Unapproved(note));
     }
     // Nothing new starts after the client disconnects: the approval stays valid for its return.
     if turn.cancelled.is_cancelled() {
-        return Decision::Settled(Outcome::Refused { reason: "the client went away".to_owned() });
+        return ApprovalDecision::Settled(Outcome::Refused { reason: "the client went away".to_owned() });
     }
-    Decision::Approved(note)
+    ApprovalDecision::Approved(note)
 }
 
 /// Returns the time to wait for the decision.

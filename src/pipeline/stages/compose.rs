@@ -8,14 +8,14 @@ use callwright_openai::{AssistantMessage, ChatRequest, KeptPart, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
-use super::offer::{Offer, Sent};
+use super::offer::{Offer, SentToolList};
 
 /// The upstream request of a turn, which grows with every round.
 ///
 /// Feedback rounds are appended to a *pending* copy, and dropped once they led to a correct answer. The *committed*
 /// request is the conversation as if the model had been correct at once, which keeps later requests short.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct ChatDraft {
     committed: ChatRequest,
     pending: Option<ChatRequest>,
     /// Correct calls of faulty answers.
@@ -23,23 +23,23 @@ pub(crate) struct Draft {
 }
 
 /// Returns the first upstream request: the client's request with the model's name and the catalog's tools.
-pub(crate) fn first(turn: &Turn, offer: &Offer) -> Draft {
+pub(crate) fn first(turn: &Turn, offer: &Offer) -> ChatDraft {
     let mut request = turn.request.clone();
     if request.model() != turn.model {
         request.set_model(&turn.model);
     }
     send(&mut request, &offer.sent);
-    Draft { committed: request, pending: None, kept: KeptCalls::default() }
+    ChatDraft { committed: request, pending: None, kept: KeptCalls::default() }
 }
 
-fn send(request: &mut ChatRequest, tools: &Sent) {
+fn send(request: &mut ChatRequest, tools: &SentToolList) {
     match tools {
-        Sent::Behind(added) => request.add_tools(added),
-        Sent::Instead(tools) => request.send_tools(tools),
+        SentToolList::Behind(added) => request.add_tools(added),
+        SentToolList::Instead(tools) => request.send_tools(tools),
     }
 }
 
-impl Draft {
+impl ChatDraft {
     /// Adds the tools of an extended offer.
     pub(crate) fn offer(&mut self, offer: &Offer) {
         send(&mut self.committed, &offer.sent);

@@ -1,12 +1,12 @@
 //! Feed back: converts diagnoses to messages for the model (static feedback), and adds the closing request at a limit.
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::turn::Turn;
 use callwright_types::trace::Round;
 use callwright_types::{Call, FaultCode};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::judge::JudgedAnswer;
 use super::offer::Offer;
 use callwright_judge::repair::JudgedCall;
@@ -18,15 +18,15 @@ pub(crate) fn faults(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offer: &Offer,
-    draft: &mut Draft,
+    draft: &mut ChatDraft,
     judged: &JudgedAnswer,
-    purpose: Purpose,
+    purpose: RequestPurpose,
 ) {
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
     if let Some(diagnosis) = &found.no_call {
         let text = match (purpose, found.no_answer()) {
-            (Purpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.tool_set),
+            (RequestPurpose::Confirmation, _) => pipeline.templates.confirm_call(diagnosis, &offer.tool_set),
             (_, Some(_)) => pipeline.templates.no_answer(diagnosis),
             (_, None) => pipeline.templates.no_call(diagnosis, &offer.tool_set),
         };
@@ -49,7 +49,7 @@ pub(crate) fn faults(
             draft.append_feedback(message, &replies);
         }
     }
-    if purpose == Purpose::Closing {
+    if purpose == RequestPurpose::Closing {
         let text = pipeline.templates.closing(&turn.record.trace().record);
         draft.append_closing(&text);
     }

@@ -2,18 +2,18 @@
 //! record.
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::dialogue::{Purpose, Step};
+use crate::pipeline::dialogue::{DialogueStep, RequestPurpose};
 use crate::pipeline::turn::Turn;
 use callwright_judge::feedback::{self, FailedOutcome};
 use callwright_types::trace::Round;
 use callwright_types::{Call, Outcome};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::judge::JudgedAnswer;
-use super::run::Ran;
+use super::run::RunResults;
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
-pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Call, String)> {
+pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<(Call, String)> {
     let earlier = turn.record.trace().record.clone();
     let mut results: Vec<(Call, String)> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
@@ -52,10 +52,10 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &Ran) -> Vec<(Cal
 pub(crate) fn hand_back(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    draft: &mut Draft,
+    draft: &mut ChatDraft,
     judged: &JudgedAnswer,
-    ran: &Ran,
-    next: Step,
+    ran: &RunResults,
+    next: DialogueStep,
 ) {
     let results = texts(pipeline, turn, ran);
     let mut completion = judged.completion.clone();
@@ -66,7 +66,7 @@ pub(crate) fn hand_back(
         None => choice.set_calls(&calls),
     }
     draft.commit_results(&choice.message, &results);
-    if next == Step::Ask(Purpose::Closing) {
+    if next == DialogueStep::Ask(RequestPurpose::Closing) {
         draft.append_closing(&pipeline.templates.closing(&turn.record.trace().record));
     }
 }

@@ -1,6 +1,6 @@
 //! Judge: classifies an answer as text, clean calls, repaired calls or diagnoses. Never fails.
 
-use crate::pipeline::dialogue::Judged;
+use crate::pipeline::dialogue::JudgedSummary;
 use crate::pipeline::turn::Turn;
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
@@ -11,9 +11,9 @@ use callwright_policy::Policy;
 use callwright_types::rules::Evidence;
 use callwright_types::{Diagnosis, Similarity, Verdict};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::delivery;
-use super::known::{self, Known};
+use super::known::{self, KnownConversation};
 use super::offer::Offer;
 
 /// A validated answer.
@@ -31,7 +31,7 @@ pub(crate) struct JudgedAnswer {
 pub(crate) fn judge(
     turn: &mut Turn,
     offer: &Offer,
-    draft: &Draft,
+    draft: &ChatDraft,
     completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
@@ -49,7 +49,7 @@ pub(crate) fn judge(
 }
 
 /// Validates an answer that came from a plan, not from the model.
-pub(crate) fn planned(turn: &mut Turn, offer: &Offer, draft: &Draft, completion: Completion) -> JudgedAnswer {
+pub(crate) fn planned(turn: &mut Turn, offer: &Offer, draft: &ChatDraft, completion: Completion) -> JudgedAnswer {
     let judged = judged(turn, offer, draft, completion, None);
     note_reaction(turn, &judged);
     judged
@@ -58,13 +58,13 @@ pub(crate) fn planned(turn: &mut Turn, offer: &Offer, draft: &Draft, completion:
 fn judged(
     turn: &Turn,
     offer: &Offer,
-    draft: &Draft,
+    draft: &ChatDraft,
     completion: Completion,
     expectations: Option<&Expectations>,
 ) -> JudgedAnswer {
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
-    let known = Known::of(draft.conversation());
+    let known = KnownConversation::of(draft.conversation());
     let shelf = &turn.snapshot.shelf;
     let relevance = known::relevance(draft.conversation(), offer, shelf, &policy.scan);
     let similarity = shelf.text_vectors().map(|vectors| vectors as &dyn Similarity);
@@ -197,7 +197,7 @@ impl JudgedAnswer {
     }
 
     /// Returns the summary for the dialogue; `kept` contains the calls accepted earlier in the turn.
-    pub(crate) fn summary(&self, turn: &Turn, offer: &Offer, kept: &[CheckedCall]) -> Judged {
+    pub(crate) fn summary(&self, turn: &Turn, offer: &Offer, kept: &[CheckedCall]) -> JudgedSummary {
         let checked = || self.calls().filter_map(|call| call.result.as_ref().ok()).chain(kept);
         let faulty = || self.calls().filter(|call| call.result.is_err());
         let no_call = self.choices.iter().any(|choice| choice.no_call.is_some());
@@ -208,7 +208,7 @@ impl JudgedAnswer {
         let is_unjudged_text = self.choices.iter().any(|choice| choice.unjudged == Some(Unjudged::Text));
         // In the legacy form, a message makes one call without an id, so an answer could not be recognised later.
         let only_the_clients = turn.request.is_legacy() && client_calls > 0;
-        Judged {
+        JudgedSummary {
             faulty: no_call || faulty().next().is_some(),
             unsure: self.is_unsure(),
             no_answer: self.choices.iter().any(|choice| choice.no_answer().is_some()),

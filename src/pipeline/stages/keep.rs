@@ -16,11 +16,11 @@ use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::Call;
 
-use super::answer::{Settled, merged_calls, with_fresh_id};
-use super::compose::Draft;
+use super::answer::{SettledAnswer, merged_calls, with_fresh_id};
+use super::compose::ChatDraft;
 use super::judge::JudgedAnswer;
 use super::kept_calls::KeptCalls;
-use super::kept_key::{self, Said};
+use super::kept_key::{self, MessageHashes};
 use super::offer::{Offer, Offering};
 use super::{hand_back, run};
 
@@ -29,7 +29,7 @@ const LEAST_RESULT_BYTES: usize = 200;
 
 /// An answer that calls tools of both sides, before it is reduced to the client's part.
 #[derive(Debug)]
-pub(crate) struct Mixed {
+pub(crate) struct MixedAnswer {
     choice: Choice,
     /// The remaining text if the calls were written as text.
     rescued: Option<String>,
@@ -37,10 +37,10 @@ pub(crate) struct Mixed {
 }
 
 /// Returns the answer with the calls kept before it; `None` if it has no choice.
-pub(crate) fn mixed(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<Mixed> {
+pub(crate) fn mixed(judged: &JudgedAnswer, kept: &KeptCalls) -> Option<MixedAnswer> {
     let choice = judged.completion.choices().first()?.clone();
     let rescued = judged.choices.first()?.rescued.as_ref().map(|rescued| rescued.text.clone());
-    Some(Mixed { choice, rescued, calls: merged_calls(kept, judged) })
+    Some(MixedAnswer { choice, rescued, calls: merged_calls(kept, judged) })
 }
 
 /// Runs the proxy's calls of the answer and stores the part that the client does not get. `settled` is the client's
@@ -49,12 +49,12 @@ pub(crate) async fn run_and_keep(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offering: &mut Offering,
-    draft: &Draft,
-    mixed: Mixed,
-    settled: &Settled,
+    draft: &ChatDraft,
+    mixed: MixedAnswer,
+    settled: &SettledAnswer,
 ) {
     let Some(sent) = settled.message() else { return };
-    let Whole { message, own } = whole(mixed, offering.offer(), sent);
+    let WholeAnswer { message, own } = whole(mixed, offering.offer(), sent);
     let Some(mut part) = KeptPart::new(draft.conversation().pushed(), &message, sent) else { return };
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
@@ -75,7 +75,7 @@ pub(crate) async fn run_and_keep(
 
 /// Stores the rounds of the turn before this answer if the client gets calls of its own. Otherwise the rounds would be
 /// repeated when the client returns.
-pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &Draft, settled: &Settled) {
+pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &ChatDraft, settled: &SettledAnswer) {
     let rounds = draft.conversation().pushed();
     if rounds.is_empty() {
         return;
@@ -87,15 +87,15 @@ pub(crate) async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &Dr
 }
 
 /// An answer with the calls of both sides.
-struct Whole {
+struct WholeAnswer {
     message: AssistantMessage,
     /// The proxy's calls, each in the form of the message.
     own: Vec<(CheckedCall, Call)>,
 }
 
 /// Returns the answer with all calls except client calls that are not sent.
-fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
-    let Mixed { mut choice, rescued, calls } = mixed;
+fn whole(mixed: MixedAnswer, offer: &Offer, sent: &AssistantMessage) -> WholeAnswer {
+    let MixedAnswer { mut choice, rescued, calls } = mixed;
     let mut left: Vec<&Call> = sent.calls().iter().collect();
     let (mut all, mut own): (Vec<Call>, Vec<(CheckedCall, Call)>) = (Vec::new(), Vec::new());
     for checked in calls {
@@ -114,7 +114,7 @@ fn whole(mixed: Mixed, offer: &Offer, sent: &AssistantMessage) -> Whole {
         Some(text) => choice.rescue(&text, &all, false),
         None => choice.set_calls(&all),
     }
-    Whole { message: choice.message, own }
+    WholeAnswer { message: choice.message, own }
 }
 
 /// Commits the part; returns whether it is stored.
@@ -146,7 +146,7 @@ fn refused(pipeline: &Pipeline, error: &StoreError) {
 }
 
 fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
-    let mut said = Said::nothing();
+    let mut said = MessageHashes::nothing();
     turn.request.messages().iter().for_each(|message| said.add(message));
     KeptRow {
         turn: turn.record.trace().id.clone(),

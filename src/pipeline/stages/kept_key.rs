@@ -37,12 +37,12 @@ pub(super) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Hashes of the messages before a given message.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct MessageHashes {
     context: Sha256,
     history: Sha256,
 }
 
-impl Said {
+impl MessageHashes {
     /// Returns the state at the beginning of a conversation.
     pub(super) fn nothing() -> Self {
         Self { context: Sha256::new(), history: Sha256::new() }
@@ -91,7 +91,7 @@ mod tests {
 
     fn said(messages: &str) -> (String, String) {
         let request = ChatRequest::parse(Bytes::from(format!("{{\"messages\":{messages}}}"))).unwrap();
-        let mut said = Said::nothing();
+        let mut said = MessageHashes::nothing();
         request.messages().iter().for_each(|message| said.add(message));
         (said.context(), said.history())
     }

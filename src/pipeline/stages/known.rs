@@ -13,19 +13,19 @@ use crate::pipeline::turn::Turn;
 
 /// The conversation of a request, parsed at first use.
 #[derive(Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownConversation<'a> {
     request: &'a ChatRequest,
     transcript: OnceCell<Transcript>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownConversation<'a> {
     /// Creates the conversation of `request`.
     pub(crate) fn of(request: &'a ChatRequest) -> Self {
         Self { request, transcript: OnceCell::new() }
     }
 }
 
-impl Conversation for Known<'_> {
+impl Conversation for KnownConversation<'_> {
     fn transcript(&self) -> &Transcript {
         self.transcript.get_or_init(|| Transcript::read(self.request.messages().into_iter().map(Message::from)))
     }
@@ -88,7 +88,7 @@ mod tests {
                 {"role":"assistant","content":null,"function_call":{"name":"g","arguments":"{}"}},
                 {"role":"function","name":"g","content":"warm"}]"#,
         );
-        let known = Known::of(&request);
+        let known = KnownConversation::of(&request);
         let transcript = known.transcript();
         assert!(known.may_have_calls());
         assert_eq!(transcript.texts(), ["Be brief.", "Ulm?", "sunny", "warm"]);

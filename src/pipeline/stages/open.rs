@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::keys::{Asked, Caller, KnownKey, RequestPermit};
+use crate::keys::{Caller, KnownKey, RequestPermit, RequestedAccess};
 use crate::pipeline::Pipeline;
 use crate::pipeline::charge::{refusal_body, refusal_headers};
 use crate::pipeline::cpu::Overloaded;
-use crate::pipeline::record::{Opening, Record};
+use crate::pipeline::record::{Opening, TurnRecord};
 use crate::pipeline::settings::AliasSettings;
 use crate::pipeline::targets::targets;
 use crate::pipeline::turn::Turn;
@@ -29,7 +29,7 @@ use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{MemoryNote, Scope, ids};
 use callwright_upstream::Upstream;
 
-use super::ask::Streamed;
+use super::ask::StreamProgress;
 use super::kept_key::{client_key, tenant};
 
 /// Header that groups the turns of a conversation.
@@ -71,7 +71,7 @@ impl TurnRequest {
 
 /// A refused request.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct TurnRefusal {
     /// HTTP status of the answer.
     pub(crate) status: StatusCode,
     /// Header fields of the answer.
@@ -85,7 +85,7 @@ pub(crate) fn open(
     pipeline: &Pipeline,
     request: TurnRequest,
     cancelled: CancellationToken,
-) -> Result<Turn, Box<Refusal>> {
+) -> Result<Turn, Box<TurnRefusal>> {
     let TurnRequest { endpoint, deployment, caller, mut headers, body, arrived } = request;
     let mut chat = ChatRequest::parse(body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
     if let Some(model) = &deployment {
@@ -127,7 +127,7 @@ pub(crate) fn open(
         stream: chat.is_stream(),
         keep_bodies: policy.record.bodies,
     };
-    let mut record = Record::open(opening, arrived);
+    let mut record = TurnRecord::open(opening, arrived);
     record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote::of(scope(&policy, &record.trace().tenant)));
     if record.keeps_bodies() {
         record.trace_mut().request = Some(chat.to_value());
@@ -156,7 +156,7 @@ pub(crate) fn open(
         cancelled,
         answer_status: StatusCode::OK,
         answer_headers: HeaderMap::new(),
-        streamed: Streamed::default(),
+        streamed: StreamProgress::default(),
         span,
         in_flight: pipeline.metrics.turn_started(),
         request_permit,
@@ -169,17 +169,18 @@ fn admit<'a>(
     caller: &Caller,
     chat: &ChatRequest,
     targets: impl Iterator<Item = &'a String>,
-) -> Result<Option<RequestPermit>, Box<Refusal>> {
+) -> Result<Option<RequestPermit>, Box<TurnRefusal>> {
     let Some(known) = caller else { return Ok(None) };
     let targets: Vec<&str> = targets.map(String::as_str).collect();
     let tokens = (chat.size().div_ceil(BYTES_PER_TOKEN) as u64, chat.max_answer_tokens());
-    let admitted = pipeline.access.admit(caller, Asked::Turn { model: chat.model(), targets: &targets, tokens });
+    let admitted =
+        pipeline.access.admit(caller, RequestedAccess::Turn { model: chat.model(), targets: &targets, tokens });
     let result =
         admitted.as_ref().map_or_else(|refused| KeyResult::of_limit(refused.limit.label()), |_| KeyResult::Admitted);
     pipeline.metrics.key_requests.inc(&known.key().group, result);
     admitted.map_err(|refused| {
         let status = StatusCode::from_u16(refused.limit.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
-        Box::new(Refusal { status, headers: refusal_headers(&refused), error: refusal_body(&refused) })
+        Box::new(TurnRefusal { status, headers: refusal_headers(&refused), error: refusal_body(&refused) })
     })
 }
 
@@ -221,14 +222,14 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
 }
 
 /// Refuses a request because too many large requests are queued.
-pub(crate) fn shed(overloaded: Overloaded) -> Box<Refusal> {
+pub(crate) fn shed(overloaded: Overloaded) -> Box<TurnRefusal> {
     let error = RequestError { message: overloaded.to_string(), param: None, code: Some("overloaded".to_owned()) };
     let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(SHED_RETRY_SECONDS))]);
-    Box::new(Refusal { status: StatusCode::SERVICE_UNAVAILABLE, headers, error: error.into() })
+    Box::new(TurnRefusal { status: StatusCode::SERVICE_UNAVAILABLE, headers, error: error.into() })
 }
 
-fn refuse(status: StatusCode, error: ErrorBody) -> Box<Refusal> {
-    Box::new(Refusal { status, headers: HeaderMap::new(), error })
+fn refuse(status: StatusCode, error: ErrorBody) -> Box<TurnRefusal> {
+    Box::new(TurnRefusal { status, headers: HeaderMap::new(), error })
 }
 
 /// Returns the facts for policy selection: the model, which may be an alias, and the virtual key, if any.

@@ -14,11 +14,11 @@ use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
 
-use super::compose::Draft;
-use super::kept_key::{self, Said};
+use super::compose::ChatDraft;
+use super::kept_key::{self, MessageHashes};
 
 /// Restores the proxy's parts of earlier answers in the request.
-pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
+pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDraft) {
     let has_tools = turn.snapshot.catalog.toolsets().next().is_some();
     if turn.policy.mode != Mode::Guard || !has_tools || !turn.request.may_have_calls() {
         return;
@@ -65,7 +65,7 @@ fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[Ke
     if rows.is_empty() {
         return parts;
     }
-    let mut said = Said::nothing();
+    let mut said = MessageHashes::nothing();
     for (place, message) in request.messages().iter().enumerate() {
         let found = answers.get(&place).and_then(|calls| chosen(calls, &said, rows));
         if let Some(part) = found.and_then(|row| serde_json::from_str(&row.document).ok()) {
@@ -78,7 +78,7 @@ fn matching(request: &ChatRequest, answers: &BTreeMap<usize, String>, rows: &[Ke
 
 /// Returns the part stored for the answer with these calls at this point of the conversation. If several match, the
 /// whole history must match.
-fn chosen<'a>(calls: &str, said: &Said, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
+fn chosen<'a>(calls: &str, said: &MessageHashes, rows: &'a [KeptRow]) -> Option<&'a KeptRow> {
     let mut candidates = rows.iter().filter(|row| row.calls == calls).peekable();
     candidates.peek()?;
     let context = said.context();
@@ -112,7 +112,7 @@ mod tests {
     fn row(turn: &str, request: &ChatRequest) -> KeptRow {
         let messages = request.messages();
         let (last, before) = messages.split_last().unwrap();
-        let mut said = Said::nothing();
+        let mut said = MessageHashes::nothing();
         before.iter().for_each(|message| said.add(message));
         let document = json!({"before": [], "calls": [{"client": turn}], "results": {}}).to_string();
         let owned = String::new();

@@ -24,7 +24,7 @@ pub(super) struct ToolResult {
 pub(super) fn results(request: &ChatRequest) -> Vec<ToolResult> {
     let messages = request.messages();
     let last_answer = messages.iter().rposition(|message| message.role == "assistant");
-    let mut calls = Calls::default();
+    let mut calls = ResultCalls::default();
     let mut spoken = 0;
     let mut results = Vec::new();
     for (place, message) in messages.into_iter().enumerate() {
@@ -45,12 +45,12 @@ pub(super) fn results(request: &ChatRequest) -> Vec<ToolResult> {
 
 /// The last call by id, or in the legacy form by tool name.
 #[derive(Debug, Default)]
-struct Calls {
+struct ResultCalls {
     by_id: HashMap<String, Call>,
     by_name: HashMap<String, Call>,
 }
 
-impl Calls {
+impl ResultCalls {
     fn add(&mut self, message: MessageView<'_>) {
         for call in message.calls {
             let (key, calls) = match call.id.is_empty() {

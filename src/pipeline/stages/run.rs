@@ -19,13 +19,13 @@ use callwright_types::promise::Shortfall;
 use callwright_types::trace::Execution;
 use callwright_types::{ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner};
 
-use super::approve::{self, Decision, Leave};
+use super::approve::{self, ApprovalDecision, Leave};
 use super::offer::{Offering, find};
 use super::setback;
 
 /// Results of executing the calls of an answer.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunResults {
     pub(super) results: Vec<RanCall>,
 }
 
@@ -53,7 +53,7 @@ impl RanCall {
     }
 }
 
-impl Ran {
+impl RunResults {
     /// Whether any call failed.
     pub(crate) fn any_failed(&self) -> bool {
         self.results.iter().any(|ran| ran.failed)
@@ -62,7 +62,12 @@ impl Ran {
 
 /// Executes calls of the proxy's tools, some concurrently. Calls in flight are completed even if the client
 /// disconnects.
-pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Offering, calls: Vec<CheckedCall>) -> Ran {
+pub(crate) async fn run(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    offering: &mut Offering,
+    calls: Vec<CheckedCall>,
+) -> RunResults {
     let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
     let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(find::is_search);
     let mut results = Vec::with_capacity(order.len());
@@ -75,7 +80,7 @@ pub(crate) async fn run(pipeline: &Pipeline, turn: &mut Turn, offering: &mut Off
     results.sort_by_key(|ran| order.iter().position(|id| *id == ran.checked.call().id));
     let called = results.iter().map(|ran| ran.checked.call().name.as_str());
     offering.called(pipeline, turn, called);
-    Ran { results }
+    RunResults { results }
 }
 
 async fn run_side_by_side(pipeline: &Pipeline, turn: &mut Turn, calls: Vec<CheckedCall>) -> Vec<RanCall> {
@@ -146,7 +151,7 @@ async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, leave: 
 /// Returns the fault of the toolset's credential if it caused the failure. Logs it, because only the operator can fix
 /// it.
 fn credential_fault(
-    found: Option<Found<'_>>,
+    found: Option<FoundOperation<'_>>,
     outcome: &Outcome,
     explanation: Option<&Explanation>,
 ) -> Option<CredentialFault> {
@@ -193,7 +198,7 @@ async fn carry_out(
     turn: &Turn,
     checked: &CheckedCall,
     found: Option<(&Toolset, &Operation)>,
-    decision: Decision,
+    decision: ApprovalDecision,
 ) -> (Outcome, Option<ApprovalNote>) {
     let Some((toolset, operation)) = found else {
         return (Outcome::Refused { reason: "the tool is no longer in the catalog".to_owned() }, None);
@@ -202,11 +207,11 @@ async fn carry_out(
     let (session, id) = (trace.session.as_deref(), &trace.id);
     let executor = &pipeline.executor;
     let (outcome, used) = match decision {
-        Decision::Settled(outcome) => (outcome, None),
-        Decision::Free => {
+        ApprovalDecision::Settled(outcome) => (outcome, None),
+        ApprovalDecision::Free => {
             (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None)
         }
-        Decision::Approved(note) => {
+        ApprovalDecision::Approved(note) => {
             let grant = pipeline.approvals.grant(&note.id);
             let outcome = executor.execute_approved(checked, operation, toolset, grant, session, id).await;
             (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note }))
@@ -217,16 +222,16 @@ async fn carry_out(
 }
 
 /// An operation of the catalog, with its reference and toolset.
-type Found<'a> = (&'a OperationRef, &'a Toolset, &'a Operation);
+type FoundOperation<'a> = (&'a OperationRef, &'a Toolset, &'a Operation);
 
-fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<Found<'a>> {
+fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<FoundOperation<'a>> {
     let Owner::Proxy(reference) = &checked.tool().tool.owner else { return None };
     let toolset = turn.snapshot.catalog.toolset(&reference.toolset)?;
     Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
 }
 
 /// Creates the trace entry of a call; the caller adds approval and explanation.
-fn trace_of(checked: &CheckedCall, found: Option<Found<'_>>, outcome: &Outcome, took: Duration) -> Execution {
+fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &Outcome, took: Duration) -> Execution {
     Execution {
         call: checked.call().clone(),
         toolset: found.map(|(_, toolset, _)| toolset.name.clone()).unwrap_or_default(),

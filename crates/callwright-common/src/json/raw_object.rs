@@ -115,8 +115,8 @@ impl Serialize for RawObject {
 
 impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
+        struct RawObjectVisitor;
+        impl<'de> Visitor<'de> for RawObjectVisitor {
             type Value = RawObject;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for RawObject {
                 Ok(RawObject { fields })
             }
         }
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(RawObjectVisitor)
     }
 }
 

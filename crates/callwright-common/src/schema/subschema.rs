@@ -52,7 +52,7 @@ pub struct Subschema<'s> {
 
 /// The form of a keyword that contains schemas.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum KeywordForm {
     One,
     List,
     OneOrList,
@@ -61,7 +61,7 @@ enum Form {
 
 /// Returns the form of a keyword; `None` if it contains no schemas, or only definitions, which apply to no value by
 /// themselves.
-fn form(keyword: &str) -> Option<Form> {
+fn form(keyword: &str) -> Option<KeywordForm> {
     Some(match keyword {
         "not"
         | "if"
@@ -73,10 +73,10 @@ fn form(keyword: &str) -> Option<Form> {
         | "additionalItems"
         | "unevaluatedItems"
         | "contains"
-        | "contentSchema" => Form::One,
-        "items" => Form::OneOrList,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::List,
-        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => Form::ByName,
+        | "contentSchema" => KeywordForm::One,
+        "items" => KeywordForm::OneOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::List,
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => KeywordForm::ByName,
         _ => return None,
     })
 }
@@ -111,10 +111,10 @@ fn of_keyword<'s>(keyword: &'s str, value: &'s Value) -> impl Iterator<Item = Su
         applies: applies(keyword, index, name),
         schema,
     };
-    let is_one = form == Some(Form::One) || form == Some(Form::OneOrList) && !value.is_array();
+    let is_one = form == Some(KeywordForm::One) || form == Some(KeywordForm::OneOrList) && !value.is_array();
     let one = is_one.then(|| make(None, None, value));
-    let list = value.as_array().filter(|_| matches!(form, Some(Form::List | Form::OneOrList)));
-    let by_name = value.as_object().filter(|_| form == Some(Form::ByName));
+    let list = value.as_array().filter(|_| matches!(form, Some(KeywordForm::List | KeywordForm::OneOrList)));
+    let by_name = value.as_object().filter(|_| form == Some(KeywordForm::ByName));
     let listed = list.into_iter().flatten().enumerate().map(move |(index, schema)| make(Some(index), None, schema));
     let named = by_name.into_iter().flatten().map(move |(name, schema)| make(None, Some(name), schema));
     // In early drafts, `dependencies` may contain lists of names.

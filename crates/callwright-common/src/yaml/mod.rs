@@ -8,7 +8,7 @@ use serde_saphyr::{Error, Options};
 
 use super::json::Pointer;
 use super::nearest::nearest;
-use places::Places;
+use places::YamlPlaces;
 
 /// Limits on the expansion of a file.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ pub fn read<T: DeserializeOwned>(text: &str, bounds: Bounds) -> Result<T, YamlPr
 
 /// Returns an error that was found after `text` was parsed, with its location, which is determined only at this point.
 pub fn problem_at(text: &str, place: &Pointer, message: String, bounds: Bounds) -> YamlProblem {
-    let found = read::<Places>(text, bounds).ok().and_then(|places| places.of(place));
+    let found = read::<YamlPlaces>(text, bounds).ok().and_then(|places| places.of(place));
     let (line, column) = found.unwrap_or_default();
     YamlProblem { line, column, message }
 }

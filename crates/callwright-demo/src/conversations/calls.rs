@@ -5,11 +5,13 @@ use callwright_types::{FaultCode, RepairKind, Trace};
 
 use super::super::client_tool::OwnTool;
 use super::super::transcript::is_handed_over;
-use super::{Conversation, all_ran, attempts, executions, has_diagnosis, has_repair, nothing_was_sent_back, succeeded};
+use super::{
+    DemoConversation, all_ran, attempts, executions, has_diagnosis, has_repair, nothing_was_sent_back, succeeded,
+};
 
 /// Conversations about single calls; none of them requires a plan.
-pub(super) static CONVERSATIONS: [Conversation; 7] = [
-    Conversation {
+pub(super) static CONVERSATIONS: [DemoConversation; 7] = [
+    DemoConversation {
         title: "A tool's name is mended",
         about: "The model writes the name with other separators. Only one tool can be meant, so the proxy renames it and \
                 asks nobody.",
@@ -23,7 +25,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
             has_repair(traces, RepairKind::ToolRenamed) && nothing_was_sent_back(traces) && all_ran(traces, 1)
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A parameter is renamed and a value gets its type",
         about: "Numbers and booleans arrive as text, under names that are almost right. Nothing is lost by mending them, so \
                 the model is not asked again.",
@@ -40,7 +42,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
                 && all_ran(traces, 1)
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A missing parameter is asked for",
         about: "A required parameter is left out, and no default stands in for it. The call never leaves the proxy: the \
                 model is told what is missing, and calls again.",
@@ -56,7 +58,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
                 && all_ran(traces, 1)
         },
     },
-    Conversation {
+    DemoConversation {
         title: "An API's error is explained by its own documentation",
         about: "The call is well-formed, yet the API answers with a bare code. The proxy finds the sentence of the \
                 documentation that explains the code and hands both to the model.",
@@ -71,7 +73,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
                 && executions(traces).last().is_some_and(succeeded)
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A limit is reached, and a person takes over",
         about: "The user wants what the API does not have, and the model insists. After three rounds of feedback the proxy \
                 stops, and hands over the record of what was tried.",
@@ -87,7 +89,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
                 && executions(traces).next().is_none()
         },
     },
-    Conversation {
+    DemoConversation {
         title: "The client's own tool, streamed",
         about: "The client brings the tool and runs it itself. Text flows as it comes; the call is held until it is whole, \
                 mended, and then sent on as the client's SDK expects it.",
@@ -105,7 +107,7 @@ pub(super) static CONVERSATIONS: [Conversation; 7] = [
                 && nothing_was_sent_back(traces)
         },
     },
-    Conversation {
+    DemoConversation {
         title: "The client's own tool fails, and the proxy explains it",
         about: "The client runs the tool itself and sends back what the API answered: a bare code. The proxy recognises the \
                 failure and adds the sentence of the documentation below it, before the model sees it.",

@@ -1,9 +1,9 @@
 //! Conversations that use memory of earlier ones.
 
-use super::{Conversation, all_ran, nothing_was_sent_back};
+use super::{DemoConversation, all_ran, nothing_was_sent_back};
 
 /// Conversations that succeed because of lessons from earlier ones.
-pub(super) static CONVERSATIONS: [Conversation; 1] = [Conversation {
+pub(super) static CONVERSATIONS: [DemoConversation; 1] = [DemoConversation {
     title: "A mistake is not made twice",
     about: "The model once left out the date, was told so, and the call that came in its place worked. That was verified, so it became a \
             lesson, which now stands behind the user's question, and the call is right at once.",

@@ -12,7 +12,7 @@ use super::client_tool::OwnTool;
 
 /// One conversation.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub(super) struct DemoConversation {
     /// Title.
     pub(super) title: &'static str,
     /// Explanation for the reader of the transcript.
@@ -33,7 +33,7 @@ pub(super) struct Conversation {
     pub(super) promise: fn(&[Trace]) -> bool,
 }
 
-impl Conversation {
+impl DemoConversation {
     /// Whether the traces of its turns show the expected behaviour.
     pub(super) fn is_kept_by(&self, traces: &[Trace]) -> bool {
         traces.iter().any(|trace| trace.plan.is_some()) == self.is_planned && (self.promise)(traces)
@@ -41,7 +41,7 @@ impl Conversation {
 }
 
 /// Returns all conversations, in the order of the transcript.
-pub(super) fn catalogue() -> impl Iterator<Item = &'static Conversation> {
+pub(super) fn catalogue() -> impl Iterator<Item = &'static DemoConversation> {
     calls::CONVERSATIONS.iter().chain(&plans::CONVERSATIONS).chain(&memory::CONVERSATIONS)
 }
 

@@ -4,11 +4,11 @@
 use callwright_types::{Call, ChosenBy, PlanResult, Trace};
 
 use super::super::client_tool::OwnTool;
-use super::{Conversation, all_ran};
+use super::{DemoConversation, all_ran};
 
 /// Conversations that follow a plan.
-pub(super) static CONVERSATIONS: [Conversation; 5] = [
-    Conversation {
+pub(super) static CONVERSATIONS: [DemoConversation; 5] = [
+    DemoConversation {
         title: "A plan: a room for Jack",
         about: "A booking wants two ids that nobody said. Before the model is asked for an answer, two small questions are put to it: \
                 which call is the last one, and where does each of its arguments come from? The plan then speaks in its place. \
@@ -26,7 +26,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
                 && booked(traces, "createBooking", &["p-52", "r-101"])
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A plan four calls deep: a flight for Lucas",
         about: "Where the trip goes and when is in yet another answer. The trip is the one that the user names, so nobody has to be \
                 asked for it.",
@@ -43,7 +43,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
                 && booked(traces, "bookFlight", &["f-327", "t-61"])
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A plan lacks something, and the user is asked once",
         about: "Two calls need to know until when. The user is asked one question, nothing is called before it is answered, and only \
                 what was missing is drawn anew.",
@@ -60,7 +60,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
                 && booked(traces, "createBooking", &["2026-06-03T14:00", "2026-06-03T15:30"])
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A plan with the client's own tools: a room for Jack",
         about: "The client brings the tools and runs them itself. The plan leaves as ordinary tool calls, as many at once as are ready; \
                 when the client returns, the plan is found again by their ids.",
@@ -76,7 +76,7 @@ pub(super) static CONVERSATIONS: [Conversation; 5] = [
                 && booked(traces, "createBooking", &["p-52", "r-101"])
         },
     },
-    Conversation {
+    DemoConversation {
         title: "A plan with the client's own tools: a flight for Lucas",
         about: "Nobody tells the proxy what a client's tool answers with but its description. Turn by turn the client gets the calls \
                 that are ready, with values of what it sent back.",

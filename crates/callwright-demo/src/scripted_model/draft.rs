@@ -6,7 +6,7 @@ use super::lessons::Lessons;
 
 /// Call before it is made.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct CallDraft {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     /// Values that are in the question but missing in the call: feedback makes the model add them.
@@ -15,7 +15,7 @@ pub(super) struct Draft {
     pub(super) insisted: &'static [&'static str],
 }
 
-impl Draft {
+impl CallDraft {
     /// Creates a draft without missing values and without insisted parameters.
     pub(super) fn new(tool: &str, arguments: Map<String, Value>) -> Self {
         Self { tool: tool.to_owned(), arguments, ..Self::default() }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::request::Message;
+use super::request::ScriptedMessage;
 
 /// Question and the messages since.
 #[derive(Debug, Default)]
-pub(super) struct Exchange {
+pub(super) struct ScriptedExchange {
     /// First paragraph of the user's question; empty if there is no question.
     pub(super) question: String,
     /// Notes after the question in the same message.
@@ -17,15 +17,16 @@ pub(super) struct Exchange {
     pub(super) position: usize,
 }
 
-impl Exchange {
+impl ScriptedExchange {
     /// Finds the exchange in a conversation. It starts after the last answer without calls. A user message after the
     /// question counts as feedback, too.
-    pub(super) fn of(messages: &[Message]) -> Self {
-        let start = messages.iter().rposition(Message::ends_an_exchange).map_or(0, |index| index + 1);
+    pub(super) fn of(messages: &[ScriptedMessage]) -> Self {
+        let start = messages.iter().rposition(ScriptedMessage::ends_an_exchange).map_or(0, |index| index + 1);
         let mut current = messages.iter().skip(start).skip_while(|message| message.role != "user");
-        let asked = current.next().map(Message::text).unwrap_or_default();
+        let asked = current.next().map(ScriptedMessage::text).unwrap_or_default();
         let (question, notes) = asked.split_once("\n\n").unwrap_or((&asked, ""));
-        let told = current.filter(|message| message.role == "tool" || message.role == "user").map(Message::text);
+        let told =
+            current.filter(|message| message.role == "tool" || message.role == "user").map(ScriptedMessage::text);
         let (question, notes) = (question.to_owned(), notes.to_owned());
         Self { question, notes, told: told.collect(), position: messages.len() }
     }
@@ -56,7 +57,7 @@ fn result(text: &str) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
 
-    fn calling() -> Message {
+    fn calling() -> ScriptedMessage {
         serde_json::from_value(serde_json::json!({"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]}))
             .unwrap()
     }
@@ -64,15 +65,15 @@ mod tests {
     #[test]
     fn an_exchange_starts_behind_the_last_word_of_the_assistant() {
         let messages = [
-            Message::of("system", "Be brief."),
-            Message::of("user", "first"),
-            Message::of("assistant", "done"),
-            Message::of("user", "second"),
+            ScriptedMessage::of("system", "Be brief."),
+            ScriptedMessage::of("user", "first"),
+            ScriptedMessage::of("assistant", "done"),
+            ScriptedMessage::of("user", "second"),
             calling(),
-            Message::of("tool", r#"{"routes": []}"#),
-            Message::of("tool", "The call is wrong."),
+            ScriptedMessage::of("tool", r#"{"routes": []}"#),
+            ScriptedMessage::of("tool", "The call is wrong."),
         ];
-        let exchange = Exchange::of(&messages);
+        let exchange = ScriptedExchange::of(&messages);
         assert_eq!(exchange.question, "second");
         assert!(exchange.result_with("routes").is_some());
         assert!(exchange.result_with("places").is_none());
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_conversation_without_a_question_is_an_empty_exchange() {
-        assert_eq!(Exchange::of(&[]).question, "");
-        assert_eq!(Exchange::of(&[Message::of("assistant", "hello")]).question, "");
+        assert_eq!(ScriptedExchange::of(&[]).question, "");
+        assert_eq!(ScriptedExchange::of(&[ScriptedMessage::of("assistant", "hello")]).question, "");
     }
 }

@@ -13,7 +13,7 @@
 
 use serde_json::{Map, Value};
 
-use super::exchange::Exchange;
+use super::exchange::ScriptedExchange;
 
 /// Words before the name of a missing parameter.
 const REQUIRED: &str = "required parameter ";
@@ -49,7 +49,7 @@ pub(super) struct Lessons {
 }
 
 /// Parses all feedback of an exchange; later feedback takes precedence.
-pub(super) fn lessons(exchange: &Exchange) -> Lessons {
+pub(super) fn lessons(exchange: &ScriptedExchange) -> Lessons {
     let mut lessons = Lessons::default();
     exchange.feedback().for_each(|text| lessons.read(text));
     lessons

@@ -26,8 +26,8 @@ use serde_json::{Value, json};
 
 use super::DemoError;
 use super::server::{Handler, Reply, Request, Server};
-use exchange::Exchange;
-use request::ChatRequest;
+use exchange::ScriptedExchange;
+use request::ScriptedRequest;
 
 /// Only model of the server. It accepts any model name: names are chosen by the operator.
 pub(super) const MODEL: &str = "scripted";
@@ -64,13 +64,13 @@ impl Handler for ScriptedModel {
 }
 
 fn chat(body: &[u8]) -> Reply {
-    let request = match ChatRequest::parse(body) {
+    let request = match ScriptedRequest::parse(body) {
         Ok(request) => request,
         Err(message) => return Reply::json(StatusCode::BAD_REQUEST, &error(&message)),
     };
-    let exchange = Exchange::of(&request.messages);
+    let exchange = ScriptedExchange::of(&request.messages);
     let answer = match planning::answer(&request.messages) {
-        Some(text) => reply::Answer { text, calls: Vec::new(), position: exchange.position },
+        Some(text) => reply::ScriptedAnswer { text, calls: Vec::new(), position: exchange.position },
         None => script::answer(&request, &exchange),
     };
     let reply = if request.stream {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::request::ChatRequest;
+use super::request::ScriptedRequest;
 
 /// `created` of every answer: answers depend on the request only, not on a clock.
 pub(super) const CREATED: i64 = 1_767_225_600;
@@ -16,7 +16,7 @@ const CHARS_PER_TOKEN: usize = 4;
 
 /// Answer of the model.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ScriptedAnswer {
     /// Text; empty if the answer only has calls.
     pub(super) text: String,
     /// Calls: name and arguments.
@@ -25,7 +25,7 @@ pub(super) struct Answer {
     pub(super) position: usize,
 }
 
-impl Answer {
+impl ScriptedAnswer {
     /// Returns nine alphanumerics: unique in the conversation, because every answer lengthens it.
     fn call_id(&self, index: usize) -> String {
         format!("call{:03}{index:02}", self.position)
@@ -39,7 +39,7 @@ impl Answer {
         if self.calls.is_empty() { "stop" } else { "tool_calls" }
     }
 
-    fn usage(&self, request: &ChatRequest) -> Value {
+    fn usage(&self, request: &ScriptedRequest) -> Value {
         let prompt: usize = request.messages.iter().map(|message| message.text().len()).sum();
         let calls: usize = self.calls.iter().map(|(name, arguments)| name.len() + as_text(arguments).len()).sum();
         let (prompt, completion) =
@@ -49,7 +49,7 @@ impl Answer {
 }
 
 /// Returns the answer as one `chat.completion`.
-pub(super) fn completion(request: &ChatRequest, answer: &Answer) -> Value {
+pub(super) fn completion(request: &ScriptedRequest, answer: &ScriptedAnswer) -> Value {
     let mut message = json!({ "role": "assistant", "content": (!answer.text.is_empty()).then_some(&answer.text) });
     if !answer.calls.is_empty() {
         let calls = answer.calls.iter().enumerate().map(|(index, (name, arguments))| {
@@ -72,7 +72,7 @@ pub(super) fn completion(request: &ChatRequest, answer: &Answer) -> Value {
 }
 
 /// Returns the answer as the events of a stream of `chat.completion.chunk`s, `[DONE]` included.
-pub(super) fn chunks(request: &ChatRequest, answer: &Answer) -> Vec<Bytes> {
+pub(super) fn chunks(request: &ScriptedRequest, answer: &ScriptedAnswer) -> Vec<Bytes> {
     let mut chunks = vec![delta(request, answer, json!({ "role": "assistant", "content": "" }), None)];
     let words = answer.text.split_inclusive(' ').map(|word| json!({ "content": word }));
     let calls = answer.calls.iter().enumerate().flat_map(|(index, (name, arguments))| {
@@ -96,12 +96,12 @@ pub(super) fn chunks(request: &ChatRequest, answer: &Answer) -> Vec<Bytes> {
     chunks
 }
 
-fn delta(request: &ChatRequest, answer: &Answer, delta: Value, finish_reason: Option<&str>) -> Bytes {
+fn delta(request: &ScriptedRequest, answer: &ScriptedAnswer, delta: Value, finish_reason: Option<&str>) -> Bytes {
     let choice = json!([{ "index": 0, "delta": delta, "finish_reason": finish_reason }]);
     chunk(request, answer, &choice, &Value::Null)
 }
 
-fn chunk(request: &ChatRequest, answer: &Answer, choices: &Value, usage: &Value) -> Bytes {
+fn chunk(request: &ScriptedRequest, answer: &ScriptedAnswer, choices: &Value, usage: &Value) -> Bytes {
     let mut chunk = json!({
         "id": answer.id(),
         "object": "chat.completion.chunk",
@@ -136,16 +136,16 @@ fn as_text(arguments: &Map<String, Value>) -> String {
 mod tests {
     use super::*;
 
-    fn answer() -> Answer {
+    fn answer() -> ScriptedAnswer {
         let arguments = json!({ "city": "Köln", "unit": "celsius", "days": [1, 2, 3] });
         let calls = vec![("getWeather".to_owned(), arguments.as_object().unwrap().clone()); 2];
-        Answer { text: "Let me look.".to_owned(), calls, position: 7 }
+        ScriptedAnswer { text: "Let me look.".to_owned(), calls, position: 7 }
     }
 
-    fn request(extra: &Value) -> ChatRequest {
+    fn request(extra: &Value) -> ScriptedRequest {
         let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "four" }] });
         body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-        ChatRequest::parse(body.to_string().as_bytes()).unwrap()
+        ScriptedRequest::parse(body.to_string().as_bytes()).unwrap()
     }
 
     #[test]

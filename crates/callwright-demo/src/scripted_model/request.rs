@@ -5,12 +5,12 @@ use serde_json::Value;
 
 /// Chat request.
 #[derive(Debug, Deserialize)]
-pub(super) struct ChatRequest {
+pub(super) struct ScriptedRequest {
     #[serde(default)]
     pub(super) model: String,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ScriptedMessage>,
     #[serde(default)]
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<OfferedFunction>,
     #[serde(default)]
     pub(super) tool_choice: Value,
     #[serde(default)]
@@ -24,7 +24,7 @@ pub(super) struct ChatRequest {
 /// Message of the conversation.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
+pub(super) struct ScriptedMessage {
     pub(super) role: String,
     content: Value,
     tool_calls: Option<Vec<Value>>,
@@ -32,14 +32,14 @@ pub(super) struct Message {
 
 /// Offered tool.
 #[derive(Debug, Deserialize)]
-pub(super) struct Tool {
+pub(super) struct OfferedFunction {
     #[serde(default)]
-    function: Function,
+    function: FunctionName,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Function {
+struct FunctionName {
     name: String,
 }
 
@@ -49,7 +49,7 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-impl ChatRequest {
+impl ScriptedRequest {
     /// Parses a request body; the error is a message for the client.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(body).map_err(|error| format!("the body is not a chat request: {error}"))
@@ -75,7 +75,7 @@ impl ChatRequest {
     }
 }
 
-impl Message {
+impl ScriptedMessage {
     /// Returns the text with joined parts; empty if there is none.
     pub(super) fn text(&self) -> String {
         match &self.content {
@@ -96,7 +96,7 @@ fn letters(name: &str) -> String {
 }
 
 #[cfg(test)]
-impl Message {
+impl ScriptedMessage {
     /// Creates a message for tests.
     pub(super) fn of(role: &str, text: &str) -> Self {
         Self { role: role.to_owned(), content: text.into(), tool_calls: None }

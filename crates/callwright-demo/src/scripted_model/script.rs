@@ -10,22 +10,22 @@ mod weather;
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
-use super::exchange::Exchange;
+use super::draft::CallDraft;
+use super::exchange::ScriptedExchange;
 use super::lessons::lessons;
-use super::reply::Answer;
-use super::request::ChatRequest;
+use super::reply::ScriptedAnswer;
+use super::request::ScriptedRequest;
 
 /// Next step for a question.
-enum Next {
+enum NextStep {
     /// Answers the user.
     Say(String),
     /// Makes these calls, after an optional text.
-    Call(&'static str, Vec<Draft>),
+    Call(&'static str, Vec<CallDraft>),
 }
 
 /// Handler of one kind of question; `None` if the question is of another kind, or its tools are not offered.
-type Kind = fn(&ChatRequest, &Exchange) -> Option<Next>;
+type Kind = fn(&ScriptedRequest, &ScriptedExchange) -> Option<NextStep>;
 
 /// Kinds of questions; the first matching one answers.
 const KINDS: [Kind; 7] =
@@ -37,22 +37,27 @@ const ABOUT: &str = "I am a scripted stand-in for a model and follow a few rules
     any call you dictate (Call planRoute {\"origin\": \"34.9858,135.7588\"}).";
 
 /// Returns the answer to a request.
-pub(super) fn answer(request: &ChatRequest, exchange: &Exchange) -> Answer {
-    let saying = |text| Answer { text, ..Answer::default() };
+pub(super) fn answer(request: &ScriptedRequest, exchange: &ScriptedExchange) -> ScriptedAnswer {
+    let saying = |text| ScriptedAnswer { text, ..ScriptedAnswer::default() };
     let answer = match KINDS.iter().find_map(|kind| kind(request, exchange)) {
-        Some(Next::Call(text, drafts)) if request.may_call() => calling(text, drafts, request, exchange),
-        Some(Next::Call(..)) => saying(give_up(exchange)),
-        Some(Next::Say(text)) => saying(text),
+        Some(NextStep::Call(text, drafts)) if request.may_call() => calling(text, drafts, request, exchange),
+        Some(NextStep::Call(..)) => saying(give_up(exchange)),
+        Some(NextStep::Say(text)) => saying(text),
         None => saying(ABOUT.to_owned()),
     };
-    Answer { position: exchange.position, ..answer }
+    ScriptedAnswer { position: exchange.position, ..answer }
 }
 
 /// Converts the drafts to calls and applies the lessons; a comment on a lesson replaces `text`.
-fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exchange) -> Answer {
+fn calling(
+    text: &str,
+    drafts: Vec<CallDraft>,
+    request: &ScriptedRequest,
+    exchange: &ScriptedExchange,
+) -> ScriptedAnswer {
     let lessons = lessons(exchange);
     let most = if request.parallel_tool_calls == Some(false) { 1 } else { drafts.len() };
-    let mut answer = Answer { text: text.to_owned(), ..Answer::default() };
+    let mut answer = ScriptedAnswer { text: text.to_owned(), ..ScriptedAnswer::default() };
     for draft in drafts.into_iter().take(most) {
         let (draft, thought) = draft.learn(&lessons);
         if !thought.is_empty() {
@@ -64,7 +69,7 @@ fn calling(text: &str, drafts: Vec<Draft>, request: &ChatRequest, exchange: &Exc
 }
 
 /// Returns the answer if a call is next but calls are not allowed: the last reported fault, if any.
-fn give_up(exchange: &Exchange) -> String {
+fn give_up(exchange: &ScriptedExchange) -> String {
     let found = exchange.feedback().flat_map(str::lines).filter_map(|line| line.strip_prefix("- E")).last();
     match found {
         Some(found) => format!("I could not do this. The last thing I was told about my call is: E{found}"),

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::super::{Server, client};
-use super::{ScriptedModel, exchange::Exchange, reply, request::ChatRequest, script};
+use super::{ScriptedModel, exchange::ScriptedExchange, reply, request::ScriptedRequest, script};
 
 /// Tools as the proxy offers them, and one of a client.
 const TOOLS: [&str; 7] =
@@ -19,7 +19,7 @@ const BOOK: &str = "Book a room for 6 people in the name of Ada Lovelace on 2026
 const WEATHER: &str = "What will the weather be in Oslo for the next 3 days?";
 
 /// Returns a request: the question, then tool messages, each after a call.
-fn request(question: &str, told: &[&str]) -> ChatRequest {
+fn request(question: &str, told: &[&str]) -> ScriptedRequest {
     let tools = TOOLS.map(|name| json!({ "type": "function", "function": { "name": name } }));
     let mut messages = vec![json!({ "role": "user", "content": question })];
     for text in told {
@@ -27,12 +27,12 @@ fn request(question: &str, told: &[&str]) -> ChatRequest {
         messages.push(json!({ "role": "tool", "tool_call_id": "x", "content": text }));
     }
     let body = json!({ "model": "m", "messages": messages, "tools": tools });
-    ChatRequest::parse(body.to_string().as_bytes()).unwrap()
+    ScriptedRequest::parse(body.to_string().as_bytes()).unwrap()
 }
 
-fn answer(question: &str, told: &[&str]) -> reply::Answer {
+fn answer(question: &str, told: &[&str]) -> reply::ScriptedAnswer {
     let request = request(question, told);
-    script::answer(&request, &Exchange::of(&request.messages))
+    script::answer(&request, &ScriptedExchange::of(&request.messages))
 }
 
 /// The calls of the next answer.
@@ -141,7 +141,7 @@ fn no_feedback_makes_it_give_up_what_the_user_insists_on() {
     assert_eq!(calls(HELICOPTER, &[feedback; 3]), calls(HELICOPTER, &[]));
     let mut request = request(HELICOPTER, &[feedback]);
     request.tool_choice = "none".into();
-    let last = script::answer(&request, &Exchange::of(&request.messages));
+    let last = script::answer(&request, &ScriptedExchange::of(&request.messages));
     assert!(last.calls.is_empty() && last.text.contains("E4.2 at `/mode`: must be one of"), "{last:?}");
 }
 

@@ -11,12 +11,12 @@ mod tests;
 mod turn;
 
 pub(super) use metrics::moved;
-pub(super) use page::Page;
+pub(super) use page::TranscriptPage;
 pub(super) use turn::{ending_lines, is_handed_over, turn_lines};
 
 /// Topic of a transcript line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Label {
+pub(super) enum TranscriptLabel {
     /// User message.
     User,
     /// Text and calls of the model.
@@ -49,7 +49,7 @@ pub(super) enum Label {
     Trouble,
 }
 
-impl Label {
+impl TranscriptLabel {
     const fn text(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -73,14 +73,14 @@ impl Label {
 
 /// Transcript line before wrapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) label: Label,
+pub(super) struct TranscriptLine {
+    pub(super) label: TranscriptLabel,
     /// Text; may contain line breaks.
     pub(super) text: String,
 }
 
-impl Line {
-    pub(super) fn new(label: Label, text: impl Into<String>) -> Self {
+impl TranscriptLine {
+    pub(super) fn new(label: TranscriptLabel, text: impl Into<String>) -> Self {
         Self { label, text: text.into() }
     }
 }

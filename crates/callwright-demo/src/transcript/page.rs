@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Label, Line};
+use super::{TranscriptLabel, TranscriptLine};
 
 /// Width of the page in columns.
 const WIDTH: usize = 100;
@@ -17,13 +17,13 @@ const LABEL: usize = 11;
 
 /// Output of lines.
 #[derive(Debug)]
-pub(crate) struct Page<'a, W> {
+pub(crate) struct TranscriptPage<'a, W> {
     out: &'a mut W,
     /// Whether the last line is blank.
     is_free: bool,
 }
 
-impl<'a, W: Write> Page<'a, W> {
+impl<'a, W: Write> TranscriptPage<'a, W> {
     /// Creates a page that writes to `out` with ANSI styles.
     pub(crate) fn new(out: &'a mut W) -> Self {
         Self { out, is_free: false }
@@ -49,7 +49,7 @@ impl<'a, W: Write> Page<'a, W> {
     }
 
     /// Writes a labelled line; the rest of a long text continues below, indented.
-    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+    pub(crate) fn line(&mut self, line: &TranscriptLine) -> io::Result<()> {
         let (label_style, text_style) = styles(line.label);
         let mut label = line.label.text();
         self.is_free = false;
@@ -75,21 +75,21 @@ impl<'a, W: Write> Page<'a, W> {
 }
 
 /// Returns the styles of label and text.
-fn styles(label: Label) -> (Style, Style) {
+fn styles(label: TranscriptLabel) -> (Style, Style) {
     let colour = |colour: AnsiColor| colour.on_default();
     let plain = Style::new();
     match label {
-        Label::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
-        Label::Model => (colour(AnsiColor::Magenta), plain),
-        Label::Plan | Label::Recall => (colour(AnsiColor::Blue).bold(), plain),
-        Label::Found => (colour(AnsiColor::Yellow), plain),
-        Label::Repaired | Label::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
-        Label::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),
-        Label::Api | Label::Client => (colour(AnsiColor::Cyan), plain),
-        Label::Limit | Label::Trouble => (colour(AnsiColor::Red).bold(), colour(AnsiColor::Red)),
-        Label::Record => (colour(AnsiColor::Yellow), plain.dimmed()),
-        Label::Answer => (plain.bold(), plain.bold()),
-        Label::Verdict => (plain.dimmed(), plain.dimmed()),
+        TranscriptLabel::User => (colour(AnsiColor::Cyan).bold(), plain.bold()),
+        TranscriptLabel::Model => (colour(AnsiColor::Magenta), plain),
+        TranscriptLabel::Plan | TranscriptLabel::Recall => (colour(AnsiColor::Blue).bold(), plain),
+        TranscriptLabel::Found => (colour(AnsiColor::Yellow), plain),
+        TranscriptLabel::Repaired | TranscriptLabel::Explained => (colour(AnsiColor::Green), colour(AnsiColor::Green)),
+        TranscriptLabel::SentBack => (colour(AnsiColor::Blue), plain.dimmed()),
+        TranscriptLabel::Api | TranscriptLabel::Client => (colour(AnsiColor::Cyan), plain),
+        TranscriptLabel::Limit | TranscriptLabel::Trouble => (colour(AnsiColor::Red).bold(), colour(AnsiColor::Red)),
+        TranscriptLabel::Record => (colour(AnsiColor::Yellow), plain.dimmed()),
+        TranscriptLabel::Answer => (plain.bold(), plain.bold()),
+        TranscriptLabel::Verdict => (plain.dimmed(), plain.dimmed()),
     }
 }
 
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_goes_on_below_without_its_label() {
         let mut out = Vec::new();
-        let line = Line::new(Label::User, format!("{} {}", "a".repeat(60), "b".repeat(60)));
-        Page::new(&mut out).line(&line).unwrap();
+        let line = TranscriptLine::new(TranscriptLabel::User, format!("{} {}", "a".repeat(60), "b".repeat(60)));
+        TranscriptPage::new(&mut out).line(&line).unwrap();
         let plain = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         let expected = format!("    user       {}\n               {}\n", "a".repeat(60), "b".repeat(60));
         assert_eq!(plain, expected);

@@ -3,30 +3,35 @@
 use callwright_types::{ChosenBy, PlanChoice, PlanNote, Trace};
 
 use super::turn::{call_text, execution_lines, repair_text};
-use super::{Label, Line};
+use super::{TranscriptLabel, TranscriptLine};
 
 /// Returns the plan, its calls with their outcomes, and its notes. A plan that equals that of the turn `before` is not
 /// repeated.
-pub(super) fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<Line> {
+pub(super) fn plan_lines(trace: &Trace, note: &PlanNote, before: Option<&Trace>) -> Vec<TranscriptLine> {
     let before = before.and_then(|trace| trace.plan.as_ref());
-    let mut lines = vec![Line::new(Label::Plan, heading(note, before))];
+    let mut lines = vec![TranscriptLine::new(TranscriptLabel::Plan, heading(note, before))];
     let mut choices: Vec<&PlanChoice> = note.choices.iter().collect();
     for step in &note.steps {
         for call in &step.calls {
             let is_for = |choice: &&PlanChoice| tool_of(note, &choice.call) == Some(call.name.as_str());
             let (taken, others) = choices.into_iter().partition(is_for);
             choices = others;
-            lines.extend(taken.into_iter().map(|choice| Line::new(Label::Plan, choice_text(note, choice))));
+            lines.extend(
+                taken.into_iter().map(|choice| TranscriptLine::new(TranscriptLabel::Plan, choice_text(note, choice))),
+            );
         }
-        lines.extend(step.calls.iter().map(|call| Line::new(Label::Plan, call_text(call))));
+        lines.extend(step.calls.iter().map(|call| TranscriptLine::new(TranscriptLabel::Plan, call_text(call))));
         for repair in &step.repairs {
             let (found, repaired) = repair_text(repair);
-            lines.extend([Line::new(Label::Found, found), Line::new(Label::Repaired, repaired)]);
+            lines.extend([
+                TranscriptLine::new(TranscriptLabel::Found, found),
+                TranscriptLine::new(TranscriptLabel::Repaired, repaired),
+            ]);
         }
         let ran = trace.executions.iter().filter(|ran| step.calls.iter().any(|call| call.id == ran.call.id));
         lines.extend(ran.flat_map(execution_lines));
     }
-    lines.extend(note.notes.iter().map(|fault| Line::new(Label::Found, fault.clone())));
+    lines.extend(note.notes.iter().map(|fault| TranscriptLine::new(TranscriptLabel::Found, fault.clone())));
     lines
 }
 

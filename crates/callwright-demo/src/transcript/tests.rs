@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Page, ending_lines, turn_lines};
+use super::{TranscriptPage, ending_lines, turn_lines};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{Plan, Trace};
 
@@ -34,7 +34,7 @@ fn told(trace: &Trace) -> String {
 
 fn told_after(trace: &Trace, before: Option<&Trace>) -> String {
     let mut out = Vec::new();
-    let mut page = Page::new(&mut out);
+    let mut page = TranscriptPage::new(&mut out);
     let lines = [turn_lines(trace, "Here you are.", before), ending_lines(trace)].concat();
     lines.iter().try_for_each(|line| page.line(line)).unwrap();
     anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()

@@ -5,7 +5,7 @@ use callwright_types::{Call, Diagnosis, Repair, Trace};
 use serde_json::Value;
 
 use super::plan::{cost_text, plan_lines};
-use super::{Label, Line};
+use super::{TranscriptLabel, TranscriptLine};
 
 /// Purpose of the attempt that requests a final answer.
 const CLOSING: &str = "closing";
@@ -21,9 +21,9 @@ const FEEDBACK_LINES: usize = 10;
 
 /// Returns the events of a turn up to its answer, in order. The answer itself is omitted, also if it is the model's
 /// last thought. The turn `before` may have followed the same plan.
-pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<Line> {
+pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) -> Vec<TranscriptLine> {
     let rounds = trace.record.iter().collect();
-    let mut telling = Telling { trace, answer, lines: Vec::new(), rounds, last_told: "" };
+    let mut telling = TurnTranscript { trace, answer, lines: Vec::new(), rounds, last_told: "" };
     trace
         .observed
         .iter()
@@ -40,14 +40,14 @@ pub(crate) fn turn_lines(trace: &Trace, answer: &str, before: Option<&Trace>) ->
 }
 
 /// Returns the lines after the answer: the record for a person if a limit ended the turn, the verdict, the costs.
-pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
+pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
     let mut lines = Vec::new();
     if is_handed_over(trace) {
-        lines.push(Line::new(Label::Record, "what was tried, for the person who takes over"));
+        lines.push(TranscriptLine::new(TranscriptLabel::Record, "what was tried, for the person who takes over"));
         lines.extend(record_lines(&trace.record));
     }
     if let Some(error) = &trace.error {
-        lines.push(Line::new(Label::Trouble, error.clone()));
+        lines.push(TranscriptLine::new(TranscriptLabel::Trouble, error.clone()));
     }
     let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != PLAN).count() {
         0 => "no request to the model".to_owned(),
@@ -61,7 +61,7 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<Line> {
         "{}; {requests}; {:.1} ms, {:.1} of them the proxy's\ntrace {}",
         trace.verdict, trace.duration_ms, trace.overhead_ms, trace.id
     );
-    lines.push(Line::new(Label::Verdict, verdict));
+    lines.push(TranscriptLine::new(TranscriptLabel::Verdict, verdict));
     lines
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn is_handed_over(trace: &Trace) -> bool {
 }
 
 /// Returns the lines of the rounds; equal consecutive rounds are merged.
-fn record_lines(record: &[Round]) -> Vec<Line> {
+fn record_lines(record: &[Round]) -> Vec<TranscriptLine> {
     let alike = |one: &Round, other: &Round| one.action == other.action && one.observation == other.observation;
     let mut number = 1;
     let mut lines = Vec::new();
@@ -81,58 +81,62 @@ fn record_lines(record: &[Round]) -> Vec<Line> {
         let numbers = if last > number { format!("{number} to {last}") } else { number.to_string() };
         let found = round.observation.lines().find(|line| line.starts_with("- "));
         let found = found.or_else(|| round.observation.lines().next()).unwrap_or_default();
-        lines.push(Line::new(Label::Record, format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS))));
+        lines.push(TranscriptLine::new(
+            TranscriptLabel::Record,
+            format!("{numbers}. {}\n   {found}", cut(&round.action, BODY_CHARS)),
+        ));
         number = last + 1;
     }
     lines
 }
 
-struct Telling<'a> {
+struct TurnTranscript<'a> {
     trace: &'a Trace,
     answer: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<TranscriptLine>,
     /// Rounds that are not shown yet.
     rounds: Vec<&'a Round>,
     /// Last shown message to the model, to avoid repeating it.
     last_told: &'a str,
 }
 
-impl<'a> Telling<'a> {
-    fn add(&mut self, label: Label, text: impl Into<String>) {
-        self.lines.push(Line::new(label, text));
+impl<'a> TurnTranscript<'a> {
+    fn add(&mut self, label: TranscriptLabel, text: impl Into<String>) {
+        self.lines.push(TranscriptLine::new(label, text));
     }
 
     fn lessons(&mut self) {
         let lessons = self.trace.memory.iter().flat_map(|memory| &memory.lessons);
         match lessons.filter(|lesson| !lesson.withheld && !lesson.again).count() {
             0 => {}
-            1 => self.add(Label::Recall, "one lesson from earlier conversations stands behind the question"),
-            count => {
-                self.add(Label::Recall, format!("{count} lessons from earlier conversations stand behind the question"))
-            }
+            1 => self.add(TranscriptLabel::Recall, "one lesson from earlier conversations stands behind the question"),
+            count => self.add(
+                TranscriptLabel::Recall,
+                format!("{count} lessons from earlier conversations stand behind the question"),
+            ),
         }
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {
         if attempt.purpose == CLOSING {
-            self.add(Label::Limit, "is reached: the model is asked for a last word, without calls");
+            self.add(TranscriptLabel::Limit, "is reached: the model is asked for a last word, without calls");
         }
         if attempt.outcome != "success" {
             self.add(
-                Label::Trouble,
+                TranscriptLabel::Trouble,
                 format!("the model at `{}` did not answer: {}", attempt.upstream, attempt.outcome),
             );
         }
         for call in &attempt.calls {
-            self.add(Label::Model, call_text(call));
+            self.add(TranscriptLabel::Model, call_text(call));
         }
         for repair in &attempt.repairs {
             let (found, repaired) = repair_text(repair);
-            self.add(Label::Found, found);
-            self.add(Label::Repaired, repaired);
+            self.add(TranscriptLabel::Found, found);
+            self.add(TranscriptLabel::Repaired, repaired);
         }
         for diagnosis in &attempt.diagnoses {
-            self.add(Label::Found, diagnosis_text(diagnosis));
+            self.add(TranscriptLabel::Found, diagnosis_text(diagnosis));
         }
         let mut faulty: Vec<usize> = attempt.diagnoses.iter().map(|diagnosis| diagnosis.call).collect();
         faulty.dedup();
@@ -148,12 +152,12 @@ impl<'a> Telling<'a> {
 
     fn observation(&mut self, observation: &Observation) {
         self.add(
-            Label::Found,
+            TranscriptLabel::Found,
             format!("the client's {} reports a failure (`{}`)", observation.call.name, observation.rule),
         );
         let passage = observation.explanation.as_ref().and_then(|explanation| explanation.passages.first());
         if let Some(passage) = passage {
-            self.add(Label::Explained, format!("“{}”\n({})", passage.text, passage.source));
+            self.add(TranscriptLabel::Explained, format!("“{}”\n({})", passage.text, passage.source));
         }
     }
 
@@ -169,27 +173,28 @@ impl<'a> Telling<'a> {
         let Some(index) = self.rounds.iter().position(|round| round.kind == kind) else { return };
         let round = self.rounds.remove(index);
         if round.observation == self.last_told {
-            self.add(Label::SentBack, "the same again");
+            self.add(TranscriptLabel::SentBack, "the same again");
         } else {
-            self.add(Label::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
+            self.add(TranscriptLabel::SentBack, first_lines(&round.observation, FEEDBACK_LINES));
         }
         self.last_told = &round.observation;
         let thought = round.thought.as_deref().unwrap_or_default().trim();
         if !thought.is_empty() && thought != self.answer.trim() {
-            self.add(Label::Model, format!("“{thought}”"));
+            self.add(TranscriptLabel::Model, format!("“{thought}”"));
         }
     }
 }
 
 /// Returns the lines of an API request, its response, and the documentation of a failure.
-pub(super) fn execution_lines(execution: &Execution) -> Vec<Line> {
+pub(super) fn execution_lines(execution: &Execution) -> Vec<TranscriptLine> {
     let status = execution.status.map_or_else(|| execution.outcome.clone(), |status| status.to_string());
     let body = cut(execution.body.as_deref().unwrap_or_default(), BODY_CHARS);
-    let mut lines = vec![Line::new(Label::Api, format!("{} → {status} {body}", execution.operation))];
+    let mut lines =
+        vec![TranscriptLine::new(TranscriptLabel::Api, format!("{} → {status} {body}", execution.operation))];
     let passage = execution.explanation.as_ref().and_then(|explanation| explanation.passages.first());
-    lines.extend(
-        passage.map(|passage| Line::new(Label::Explained, format!("“{}”\n({})", passage.text, passage.source))),
-    );
+    lines.extend(passage.map(|passage| {
+        TranscriptLine::new(TranscriptLabel::Explained, format!("“{}”\n({})", passage.text, passage.source))
+    }));
     lines
 }
 

@@ -15,7 +15,7 @@ pub(super) use allow_list::AllowList;
 pub use resolver::Lookup;
 pub(super) use resolver::{CheckedResolver, ForbiddenAddress, SystemLookup};
 
-use super::refusal::{Refusal, refuse};
+use super::refusal::{CallRefusal, refuse};
 
 /// Decides whether the executor may connect to an address: public addresses and those that the operator allows.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl AddressPolicy {
 
     /// Checks a host that is an IP address literal; a name is checked when it is resolved. The URL parser has already
     /// normalised the decimal, octal, hexadecimal and shortened forms of IPv4 addresses.
-    pub(super) fn check_literal(&self, host: Host<&str>) -> Result<(), Refusal> {
+    pub(super) fn check_literal(&self, host: Host<&str>) -> Result<(), CallRefusal> {
         let address = match host {
             Host::Domain(_) => return Ok(()),
             Host::Ipv4(address) => IpAddr::V4(address),
@@ -49,7 +49,7 @@ impl AddressPolicy {
     }
 
     /// Returns the addresses of `name` that the executor may connect to.
-    pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
+    pub(super) fn check_resolved(&self, name: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, CallRefusal> {
         if self.allowed.has_name(name) {
             return Ok(addresses);
         }
@@ -62,7 +62,7 @@ impl AddressPolicy {
     }
 }
 
-fn forbidden(host: &str, addresses: &[IpAddr]) -> Refusal {
+fn forbidden(host: &str, addresses: &[IpAddr]) -> CallRefusal {
     match addresses.first() {
         Some(address) => refuse!(
             "the address {address} of `{host}` is private, local or reserved; `executor.allowed_addresses` in the configuration would allow it"

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::secret_file;
 use super::token_request::TokenRequest;
-use super::wanted::{Needed, Wanted};
+use super::wanted::{CallCredentials, SchemeCredential};
 use callwright_openapi::{Credential, SecretSource, SecurityScheme, Toolset};
 
 /// Returns the faults of a toolset's credentials for the operator, one sentence each: required credentials that are
@@ -15,7 +15,7 @@ pub fn audit(toolset: &Toolset) -> Vec<String> {
     let mut faults = Vec::new();
     let mut seen = HashSet::new();
     for operation in &toolset.operations {
-        let wanted = Wanted::of(operation, toolset);
+        let wanted = CallCredentials::of(operation, toolset);
         if wanted.is_lacking() {
             *lacking.entry(wanted.what_is_lacking()).or_default() += 1;
         }
@@ -32,7 +32,7 @@ pub fn audit(toolset: &Toolset) -> Vec<String> {
         .collect()
 }
 
-fn fault(wanted: &Wanted, needed: &Needed) -> Option<String> {
+fn fault(wanted: &CallCredentials, needed: &SchemeCredential) -> Option<String> {
     let name = &needed.name;
     let source = match &needed.credential {
         Credential::Fixed(_) if matches!(needed.scheme, SecurityScheme::Unsupported { .. }) => {

@@ -1,6 +1,6 @@
 //! Detection of calls that failed because of the toolset's own credential.
 
-use super::wanted::Wanted;
+use super::wanted::CallCredentials;
 use callwright_openapi::{Operation, Toolset};
 use callwright_types::Outcome;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};
@@ -42,7 +42,7 @@ pub fn fault(
     outcome: &Outcome,
     is_explained: bool,
 ) -> Option<CredentialFault> {
-    let wanted = Wanted::of(operation, toolset);
+    let wanted = CallCredentials::of(operation, toolset);
     let is_given = !wanted.alternatives.is_empty();
     match outcome {
         Outcome::Unauthorised { .. } if is_given => Some(CredentialFault::Unavailable),

@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 use super::secret_file;
 use super::shown::Credentials;
-use super::token::Tokens;
+use super::token::TokenCache;
 use super::token_request::TokenRequest;
 use super::unavailable::Unavailable;
-use super::wanted::{Needed, Wanted};
-use crate::client::Client;
+use super::wanted::{CallCredentials, SchemeCredential};
+use crate::client::ApiClient;
 use crate::settings::Settings;
 use callwright_openapi::{Credential, SecretSource};
 use callwright_store::SharedTokens;
@@ -18,19 +18,19 @@ use callwright_types::Secret;
 
 /// Obtains credentials: fixed values, secrets from files, and tokens from token endpoints.
 pub(crate) struct Keyring {
-    tokens: Tokens,
+    tokens: TokenCache,
 }
 
 impl Keyring {
-    pub(crate) fn new(client: Arc<Client>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
-        Self { tokens: Tokens::new(client, settings, shared) }
+    pub(crate) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+        Self { tokens: TokenCache::new(client, settings, shared) }
     }
 
     /// Returns the credentials of the first available alternative; none if the operation requires none.
     ///
     /// # Errors
     /// The reason why the first alternative is unavailable, or that no credential is configured for any alternative.
-    pub(crate) async fn obtain(&self, wanted: &Wanted, deadline: Instant) -> Result<Credentials, Unavailable> {
+    pub(crate) async fn obtain(&self, wanted: &CallCredentials, deadline: Instant) -> Result<Credentials, Unavailable> {
         let mut why = None;
         for position in 0..wanted.alternatives.len() {
             match self.alternative(wanted, position, None, deadline).await {
@@ -47,7 +47,12 @@ impl Keyring {
 
     /// Returns new credentials in place of those that the API rejected. Returns `None` if there are none: fixed
     /// values do not change, and a token that was requested during this call would be the same again.
-    pub(crate) async fn renew(&self, wanted: &Wanted, refused: &Credentials, deadline: Instant) -> Option<Credentials> {
+    pub(crate) async fn renew(
+        &self,
+        wanted: &CallCredentials,
+        refused: &Credentials,
+        deadline: Instant,
+    ) -> Option<Credentials> {
         if !refused.may_be_renewed() {
             return None;
         }
@@ -62,7 +67,7 @@ impl Keyring {
 
     async fn alternative(
         &self,
-        wanted: &Wanted,
+        wanted: &CallCredentials,
         position: usize,
         refused: Option<&Credentials>,
         deadline: Instant,
@@ -76,8 +81,8 @@ impl Keyring {
 
     async fn add(
         &self,
-        wanted: &Wanted,
-        needed: &Needed,
+        wanted: &CallCredentials,
+        needed: &SchemeCredential,
         refused: Option<&Credentials>,
         deadline: Instant,
         credentials: &mut Credentials,

@@ -20,4 +20,4 @@ pub use audit::audit;
 pub use fault::fault;
 pub(super) use keyring::Keyring;
 pub(super) use shown::Credentials;
-pub(super) use wanted::Wanted;
+pub(super) use wanted::CallCredentials;

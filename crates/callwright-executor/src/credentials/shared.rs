@@ -12,9 +12,9 @@ use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
 
 /// Token store that all processes share, if one is configured. If it fails, a new token is requested.
-pub(super) struct Shared(Option<Arc<dyn SharedTokens>>);
+pub(super) struct SharedTokenStore(Option<Arc<dyn SharedTokens>>);
 
-impl Shared {
+impl SharedTokenStore {
     pub(super) const fn new(tokens: Option<Arc<dyn SharedTokens>>) -> Self {
         Self(tokens)
     }

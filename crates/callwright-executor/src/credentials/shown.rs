@@ -7,10 +7,10 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 
-use super::token::Lent;
+use super::token::CallToken;
 use super::unavailable::Unavailable;
-use crate::refusal::{Refusal, refuse};
-use crate::request::{Request, encode};
+use crate::refusal::{CallRefusal, refuse};
+use crate::request::{ApiRequest, encode};
 use callwright_openapi::{Location, SecurityScheme};
 use callwright_types::Secret;
 use callwright_types::outcome::{ApiAnswer, Paging};
@@ -47,7 +47,7 @@ impl Credentials {
     ///
     /// # Errors
     /// Fails if the cookies are not a valid header value.
-    pub(crate) fn apply(&self, request: &mut Request) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, request: &mut ApiRequest) -> Result<(), CallRefusal> {
         for (name, value) in &self.headers {
             request.headers.insert(name.clone(), value.clone());
         }
@@ -115,7 +115,7 @@ impl Credentials {
     }
 
     /// Adds a requested token.
-    pub(super) fn add_token(&mut self, name: &str, lent: &Lent) -> Result<(), Unavailable> {
+    pub(super) fn add_token(&mut self, name: &str, lent: &CallToken) -> Result<(), Unavailable> {
         self.tokens.push((name.to_owned(), lent.number, lent.is_new));
         self.add(name, &SecurityScheme::Bearer, &lent.secret)
     }
@@ -225,7 +225,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, HeaderValue::from_static("k=evil; kk=1"));
         let url = "https://a.example.com/r?k=evil&kk=1&k&K=2".parse().unwrap();
-        let mut request = Request { method: Method::GET, url, headers, body: None };
+        let mut request = ApiRequest { method: Method::GET, url, headers, body: None };
         with(key(Location::Query), "g&d").apply(&mut request).unwrap();
         with(key(Location::Cookie), "g;d").apply(&mut request).unwrap();
         assert_eq!(request.url.query(), Some("kk=1&K=2&k=g%26d"));

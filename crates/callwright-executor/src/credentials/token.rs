@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use super::keyring::secret_of;
-use super::shared::Shared;
+use super::shared::SharedTokenStore;
 use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
-use crate::client::{Client, Failed};
+use crate::client::{ApiClient, RequestFailure};
 use crate::settings::Settings;
 use callwright_store::SharedTokens;
 use callwright_types::Secret;
@@ -42,31 +42,31 @@ const ERROR_CODES: [&str; 7] = [
 ];
 
 /// Tokens of all toolsets.
-pub(super) struct Tokens {
-    client: Arc<Client>,
-    shared: Shared,
+pub(super) struct TokenCache {
+    client: Arc<ApiClient>,
+    shared: SharedTokenStore,
     /// A token is no longer used if it expires within this time.
     margin: Duration,
-    slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<Slot>>>>,
+    slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<TokenSlot>>>>,
     next_number: AtomicU64,
 }
 
 /// State of one key. It is locked while a token is requested, so that one request serves all waiting calls.
-enum Slot {
+enum TokenSlot {
     Empty,
-    Token(Token),
+    Token(CachedToken),
     Failed { at: Instant, why: Unavailable },
 }
 
 #[derive(Clone)]
-struct Token {
+struct CachedToken {
     secret: Secret,
     number: u64,
     use_until: Instant,
 }
 
 /// A token for one call.
-pub(super) struct Lent {
+pub(super) struct CallToken {
     pub(super) secret: Secret,
     /// Distinguishes this token from its replacement.
     pub(super) number: u64,
@@ -74,11 +74,11 @@ pub(super) struct Lent {
     pub(super) is_new: bool,
 }
 
-impl Tokens {
-    pub(super) fn new(client: Arc<Client>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
+impl TokenCache {
+    pub(super) fn new(client: Arc<ApiClient>, settings: &Settings, shared: Option<Arc<dyn SharedTokens>>) -> Self {
         Self {
             client,
-            shared: Shared::new(shared),
+            shared: SharedTokenStore::new(shared),
             margin: Duration::from_secs(settings.token_refresh_seconds),
             slots: Mutex::default(),
             next_number: AtomicU64::new(0),
@@ -93,17 +93,17 @@ impl Tokens {
         request: &TokenRequest<'_>,
         refused: Option<u64>,
         deadline: Instant,
-    ) -> Result<Lent, Unavailable> {
+    ) -> Result<CallToken, Unavailable> {
         let came = Instant::now();
         let slot = self.slot(&request.key);
         let late =
             |_| Unavailable::passing(format!("the token endpoint of `{}` did not answer in time", request.scheme));
         let mut slot = timeout_at(deadline, slot.lock()).await.map_err(late)?;
         match &*slot {
-            Slot::Token(token) if refused != Some(token.number) && Instant::now() < token.use_until => {
-                return Ok(Lent { secret: token.secret.clone(), number: token.number, is_new: false });
+            TokenSlot::Token(token) if refused != Some(token.number) && Instant::now() < token.use_until => {
+                return Ok(CallToken { secret: token.secret.clone(), number: token.number, is_new: false });
             }
-            Slot::Failed { at, why } if *at >= came => return Err(why.clone()),
+            TokenSlot::Failed { at, why } if *at >= came => return Err(why.clone()),
             _ => {}
         }
         // The shared token may be the one that the API rejected.
@@ -111,32 +111,32 @@ impl Tokens {
             && let Some((secret, use_for)) = self.shared.find(request, deadline).await
         {
             let token = self.numbered(secret, Instant::now() + use_for.min(MAX_LIFETIME));
-            let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: false };
-            *slot = Slot::Token(token);
+            let lent = CallToken { secret: token.secret.clone(), number: token.number, is_new: false };
+            *slot = TokenSlot::Token(token);
             return Ok(lent);
         }
         match self.ask(request, deadline).await {
             Ok(token) => {
                 let use_for = token.use_until.saturating_duration_since(Instant::now());
                 self.shared.share(request, &token.secret, use_for);
-                let lent = Lent { secret: token.secret.clone(), number: token.number, is_new: true };
-                *slot = Slot::Token(token);
+                let lent = CallToken { secret: token.secret.clone(), number: token.number, is_new: true };
+                *slot = TokenSlot::Token(token);
                 Ok(lent)
             }
             Err(why) => {
-                *slot = Slot::Failed { at: Instant::now(), why: why.clone() };
+                *slot = TokenSlot::Failed { at: Instant::now(), why: why.clone() };
                 Err(why)
             }
         }
     }
 
-    fn slot(&self, key: &TokenKey) -> Arc<tokio::sync::Mutex<Slot>> {
+    fn slot(&self, key: &TokenKey) -> Arc<tokio::sync::Mutex<TokenSlot>> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = slots.entry(key.clone()).or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Slot::Empty)));
+        let slot = slots.entry(key.clone()).or_insert_with(|| Arc::new(tokio::sync::Mutex::new(TokenSlot::Empty)));
         Arc::clone(slot)
     }
 
-    async fn ask(&self, request: &TokenRequest<'_>, deadline: Instant) -> Result<Token, Unavailable> {
+    async fn ask(&self, request: &TokenRequest<'_>, deadline: Instant) -> Result<CachedToken, Unavailable> {
         let endpoint = &request.key.endpoint;
         let host = endpoint.host_str().unwrap_or_default();
         if endpoint.scheme() != "https" && !self.client.allows_by_name(endpoint) {
@@ -159,18 +159,20 @@ impl Tokens {
         Ok(self.numbered(secret, asked_at + use_for))
     }
 
-    fn numbered(&self, secret: Secret, use_until: Instant) -> Token {
-        Token { secret, number: self.next_number.fetch_add(1, Ordering::Relaxed), use_until }
+    fn numbered(&self, secret: Secret, use_until: Instant) -> CachedToken {
+        CachedToken { secret, number: self.next_number.fetch_add(1, Ordering::Relaxed), use_until }
     }
 }
 
-fn unanswered(host: &str, failed: Failed) -> Unavailable {
+fn unanswered(host: &str, failed: RequestFailure) -> Unavailable {
     match failed {
-        Failed::Refused(refusal) => Unavailable::lasting(format!("the token endpoint may not be called: {refusal}")),
-        Failed::Unreachable(why) | Failed::Broken(why) => {
+        RequestFailure::Refused(refusal) => {
+            Unavailable::lasting(format!("the token endpoint may not be called: {refusal}"))
+        }
+        RequestFailure::Unreachable(why) | RequestFailure::Broken(why) => {
             Unavailable::passing(format!("the token endpoint `{host}` returned no response: {why}"))
         }
-        Failed::Late => Unavailable::passing(format!("the token endpoint `{host}` did not answer in time")),
+        RequestFailure::Late => Unavailable::passing(format!("the token endpoint `{host}` did not answer in time")),
     }
 }
 

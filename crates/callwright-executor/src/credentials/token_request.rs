@@ -10,8 +10,8 @@ use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::unavailable::Unavailable;
-use super::wanted::{Needed, Wanted};
-use crate::request::Request;
+use super::wanted::{CallCredentials, SchemeCredential};
+use crate::request::ApiRequest;
 use callwright_common::digest::{add_part, hex};
 use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
 use callwright_types::Secret;
@@ -40,7 +40,11 @@ pub(super) struct TokenKey {
 impl<'a> TokenRequest<'a> {
     /// # Errors
     /// Fails if the scheme does not use tokens, or if no token endpoint is known.
-    pub(super) fn new(wanted: &Wanted, needed: &'a Needed, client: &'a ClientCredentials) -> Result<Self, Unavailable> {
+    pub(super) fn new(
+        wanted: &CallCredentials,
+        needed: &'a SchemeCredential,
+        client: &'a ClientCredentials,
+    ) -> Result<Self, Unavailable> {
         let mut scopes = client.scopes.clone().unwrap_or_else(|| needed.scopes.clone());
         scopes.sort_unstable();
         scopes.dedup();
@@ -77,7 +81,7 @@ impl<'a> TokenRequest<'a> {
     }
 
     /// Builds the request with the client secret.
-    pub(super) fn with_secret(&self, secret: &Secret) -> Result<Request, Unavailable> {
+    pub(super) fn with_secret(&self, secret: &Secret) -> Result<ApiRequest, Unavailable> {
         let client = self.client;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -99,7 +103,7 @@ impl<'a> TokenRequest<'a> {
                 form.append_pair("client_id", &client.client_id).append_pair("client_secret", secret.expose());
             }
         }
-        Ok(Request {
+        Ok(ApiRequest {
             method: Method::POST,
             url: self.key.endpoint.clone(),
             headers,
@@ -120,7 +124,11 @@ fn basic(client_id: &str, secret: &Secret) -> Result<HeaderValue, Unavailable> {
 
 /// Returns the operator's token endpoint, or else the document's. A relative URL is resolved against the API's
 /// server.
-fn endpoint(wanted: &Wanted, needed: &Needed, client: &ClientCredentials) -> Result<Url, Unavailable> {
+fn endpoint(
+    wanted: &CallCredentials,
+    needed: &SchemeCredential,
+    client: &ClientCredentials,
+) -> Result<Url, Unavailable> {
     let name = &needed.name;
     let documented = match &needed.scheme {
         SecurityScheme::OAuth2 { token_url } => token_url.as_deref(),
@@ -162,13 +170,13 @@ mod tests {
     use super::*;
     use callwright_openapi::Credential;
 
-    fn wanted() -> Wanted {
-        Wanted { server: Some("https://api.example.com/v1/".parse().unwrap()), ..Wanted::default() }
+    fn wanted() -> CallCredentials {
+        CallCredentials { server: Some("https://api.example.com/v1/".parse().unwrap()), ..CallCredentials::default() }
     }
 
-    fn needed(scheme: SecurityScheme) -> Needed {
+    fn needed(scheme: SecurityScheme) -> SchemeCredential {
         let credential = Credential::from(Secret::default());
-        Needed { name: "auth".into(), scheme, credential, scopes: vec!["b".into(), "a".into(), "b".into()] }
+        SchemeCredential { name: "auth".into(), scheme, credential, scopes: vec!["b".into(), "a".into(), "b".into()] }
     }
 
     fn oauth(token_url: Option<&str>) -> SecurityScheme {

@@ -1,6 +1,6 @@
 //! Error for unavailable credentials.
 
-use super::wanted::Wanted;
+use super::wanted::CallCredentials;
 use callwright_types::Outcome;
 
 /// Reason why a credential is unavailable. Contains no secret.
@@ -24,13 +24,13 @@ impl Unavailable {
     }
 
     /// Logs the error for the operator.
-    pub(super) fn log(&self, wanted: &Wanted) {
+    pub(super) fn log(&self, wanted: &CallCredentials) {
         tracing::warn!(toolset = wanted.toolset, tool = wanted.tool, "no credential: {}", self.detail);
     }
 
     /// Logs the error for the operator and returns the outcome for the model: nothing was sent, and whether a later
     /// attempt can help.
-    pub(crate) fn outcome(self, wanted: &Wanted) -> Outcome {
+    pub(crate) fn outcome(self, wanted: &CallCredentials) -> Outcome {
         self.log(wanted);
         if self.is_passing {
             Outcome::Unreachable { reason: "the API's authorisation could not be obtained at the moment".to_owned() }

@@ -7,7 +7,7 @@ use callwright_openapi::{Credential, MissingCredentials, Operation, Requirement,
 /// Credentials that one call requires. It owns its data, because a sent call is completed even if its turn has been
 /// dropped.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct CallCredentials {
     /// Name of the toolset. Credentials and tokens are valid for this toolset only.
     pub(super) toolset: String,
     /// Key of the toolset in the configuration.
@@ -15,7 +15,7 @@ pub(crate) struct Wanted {
     /// Name of the tool.
     pub(super) tool: String,
     /// Alternatives of the operation's security requirements for which every credential is configured, best first.
-    pub(super) alternatives: Vec<Vec<Needed>>,
+    pub(super) alternatives: Vec<Vec<SchemeCredential>>,
     /// Whether the call may be sent without credentials.
     pub(super) is_optional: bool,
     /// Schemes of the operation's alternatives for which no credential is configured.
@@ -26,7 +26,7 @@ pub(crate) struct Wanted {
 
 /// One credential of an alternative.
 #[derive(Debug, Clone)]
-pub(super) struct Needed {
+pub(super) struct SchemeCredential {
     /// Name of the scheme.
     pub(super) name: String,
     pub(super) scheme: SecurityScheme,
@@ -35,7 +35,7 @@ pub(super) struct Needed {
     pub(super) scopes: Vec<String>,
 }
 
-impl Wanted {
+impl CallCredentials {
     /// Collects the credentials of an operation. A scheme that the document does not define is ignored; the load
     /// report names it.
     pub(crate) fn of(operation: &Operation, toolset: &Toolset) -> Self {
@@ -62,7 +62,7 @@ impl Wanted {
             for required in alternative {
                 let credential = toolset.credentials.get(&required.scheme).filter(|credential| credential.is_given());
                 match (toolset.security_schemes.get(&required.scheme), credential) {
-                    (Some(scheme), Some(credential)) => needed.push(Needed {
+                    (Some(scheme), Some(credential)) => needed.push(SchemeCredential {
                         name: required.scheme.clone(),
                         scheme: scheme.clone(),
                         credential: credential.clone(),

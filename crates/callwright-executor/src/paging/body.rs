@@ -74,7 +74,7 @@ const HAS_MORE: [&str; 8] =
 
 /// Reference to the next page in a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum NextPageMark {
     /// URL, absolute or relative.
     Link(String),
     /// Value for a parameter with one of these names (without case and separators).
@@ -82,13 +82,13 @@ pub(super) enum Mark {
 }
 
 /// Returns the first mark of a body that is a page: an object that contains a list.
-pub(super) fn next(body: &[u8]) -> Option<Mark> {
+pub(super) fn next(body: &[u8]) -> Option<NextPageMark> {
     let body: Value = serde_json::from_slice(body).ok()?;
     if !holds_a_list(&body) || says_no(&body) {
         return None;
     }
     let link = LINKS.iter().find_map(|path| link_in(at(&body, path)?));
-    link.map(Mark::Link).or_else(|| CURSORS.iter().find_map(|(path, names)| cursor(&body, path, names)))
+    link.map(NextPageMark::Link).or_else(|| CURSORS.iter().find_map(|(path, names)| cursor(&body, path, names)))
 }
 
 fn holds_a_list(body: &Value) -> bool {
@@ -105,7 +105,7 @@ fn link_in(value: &Value) -> Option<String> {
     is_link.then(|| text.to_owned())
 }
 
-fn cursor(body: &Value, path: &[&str], names: &'static [&'static str]) -> Option<Mark> {
+fn cursor(body: &Value, path: &[&str], names: &'static [&'static str]) -> Option<NextPageMark> {
     let (_, above) = path.split_last()?;
     if at(body, above).is_some_and(says_no) {
         return None;
@@ -115,7 +115,7 @@ fn cursor(body: &Value, path: &[&str], names: &'static [&'static str]) -> Option
         Value::Number(number) if number.is_u64() => number.to_string(),
         _ => return None,
     };
-    (!value.is_empty()).then_some(Mark::Cursor { value, names })
+    (!value.is_empty()).then_some(NextPageMark::Cursor { value, names })
 }
 
 fn says_no(object: &Value) -> bool {
@@ -135,8 +135,8 @@ mod tests {
     fn found(mut body: Value) -> Option<String> {
         body["data"] = json!([1]);
         Some(match next(body.to_string().as_bytes())? {
-            Mark::Link(link) => link,
-            Mark::Cursor { value, names } => format!("{}: {value}", names[0]),
+            NextPageMark::Link(link) => link,
+            NextPageMark::Cursor { value, names } => format!("{}: {value}", names[0]),
         })
     }
 

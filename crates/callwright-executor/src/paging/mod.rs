@@ -9,9 +9,9 @@ mod link_field;
 
 use url::Url;
 
-use super::client::Received;
+use super::client::LinkedResponse;
 use super::request::encode;
-use body::Mark;
+use body::NextPageMark;
 use callwright_openapi::{Location, Operation};
 use callwright_types::outcome::NextPage;
 
@@ -23,7 +23,7 @@ pub(super) type Parameter = (String, String);
 
 /// Next page that a response announces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Announced {
+pub(super) struct AnnouncedPage {
     /// Data for the model.
     pub(super) page: NextPage,
     /// URL of the page, if it is on the same origin.
@@ -37,23 +37,23 @@ pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
 }
 
 /// Returns the next page that a successful response announces.
-pub(super) fn next(received: &Received, parameters: &[Parameter]) -> Option<Announced> {
+pub(super) fn next(received: &LinkedResponse, parameters: &[Parameter]) -> Option<AnnouncedPage> {
     if let Some(link) = link_field::next(&received.links) {
         return linked(&received.url, &link, parameters);
     }
     match body::next(&received.answer.body)? {
-        Mark::Link(link) => linked(&received.url, &link, parameters),
-        Mark::Cursor { value, names } => {
+        NextPageMark::Link(link) => linked(&received.url, &link, parameters),
+        NextPageMark::Cursor { value, names } => {
             let (argument, wire_name) = parameters.iter().find(|(_, name)| names.contains(&plain(name).as_str()))?;
             let mut url = received.url.clone();
             set(&mut url, wire_name, &value);
             let arguments = if fits(&value) { vec![(argument.clone(), value)] } else { Vec::new() };
-            Some(Announced { page: NextPage { arguments }, url: Some(url) })
+            Some(AnnouncedPage { page: NextPage { arguments }, url: Some(url) })
         }
     }
 }
 
-fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<Announced> {
+fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<AnnouncedPage> {
     let mut there = here.join(link).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     there.set_fragment(None);
     if there == *here {
@@ -61,7 +61,7 @@ fn linked(here: &Url, link: &str, parameters: &[Parameter]) -> Option<Announced>
     }
     let arguments = arguments(here, &there, parameters).unwrap_or_default();
     let is_same = there.origin() == here.origin() && there.username().is_empty() && there.password().is_none();
-    Some(Announced { page: NextPage { arguments }, url: is_same.then_some(there) })
+    Some(AnnouncedPage { page: NextPage { arguments }, url: is_same.then_some(there) })
 }
 
 /// Returns the arguments by which the query of `there` differs from that of `here`; `None` if the tool's arguments
@@ -114,7 +114,7 @@ mod tests {
         let links = links.iter().map(|link| (*link).to_owned()).collect();
         let parameters: Vec<Parameter> =
             parameters.iter().map(|name| (format!("{name}_argument"), (*name).to_owned())).collect();
-        let found = next(&Received { answer, url: HERE.parse().unwrap(), links }, &parameters)?;
+        let found = next(&LinkedResponse { answer, url: HERE.parse().unwrap(), links }, &parameters)?;
         let arguments = found.page.arguments.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         Some((arguments, found.url.map(String::from)))
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::{body, file, style, xml};
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Content, Encoding};
 
 /// Media type of a file of unknown type (RFC 2046 section 4.5.1).
@@ -13,7 +13,7 @@ const BYTES: &str = "application/octet-stream";
 
 /// Encoded form of one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct EncodedValue {
     /// Media type; `None` for plain text.
     pub(super) media_type: Option<String>,
     /// Name of the file, if it has one.
@@ -34,7 +34,7 @@ pub(super) fn write(
     value: &Value,
     content: &Content,
     wanted: Option<&str>,
-) -> Result<Option<Written>, Refusal> {
+) -> Result<Option<EncodedValue>, CallRefusal> {
     let text = match (value, content) {
         (Value::Null, _) => return Ok(None),
         (Value::String(text), Content::File) => return file(name, text, wanted).map(Some),
@@ -43,7 +43,7 @@ pub(super) fn write(
         (_, Content::Xml(shape)) => xml::encode(shape, value)?,
         _ => return Ok(Some(plain(value, wanted))),
     };
-    Ok(Some(Written {
+    Ok(Some(EncodedValue {
         media_type: first(wanted).map(str::to_owned),
         file_name: None,
         // Base64 is a file if the document declares the type of its content; otherwise it is plain text.
@@ -57,7 +57,11 @@ pub(super) fn write(
 ///
 /// # Errors
 /// The errors of [`write()`].
-pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<Written>, Refusal> {
+pub(super) fn write_each(
+    name: &str,
+    value: &Value,
+    encoding: Option<&Encoding>,
+) -> Result<Vec<EncodedValue>, CallRefusal> {
     let content = encoding.map_or(&Content::Value, |encoding| &encoding.content);
     let wanted = encoding.and_then(|encoding| encoding.content_type.as_deref());
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
@@ -65,17 +69,17 @@ pub(super) fn write_each(name: &str, value: &Value, encoding: Option<&Encoding>)
 }
 
 /// Encodes a plain value by its JSON type (OpenAPI 3.0.4, Encoding Object, defaults of `contentType`).
-fn plain(value: &Value, wanted: Option<&str>) -> Written {
+fn plain(value: &Value, wanted: Option<&str>) -> EncodedValue {
     let first = first(wanted);
     let is_json = first.is_some_and(body::is_json);
     let text = if is_json { value.to_string() } else { style::text(value).unwrap_or_default() };
     let by_value = matches!(value, Value::Object(_) | Value::Array(_)).then_some("application/json");
     let media_type = first.or(by_value).map(str::to_owned);
-    Written { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
+    EncodedValue { media_type, file_name: None, is_file: false, bytes: text.into_bytes() }
 }
 
-fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<Written, Refusal> {
-    let file::File { media_type: given, name: file_name, bytes } = file::read(name, text)?;
+fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<EncodedValue, CallRefusal> {
+    let file::FileArgument { media_type: given, name: file_name, bytes } = file::read(name, text)?;
     let media_type = match (&given, wanted) {
         (Some(given), Some(wanted)) if !wanted.split(',').any(|range| is_in(range, given)) => {
             return Err(refuse!("the argument `{name}` is a file of type `{given}`; the API accepts {wanted}"));
@@ -83,11 +87,11 @@ fn file(name: &str, text: &str, wanted: Option<&str>) -> Result<Written, Refusal
         (Some(given), _) => given.clone(),
         (None, wanted) => first(wanted).unwrap_or(BYTES).to_owned(),
     };
-    Ok(Written { media_type: Some(media_type), file_name, is_file: true, bytes })
+    Ok(EncodedValue { media_type: Some(media_type), file_name, is_file: true, bytes })
 }
 
 /// Returns the base64 text of the argument. The content of a data URL is encoded as base64.
-fn base64_text(name: &str, text: &str) -> Result<String, Refusal> {
+fn base64_text(name: &str, text: &str) -> Result<String, CallRefusal> {
     let file = file::read(name, text)?;
     let is_url = file.bytes != text.as_bytes();
     Ok(if is_url { STANDARD.encode(file.bytes) } else { text.to_owned() })

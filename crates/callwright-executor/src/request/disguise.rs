@@ -8,7 +8,7 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 
 /// Header fields that override the method or the forwarded path (IIS, Symfony and similar).
 const FIELDS: [&str; 5] =
@@ -26,7 +26,7 @@ pub(super) fn is_disguise(field: &str) -> bool {
 ///
 /// # Errors
 /// Fails if a pair would change the method.
-pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), Refusal> {
+pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &'a str>) -> Result<(), CallRefusal> {
     let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     let mut named = pairs.into_iter().filter_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -39,12 +39,12 @@ pub(super) fn check_pairs<'a>(method: &Method, pairs: impl IntoIterator<Item = &
 ///
 /// # Errors
 /// Fails if a member would change the method.
-pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), Refusal> {
+pub(super) fn check_members(method: &Method, body: &Value) -> Result<(), CallRefusal> {
     let is_same = |value: &Value| value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(method.as_str()));
     check(method, body.get(PARAMETER).is_none_or(is_same))
 }
 
-fn check(method: &Method, is_same: bool) -> Result<(), Refusal> {
+fn check(method: &Method, is_same: bool) -> Result<(), CallRefusal> {
     if is_same {
         return Ok(());
     }

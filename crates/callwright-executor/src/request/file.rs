@@ -4,14 +4,14 @@ use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
 
 use super::body::essence;
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 
 /// Maximum length in bytes of the head of a `data:` URL: media type, parameters, `;base64`.
 const MAX_HEAD_BYTES: usize = 512;
 
 /// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct File {
+pub(super) struct FileArgument {
     /// Media type; `None` for a text of unknown type.
     pub(super) media_type: Option<String>,
     /// File name in the URL.
@@ -24,9 +24,9 @@ pub(super) struct File {
 ///
 /// # Errors
 /// Fails if the content of the URL is not valid base64, or is cut by a `#`.
-pub(super) fn read(argument: &str, text: &str) -> Result<File, Refusal> {
+pub(super) fn read(argument: &str, text: &str) -> Result<FileArgument, CallRefusal> {
     let Some(head) = head(text) else {
-        return Ok(File { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
+        return Ok(FileArgument { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
     let broken = |why: &str| refuse!("the data URL of the argument `{argument}` {why}");
     let url = DataUrl::process(text).map_err(|_| broken("is invalid"))?;
@@ -45,7 +45,7 @@ pub(super) fn read(argument: &str, text: &str) -> Result<File, Refusal> {
         .collect();
     let says_type = head.split(';').next().is_some_and(|first| first.contains('/'));
     let media_type = says_type.then(|| format!("{}/{}{parameters}", mime.type_, mime.subtype));
-    Ok(File { media_type, name: name.filter(|name| !name.trim().is_empty()), bytes })
+    Ok(FileArgument { media_type, name: name.filter(|name| !name.trim().is_empty()), bytes })
 }
 
 /// Returns the text between `data:` and the comma if `text` is a `data:` URL: media type, parameters, `base64`, and
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn file(text: &str) -> (Option<String>, Option<String>, Vec<u8>) {
-        let File { media_type, name, bytes } = read("file", text).unwrap();
+        let FileArgument { media_type, name, bytes } = read("file", text).unwrap();
         (media_type, name, bytes)
     }
 

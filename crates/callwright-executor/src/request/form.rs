@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::content;
 use super::style::{self, RESERVED};
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Style};
 
 /// Encodes the members of an object as pairs joined by `&`; a string is used as an already encoded form. A member
@@ -14,7 +14,7 @@ use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Styl
 ///
 /// # Errors
 /// Fails if the value is neither an object nor a string, or a file cannot be decoded.
-pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Refusal> {
+pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, CallRefusal> {
     let members = match value {
         Value::Object(members) => members,
         Value::String(text) => return Ok(text.clone()),
@@ -35,7 +35,7 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Ref
     Ok(pairs.join("&"))
 }
 
-fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, Refusal> {
+fn by_content(name: &str, value: &Value, encoding: Option<&Encoding>) -> Result<Vec<String>, CallRefusal> {
     let written = content::write_each(name, value, encoding)?.into_iter();
     Ok(written.map(|one| format!("{}={}", style::encode(name), percent_encode(&one.bytes, RESERVED))).collect())
 }

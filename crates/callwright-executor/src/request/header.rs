@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::body::{essence, is_json};
 use super::disguise::is_disguise;
 use super::style;
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::Binding;
 
 /// Header parameters that are ignored: those that a document cannot describe (OpenAPI 3.0.4, Parameter Object), and
@@ -38,7 +38,7 @@ const FRAMING: [&str; 13] = [
 /// Fails if a name is not a field name, frames the message or overrides the request. Also fails if a value contains
 /// characters that are invalid in a field: CR and LF, which would begin another field, control characters, and
 /// non-ASCII characters.
-pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, Refusal> {
+pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap, CallRefusal> {
     let mut headers = HeaderMap::new();
     for (binding, value) in parameters {
         let name = HeaderName::from_bytes(binding.name.as_bytes())
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use callwright_openapi::{Location, Style};
 
-    fn set(name: &str, value: Value) -> Result<HeaderMap, Refusal> {
+    fn set(name: &str, value: Value) -> Result<HeaderMap, CallRefusal> {
         let binding = Binding {
             argument: name.to_lowercase(),
             name: name.into(),

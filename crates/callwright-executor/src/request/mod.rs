@@ -20,12 +20,12 @@ use serde_json::{Map, Value};
 use url::Url;
 
 pub(super) use self::style::encode;
-use super::refusal::{Refusal, refuse};
+use super::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Binding, BodyFormat, Location, Operation};
 
 /// Request that is ready to be sent, without credentials.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
+pub(super) struct ApiRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -40,8 +40,8 @@ pub(super) fn is_safe(method: &Method) -> bool {
 /// Builds the request of a call: the operation's bindings place the arguments. Credentials are added when it is sent.
 ///
 /// # Errors
-/// [`Refusal`] if the arguments cannot be encoded safely, or the operation has no usable server.
-pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<Request, Refusal> {
+/// [`CallRefusal`] if the arguments cannot be encoded safely, or the operation has no usable server.
+pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<ApiRequest, CallRefusal> {
     let placement = operation.place(arguments);
     let at = |location: Location| -> Vec<(&Binding, &Value)> {
         placement.parameters.iter().copied().filter(|(binding, _)| binding.location == location).collect()
@@ -76,11 +76,11 @@ pub(super) fn build(operation: &Operation, arguments: &Map<String, Value>) -> Re
         }
         headers.insert(CONTENT_TYPE, media_type.clone());
     }
-    Ok(Request { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })
+    Ok(ApiRequest { method: operation.method.clone(), url, headers, body: body.map(|(_, bytes)| bytes) })
 }
 
 /// Returns a header value that is never logged.
-fn sensitive(text: &str) -> Result<HeaderValue, Refusal> {
+fn sensitive(text: &str) -> Result<HeaderValue, CallRefusal> {
     let mut value = HeaderValue::from_str(text)
         .map_err(|_| refuse!("a cookie contains characters that are invalid in a header"))?;
     value.set_sensitive(true);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::detour::leads_elsewhere;
 use super::style;
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{Binding, Style};
 
 /// Characters that must be encoded in the literal text of a template (RFC 3986 section 3.3); servers may read a
@@ -26,7 +26,7 @@ const NO_PATH: &AsciiSet = &CONTROLS
 
 /// Expanded path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Path {
+pub(super) struct ExpandedPath {
     /// Path, encoded, with its leading slash.
     pub(super) path: String,
     /// Text after a `?` in the template: some documents put a fixed query there.
@@ -38,7 +38,7 @@ pub(super) struct Path {
 /// # Errors
 /// Fails if a placeholder has no value, a value is empty or contains control characters, or a segment would be `.` or
 /// `..`: such a path would lead to another operation.
-pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Result<Path, Refusal> {
+pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Result<ExpandedPath, CallRefusal> {
     // A fragment is never sent; documents use it to distinguish operations with the same path.
     let template = template.split('#').next().unwrap_or_default();
     let (template, query) = match template.split_once('?') {
@@ -49,10 +49,10 @@ pub(super) fn expand(template: &str, parameters: &[(&Binding, &Value)]) -> Resul
     let path = if path.starts_with('/') { path } else { format!("/{path}") };
     check_segments(&path)?;
     let query = query.filter(|query| !query.is_empty()).map(|query| fill(query, parameters)).transpose()?;
-    Ok(Path { path, query })
+    Ok(ExpandedPath { path, query })
 }
 
-fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Refusal> {
+fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, CallRefusal> {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((literal, behind)) = rest.split_once('{') {
@@ -67,7 +67,7 @@ fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
     Ok(filled)
 }
 
-fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Refusal> {
+fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, CallRefusal> {
     let (binding, value) = parameters
         .iter()
         .find(|(binding, _)| binding.name == name)
@@ -121,7 +121,7 @@ fn encode_literal(literal: &str) -> String {
 }
 
 /// Rejects the segments `.` and `..`, encoded or not, because clients and servers resolve them.
-fn check_segments(path: &str) -> Result<(), Refusal> {
+fn check_segments(path: &str) -> Result<(), CallRefusal> {
     for segment in path.split('/') {
         let decoded: Vec<u8> = percent_decode_str(segment).collect();
         if decoded == b"." || decoded == b".." {
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    fn expanded(template: &str, value: &Value) -> Result<String, Refusal> {
+    fn expanded(template: &str, value: &Value) -> Result<String, CallRefusal> {
         expand(template, &[(&binding("id"), value)]).map(|path| path.path)
     }
 

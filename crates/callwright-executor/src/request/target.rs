@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::Operation;
 
 /// Maximum length of the URL in bytes. The HTTP library's own limit is close to it (65,534); servers commonly accept
@@ -13,7 +13,7 @@ const MAX_URL_BYTES: usize = 60_000;
 ///
 /// # Errors
 /// Fails if the operation has no server, its scheme is not HTTP, or the URL is too long.
-pub(super) fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, Refusal> {
+pub(super) fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, CallRefusal> {
     let Some(server) = operation.servers.first() else {
         return Err(refuse!(
             "{} has no absolute server address; set `base_url` of its toolset in the configuration",

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::request::{self, Request};
+use crate::request::{self, ApiRequest};
 use callwright_openapi::{ToolsetSettings, load_document};
 
 /// Names that collide across locations and with each other, and names with special characters.
@@ -90,7 +90,7 @@ fn members() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 /// Returns the operation's request with these arguments, each found by its description.
-fn sent(parameters: &[Parameter], body: Option<(&str, &Map<String, Value>)>) -> Result<Request, TestCaseError> {
+fn sent(parameters: &[Parameter], body: Option<(&str, &Map<String, Value>)>) -> Result<ApiRequest, TestCaseError> {
     let in_path = parameters.iter().filter(|parameter| parameter.location == "path");
     let path: String = in_path.map(|parameter| format!("/at/{{{}}}", parameter.name)).collect();
     let described: Vec<Value> = parameters.iter().map(Parameter::described).collect();
@@ -215,7 +215,7 @@ fn pairs(text: &str, separator: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the members of a form or multipart body, each with all its values.
-fn body_members(request: &Request) -> Vec<(String, String)> {
+fn body_members(request: &ApiRequest) -> Vec<(String, String)> {
     let media_type = request.headers["content-type"].to_str().unwrap();
     let body = String::from_utf8(request.body.clone().unwrap().to_vec()).unwrap();
     let Some((_, boundary)) = media_type.split_once("boundary=") else {

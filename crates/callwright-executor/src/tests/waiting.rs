@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::server::Server;
 use super::*;
 use crate::address::SystemLookup;
-use crate::client::Client;
-use crate::request::Request;
+use crate::client::ApiClient;
+use crate::request::ApiRequest;
 
 /// Starts a server that returns `status` this number of times, with this `Retry-After`, and then succeeds.
 async fn busy(times: usize, status: u16, after: &'static str) -> Server {
@@ -90,9 +90,9 @@ async fn a_host_gets_no_more_requests_at_a_time_than_allowed() {
 async fn a_request_that_finds_no_place_in_time_was_not_sent() {
     let server = Server::silent().await;
     let settings = Settings { max_requests_per_host: 1, ..local() };
-    let client = Arc::new(Client::build(&settings, Arc::new(SystemLookup)).unwrap());
+    let client = Arc::new(ApiClient::build(&settings, Arc::new(SystemLookup)).unwrap());
     let url: Url = server.url().parse().unwrap();
-    let request = Request { method: Method::POST, url, headers: HeaderMap::new(), body: None };
+    let request = ApiRequest { method: Method::POST, url, headers: HeaderMap::new(), body: None };
     let (first, sent) = (Arc::clone(&client), request.clone());
     let waiting = tokio::spawn(async move {
         let _ = first.exchange(&sent, 0, 100, Instant::now() + Duration::from_secs(60)).await;

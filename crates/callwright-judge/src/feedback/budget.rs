@@ -7,11 +7,11 @@ const MIN_TOKENS: usize = 200;
 
 /// Remaining bytes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Budget {
+pub(super) struct MessageBudget {
     left: usize,
 }
 
-impl Budget {
+impl MessageBudget {
     /// Creates a budget of about `tokens` tokens.
     pub(super) fn of_tokens(tokens: usize) -> Self {
         Self { left: tokens.max(MIN_TOKENS).saturating_mul(BYTES_PER_TOKEN) }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn items_are_taken_in_order_while_there_is_room_in_their_share() {
-        let mut budget = Budget::of_tokens(0);
+        let mut budget = MessageBudget::of_tokens(0);
         assert_eq!(budget.left(), 800);
         assert_eq!(budget.first(2, vec![300, 90, 20, 1], |size| *size), [300, 90]);
         assert_eq!(budget.left(), 410);

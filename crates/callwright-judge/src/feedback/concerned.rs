@@ -83,7 +83,8 @@ const RULES: [&str; 12] = [
 /// Returns template contexts of the parameters that the response names as faulty, and that the response or the
 /// documentation mentions. If there are none, returns the given parameters.
 pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage], arguments: &str) -> Vec<Value> {
-    let mut search = Search { tool, found: Vec::new(), spoken: String::new(), values_left: MAX_VALUES };
+    let mut search =
+        ConcernedParameterSearch { tool, found: Vec::new(), spoken: String::new(), values_left: MAX_VALUES };
     match serde_json::from_str::<Json>(answer) {
         Ok(body @ (Json::Object(_) | Json::Array(_))) => search.read(&body, true, 0),
         _ => search.spoken.push_str(&answer.to_lowercase()),
@@ -130,7 +131,7 @@ pub(super) fn size(parameter: &Value) -> usize {
     quote::described(parameter).len() + 64
 }
 
-struct Search<'a> {
+struct ConcernedParameterSearch<'a> {
     tool: &'a CompiledTool,
     found: Vec<Pointer>,
     /// Texts of the response in lower case.
@@ -138,7 +139,7 @@ struct Search<'a> {
     values_left: usize,
 }
 
-impl Search<'_> {
+impl ConcernedParameterSearch<'_> {
     /// Visits a value; `lists` is true if its members are named after parameters.
     fn read(&mut self, value: &Json, lists: bool, depth: usize) {
         if depth > MAX_DEPTH || self.values_left == 0 {

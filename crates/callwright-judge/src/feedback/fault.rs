@@ -4,7 +4,7 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
-use super::shown::{self, Shown};
+use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
@@ -67,7 +67,7 @@ pub(super) fn frame(call: &Call, diagnoses: &[Diagnosis], texts: &[(FaultCode, S
         faults => faults,
         found => diagnoses.len(),
         repeated => repeated,
-        example => example.map(Shown::context),
+        example => example.map(ExampleCall::context),
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn named(call: &Call) -> Value {
 }
 
 /// Returns an example call of the intended tool, with the correct arguments kept and valid values for the others.
-fn example_of(call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> Option<Shown> {
+fn example_of(call: &Call, diagnoses: &[Diagnosis], tool_set: &ToolSet) -> Option<ExampleCall> {
     let of_tool = diagnoses.iter().find(|diagnosis| diagnosis.code.level() == FaultCode::ToolUnknown.level());
     let name = match of_tool {
         Some(diagnosis) => diagnosis.suggestion.as_deref()?,

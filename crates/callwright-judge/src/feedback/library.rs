@@ -124,7 +124,7 @@ pub(super) fn built_in() -> Environment<'static> {
 
 /// A template of the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct TemplateSource {
     path: PathBuf,
     text: String,
 }
@@ -133,7 +133,7 @@ pub(super) struct Source {
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// Reads the templates of a directory, sorted by path. Skips hidden files and files without the extension `.jinja`.
-pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
+pub(super) fn read(directory: &Path) -> Result<Vec<TemplateSource>, TemplateError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
         move |source| TemplateError::Unreadable { path, source }
@@ -154,7 +154,7 @@ pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
         if text.len() as u64 > MAX_BYTES {
             return Err(TemplateError::TooLarge { path, limit: MAX_BYTES });
         }
-        Ok(Source { path, text })
+        Ok(TemplateSource { path, text })
     };
     paths.into_iter().map(read).collect()
 }
@@ -163,7 +163,7 @@ pub(super) fn read(directory: &Path) -> Result<Vec<Source>, TemplateError> {
 #[derive(Debug)]
 pub(super) struct TemplateLibrary {
     pub(super) environment: Environment<'static>,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<TemplateSource>,
 }
 
 impl TemplateLibrary {
@@ -176,7 +176,7 @@ impl TemplateLibrary {
 
 /// Compiles the built-in templates with these replacements. Renders each replacement with sample facts, so that errors
 /// are found at load time and not in a conversation.
-pub(super) fn compile(sources: Vec<Source>) -> Result<TemplateLibrary, TemplateError> {
+pub(super) fn compile(sources: Vec<TemplateSource>) -> Result<TemplateLibrary, TemplateError> {
     let mut environment = built_in();
     environment.set_undefined_behavior(ON_TRIAL);
     for source in &sources {
@@ -186,7 +186,10 @@ pub(super) fn compile(sources: Vec<Source>) -> Result<TemplateLibrary, TemplateE
     Ok(TemplateLibrary { environment, sources })
 }
 
-fn replace(environment: &mut Environment<'static>, Source { path, text }: &Source) -> Result<(), TemplateError> {
+fn replace(
+    environment: &mut Environment<'static>,
+    TemplateSource { path, text }: &TemplateSource,
+) -> Result<(), TemplateError> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let Some(template) = BUILT_IN.iter().find(|template| template.name == stem) else {
         let known = BUILT_IN.map(|template| template.name).join(", ");

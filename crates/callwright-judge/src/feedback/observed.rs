@@ -3,7 +3,7 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::budget::Budget;
+use super::budget::MessageBudget;
 use super::concerned::{concerned, size};
 use super::outcome::{passages, tried};
 use crate::scanner::CompiledTool;
@@ -28,7 +28,7 @@ pub struct ObservedFailure<'a> {
 
 /// Returns the template context.
 pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
-    let mut budget = Budget::of_tokens(facts.tokens);
+    let mut budget = MessageBudget::of_tokens(facts.tokens);
     let passages = passages(facts.explanation, &mut budget);
     let parameters =
         facts.tool.map(|tool| concerned(tool, facts.text, &facts.explanation.passages, &facts.call.arguments));

@@ -3,7 +3,7 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::budget::Budget;
+use super::budget::MessageBudget;
 use super::concerned::{concerned, size};
 use super::fault::named;
 use super::{body, quote};
@@ -49,7 +49,7 @@ pub struct FailedOutcome<'a> {
 /// Returns the template context. Passages explain the most, so they take precedence if space is short; the response
 /// gets the remaining space.
 pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
-    let mut budget = Budget::of_tokens(facts.tokens);
+    let mut budget = MessageBudget::of_tokens(facts.tokens);
     let passages = match facts.credential {
         // The passages would only explain what a credential is.
         Some(_) => Vec::new(),
@@ -79,7 +79,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
 }
 
 /// Returns the passages that fit in half of the remaining budget, or the beginning of the first one.
-pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Value> {
+pub(super) fn passages(explanation: &Explanation, budget: &mut MessageBudget) -> Vec<Value> {
     let told = |text: &str, source: &str| context! { text => text, source => quote::code(source) };
     let cut = |passage: &Passage, room| {
         let end = passage.text.floor_char_boundary(room);
@@ -98,7 +98,7 @@ pub(super) fn passages(explanation: &Explanation, budget: &mut Budget) -> Vec<Va
 /// Returns the last actions that fit in `1/share` of the remaining budget, shortened and without duplicates, oldest
 /// first.
 pub(super) fn tried<'a>(
-    budget: &mut Budget,
+    budget: &mut MessageBudget,
     share: usize,
     actions: impl DoubleEndedIterator<Item = &'a str>,
 ) -> Vec<String> {

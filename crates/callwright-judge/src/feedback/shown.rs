@@ -10,7 +10,7 @@ use callwright_common::json::Pointer;
 
 /// A valid call to show.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ExampleCall {
     /// Name of the tool.
     pub(super) name: String,
     /// JSON text of the arguments.
@@ -19,7 +19,7 @@ pub(super) struct Shown {
     pub(super) open: Vec<String>,
 }
 
-impl Shown {
+impl ExampleCall {
     /// Returns the template context.
     pub(super) fn context(self) -> Value {
         context! { name => self.name, arguments => self.arguments, open => self.open }
@@ -28,12 +28,16 @@ impl Shown {
 
 /// Creates a call of `tool` with the matching ones of the arguments `given`, the other required parameters, and the
 /// parameters `wanted`. `None` if no arguments are found that the schema accepts.
-pub(super) fn call_of(tool: &CompiledTool, given: &Map<String, serde_json::Value>, wanted: &[String]) -> Option<Shown> {
+pub(super) fn call_of(
+    tool: &CompiledTool,
+    given: &Map<String, serde_json::Value>,
+    wanted: &[String],
+) -> Option<ExampleCall> {
     let built = example(tool, given, wanted)?;
     let is_open =
         |name: &str, value: &serde_json::Value| given.get(name) != Some(value) && !is_settled(tool, name, value);
     let open = built.iter().filter(|(name, value)| is_open(name, value)).map(|(name, _)| name.clone()).collect();
-    Some(Shown { name: tool.name().to_owned(), arguments: serde_json::Value::Object(built).to_string(), open })
+    Some(ExampleCall { name: tool.name().to_owned(), arguments: serde_json::Value::Object(built).to_string(), open })
 }
 
 /// Whether the schema itself determines the value of the parameter: by its default, or because it allows no other

@@ -4,7 +4,7 @@ use minijinja::context;
 use minijinja::value::Value;
 use serde_json::Map;
 
-use super::shown::{self, Shown};
+use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
 use callwright_types::Diagnosis;
 
@@ -30,12 +30,12 @@ pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
         name => name,
         tools => tools,
         offered => tool_set.tools().len(),
-        example => example_of(name, tool_set).map(Shown::context),
+        example => example_of(name, tool_set).map(ExampleCall::context),
     }
 }
 
 /// Returns an example call of the named tool, or of the only one offered.
-fn example_of(name: Option<&str>, tool_set: &ToolSet) -> Option<Shown> {
+fn example_of(name: Option<&str>, tool_set: &ToolSet) -> Option<ExampleCall> {
     let tool = match (name, tool_set.tools()) {
         (Some(name), _) => tool_set.find(name),
         (None, [only]) => Some(only),

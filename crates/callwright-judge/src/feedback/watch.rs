@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::library::{self, Source};
+use super::library::{self, TemplateSource};
 use super::{Settings, TemplateError, Templates};
 use callwright_common::watch::{self, Trigger, WatchError, Watcher};
 
@@ -33,7 +33,7 @@ struct Reloader<F> {
     templates: Templates,
     on_result: F,
     /// Sources of the last reload, valid or not.
-    seen: Option<Vec<Source>>,
+    seen: Option<Vec<TemplateSource>>,
 }
 
 impl<F: Fn(Result<(), &TemplateError>)> Reloader<F> {

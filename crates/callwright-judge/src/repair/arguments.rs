@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::lenient::{self, Guard};
+use super::lenient::{self, LenientGuard};
 use super::rescue::literal::{Literal, object_json};
-use super::{Job, Mended, wrapper};
+use super::{Mended, RepairJob, wrapper};
 use callwright_common::json::Pointer;
 use callwright_types::{Repair, RepairKind};
 
@@ -14,8 +14,8 @@ use callwright_types::{Repair, RepairKind};
 const MAX_ENCODINGS: usize = 3;
 
 /// Parses arguments that are not a JSON object, and unwraps an argument object from within another object.
-pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
-    let guard = Guard { tool: job.tool, tool_set: job.tool_set };
+pub(super) fn mend(mended: &mut Mended, job: &RepairJob<'_>) {
+    let guard = LenientGuard { tool: job.tool, tool_set: job.tool_set };
     let text = &mended.call.arguments;
     let (object, arguments) = match parse_object(text) {
         Some(arguments) => (None, Some(arguments)),
@@ -40,7 +40,7 @@ pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
 }
 
 /// Returns the JSON text of the one object that the arguments encode.
-fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
+fn object_in(text: &str, guard: LenientGuard<'_>) -> Option<String> {
     let mut decoded = text.to_owned();
     for _ in 0..=MAX_ENCODINGS {
         if parse_object(&decoded).is_some() {
@@ -53,7 +53,12 @@ fn object_in(text: &str, guard: Guard<'_>) -> Option<String> {
 }
 
 /// Returns the JSON text of the argument object within `arguments`, whose text is `text`, if these do not fit the tool.
-fn unwrapped(arguments: Map<String, Value>, text: &str, job: &Job<'_>, guard: Guard<'_>) -> Option<String> {
+fn unwrapped(
+    arguments: Map<String, Value>,
+    text: &str,
+    job: &RepairJob<'_>,
+    guard: LenientGuard<'_>,
+) -> Option<String> {
     // An object with an argument of the tool is no wrapper: see `wrapper::inner`. This is the common case.
     if arguments.keys().any(|key| guard.tool.has_parameter_like(key)) {
         return None;

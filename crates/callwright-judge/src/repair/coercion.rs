@@ -5,17 +5,17 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::Change;
+use super::RepairProposal;
 use super::rescue::literal::whole_json;
-use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the type coercion that the value of `violation` needs.
-pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
-    let Rule::Type(expected) = &violation.rule else { return None };
+pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<RepairProposal> {
+    let SchemaRule::Type(expected) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
     let coerced = coerce(value, expected)?;
-    Some(Change::set(RepairKind::TypeCoerced, &violation.path, value, coerced))
+    Some(RepairProposal::set(RepairKind::TypeCoerced, &violation.path, value, coerced))
 }
 
 fn coerce(value: &Value, expected: &[&str]) -> Option<Value> {

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::RepairProposal;
 use crate::scanner::CompiledTool;
-use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the schema default for the parameter that `violation` reports as missing.
-pub(super) fn propose(violation: &Violation, tool: &CompiledTool) -> Option<Change> {
-    let Rule::Missing(name) = &violation.rule else { return None };
+pub(super) fn propose(violation: &Violation, tool: &CompiledTool) -> Option<RepairProposal> {
+    let SchemaRule::Missing(name) = &violation.rule else { return None };
     let path = violation.path.child(name);
     let default = tool.default_of(&path)?;
-    Some(Change::set(RepairKind::DefaultFilled, &path, &Value::Null, default.clone()))
+    Some(RepairProposal::set(RepairKind::DefaultFilled, &path, &Value::Null, default.clone()))
 }
 
 #[cfg(test)]

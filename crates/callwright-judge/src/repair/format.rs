@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::RepairProposal;
 use crate::scanner::CompiledTool;
-use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the date of `violation`'s value in the format `YYYY-MM-DD`. Accepts only dates that begin with the year,
 /// because any other order is ambiguous between day and month.
-pub(super) fn propose(violation: &Violation, arguments: &Value, tool: &CompiledTool) -> Option<Change> {
-    let Rule::Constraint("format", _) = &violation.rule else { return None };
+pub(super) fn propose(violation: &Violation, arguments: &Value, tool: &CompiledTool) -> Option<RepairProposal> {
+    let SchemaRule::Constraint("format", _) = &violation.rule else { return None };
     let is_date = tool.keyword_at(&violation.path, "format").and_then(Value::as_str) == Some("date");
     let value = arguments.pointer(violation.path.as_str()).filter(|_| is_date)?;
     let text = value.as_str()?;
@@ -20,7 +20,7 @@ pub(super) fn propose(violation: &Violation, arguments: &Value, tool: &CompiledT
     let [year, month, day] = parts.as_slice() else { return None };
     let is_written_out = digits(year, 4) && digits(month, 2) && digits(day, 2);
     let date = Value::from(format!("{year}-{month}-{day}"));
-    is_written_out.then(|| Change::set(RepairKind::FormatNormalised, &violation.path, value, date))
+    is_written_out.then(|| RepairProposal::set(RepairKind::FormatNormalised, &violation.path, value, date))
 }
 
 #[cfg(test)]

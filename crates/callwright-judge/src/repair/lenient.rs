@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::scanner::names::template_token;
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::bare;
@@ -15,18 +15,18 @@ const MAX_ENCODINGS: usize = 3;
 
 /// Tools that guide the parser: the called tool, and the tools offered with it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Guard<'a> {
+pub(super) struct LenientGuard<'a> {
     pub(super) tool: &'a CompiledTool,
     pub(super) tool_set: &'a ToolSet,
 }
 
 /// Returns the members of the one object in `text`; `None` if there is no object, if there are several different
 /// objects, or if there is any other content.
-pub(super) fn members(text: &str, guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
+pub(super) fn members(text: &str, guard: LenientGuard<'_>) -> Option<Vec<(String, Literal)>> {
     decoded(text, guard, MAX_ENCODINGS)
 }
 
-fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String, Literal)>> {
+fn decoded(text: &str, guard: LenientGuard<'_>, encodings: usize) -> Option<Vec<(String, Literal)>> {
     let text = without_leading_tokens(bare(text));
     // For a call without arguments, models write an empty text or `null`.
     if text.is_empty() {
@@ -46,8 +46,8 @@ fn decoded(text: &str, guard: Guard<'_>, encodings: usize) -> Option<Vec<(String
 
 /// Returns the value of the text. The value may be repeated, and chat template tokens, code fences or extra closing
 /// brackets may follow it.
-fn only_value(text: &str, guard: Guard<'_>) -> Option<Literal> {
-    let mut reader = Reader::new(text, false).with_arguments_of(guard.tool, guard.tool_set);
+fn only_value(text: &str, guard: LenientGuard<'_>) -> Option<Literal> {
+    let mut reader = LiteralReader::new(text, false).with_arguments_of(guard.tool, guard.tool_set);
     let value = reader.data()?;
     loop {
         reader.skip_space()?;

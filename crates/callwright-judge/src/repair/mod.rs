@@ -71,7 +71,7 @@ fn mend_in(
     let renames = rules.names && scan.faults.of(FaultCode::ToolNameLiteral).mends();
     let Some(tool) = tool_name::mend(&mut mended, tool_set, renames).filter(|_| context.step()) else { return mended };
     if !tool.tool.free_text {
-        let job = Job { tool, tool_set, scan, rules, context };
+        let job = RepairJob { tool, tool_set, scan, rules, context };
         if rules.values && job.mends(FaultCode::NoCall) {
             arguments::mend(&mut mended, &job);
         }
@@ -94,7 +94,7 @@ fn gives_two_values(arguments: &str) -> bool {
 }
 
 /// Inputs of every repair of arguments.
-struct Job<'a> {
+struct RepairJob<'a> {
     tool: &'a CompiledTool,
     tool_set: &'a ToolSet,
     scan: &'a ScanRules,
@@ -102,7 +102,7 @@ struct Job<'a> {
     context: &'a Context<'a>,
 }
 
-impl Job<'_> {
+impl RepairJob<'_> {
     /// Whether policy lets this fault be repaired.
     fn mends(&self, code: FaultCode) -> bool {
         self.scan.faults.of(code).mends()
@@ -111,12 +111,12 @@ impl Job<'_> {
 
 /// A proposed repair, and the edit that makes it.
 #[derive(Debug, Clone)]
-struct Change {
+struct RepairProposal {
     repair: Repair,
     edit: Edit,
 }
 
-impl Change {
+impl RepairProposal {
     /// Creates a change that replaces the value at `path`.
     fn set(kind: RepairKind, path: &Pointer, from: &Value, to: Value) -> Self {
         let repair = Repair { kind, call: 0, path: path.clone(), from: from.clone(), to: to.clone() };

@@ -2,18 +2,19 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::RepairProposal;
 use crate::scanner::schema::Violation;
 use callwright_common::json::Pointer;
 use callwright_types::RepairKind;
 
 /// Proposes the removal of a `null` that does not fit. The caller checks afterwards whether the object is valid without
 /// it.
-pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
+pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<RepairProposal> {
     let path = &violation.path;
     let is_null = arguments.pointer(path.as_str()) == Some(&Value::Null);
     let is_member = arguments.pointer(parent(path)).is_some_and(Value::is_object);
-    (is_null && is_member && !path.is_root()).then(|| Change::remove(RepairKind::NullDropped, path, &Value::Null))
+    (is_null && is_member && !path.is_root())
+        .then(|| RepairProposal::remove(RepairKind::NullDropped, path, &Value::Null))
 }
 
 /// Returns the JSON Pointer of the object or array that contains `path`.

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::Change;
+use super::RepairProposal;
 use super::null::parent;
-use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the one allowed value that `violation`'s value spells differently: in another case, with other separators,
 /// or as a string instead of a number or boolean.
-pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change> {
-    let Rule::Options(options) = &violation.rule else { return None };
+pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<RepairProposal> {
+    let SchemaRule::Options(options) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
     if value.as_str().is_some_and(|text| text.trim().is_empty()) {
         return absent(violation, arguments, value);
@@ -19,14 +19,15 @@ pub(super) fn propose(violation: &Violation, arguments: &Value) -> Option<Change
     let mut same = options.as_array()?.iter().filter(|option| is_same(option, &written, value));
     let (Some(only), None) = (same.next(), same.next()) else { return None };
     let kind = if only.is_string() { RepairKind::EnumNormalised } else { RepairKind::TypeCoerced };
-    Some(Change::set(kind, &violation.path, value, only.clone()))
+    Some(RepairProposal::set(kind, &violation.path, value, only.clone()))
 }
 
 /// Proposes the removal of an empty string, which selects no option. The caller checks afterwards whether the object is
 /// valid without it.
-fn absent(violation: &Violation, arguments: &Value, value: &Value) -> Option<Change> {
+fn absent(violation: &Violation, arguments: &Value, value: &Value) -> Option<RepairProposal> {
     let is_member = arguments.pointer(parent(&violation.path)).is_some_and(Value::is_object);
-    (is_member && !violation.path.is_root()).then(|| Change::remove(RepairKind::EmptyDropped, &violation.path, value))
+    (is_member && !violation.path.is_root())
+        .then(|| RepairProposal::remove(RepairKind::EmptyDropped, &violation.path, value))
 }
 
 fn is_same(option: &Value, written: &str, value: &Value) -> bool {

@@ -4,14 +4,18 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::Change;
+use super::RepairProposal;
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::names::{template_token, without_debris};
 use callwright_common::json::{Edit, Pointer};
 use callwright_types::{Repair, RepairKind};
 
 /// Proposes the rename that `member` needs, unless another member was already renamed to that name (`taken`).
-pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, taken: &mut HashSet<Pointer>) -> Option<Change> {
+pub(super) fn propose(
+    member: &UnknownMember<'_>,
+    arguments: &Value,
+    taken: &mut HashSet<Pointer>,
+) -> Option<RepairProposal> {
     let meant = member.meant()?;
     // Template residue in both the name and the value means that several arguments were merged into one.
     if without_debris(&member.name).is_some() && arguments.pointer(member.path().as_str()).is_none_or(has_debris) {
@@ -23,7 +27,7 @@ pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, taken: &mut
     }
     let (from, to) = (Value::from(member.name.as_str()), Value::from(meant));
     let repair = Repair { kind: RepairKind::ParameterRenamed, call: 0, path, from, to };
-    Some(Change { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
+    Some(RepairProposal { repair, edit: Edit::Rename(member.path(), meant.to_owned()) })
 }
 
 fn has_debris(value: &Value) -> bool {

@@ -4,9 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{Change, Job, Mended, coercion, default, format, null, option, parameter_name, unknown_parameter};
+use super::{
+    Mended, RepairJob, RepairProposal, coercion, default, format, null, option, parameter_name, unknown_parameter,
+};
 use crate::scanner::examination::Examination;
-use crate::scanner::schema::{Rule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use callwright_common::json::{Edit, Pointer, apply};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 
@@ -20,7 +22,7 @@ const MAX_TRIALS: usize = 3;
 const MAX_EDITED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Repairs the arguments, and keeps only the repairs that make their location valid.
-pub(super) fn mend(mended: &mut Mended, job: &Job<'_>) {
+pub(super) fn mend(mended: &mut Mended, job: &RepairJob<'_>) {
     let call = &mended.call;
     let Some(arguments) = parse(&call.arguments) else { return };
     if examine(&arguments, job).is_clean() {
@@ -43,7 +45,7 @@ fn parse(text: &str) -> Option<Value> {
     serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
 }
 
-fn examine<'a>(arguments: &Value, job: &Job<'a>) -> Examination<'a> {
+fn examine<'a>(arguments: &Value, job: &RepairJob<'a>) -> Examination<'a> {
     job.tool.examine(arguments, job.scan.unknown_parameters)
 }
 
@@ -57,7 +59,7 @@ struct Trial {
 
 impl Trial {
     /// Runs one attempt. Returns `None` if the arguments are too large or the budget is spent.
-    fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &Job<'_>) -> Option<Self> {
+    fn run(call: &Call, blocked: &BTreeSet<Pointer>, job: &RepairJob<'_>) -> Option<Self> {
         let mut trial = Self { text: call.arguments.clone(), repairs: Vec::new(), before: Vec::new() };
         for _ in 0..MAX_PASSES {
             if !job.context.step() {
@@ -87,13 +89,14 @@ impl Trial {
     }
 
     /// Returns the locations where a value was changed and a violation remains or is new.
-    fn failed(&self, job: &Job<'_>) -> Vec<Pointer> {
+    fn failed(&self, job: &RepairJob<'_>) -> Vec<Pointer> {
         let Some(arguments) = parse(&self.text) else { return Vec::new() };
         let left = examine(&arguments, job).explain(job.tool.compiled(), &arguments).violations;
         if left.is_empty() {
             return Vec::new();
         }
-        let left: Vec<Left<'_>> = left.iter().map(|violation| Left::new(violation, &self.before)).collect();
+        let left: Vec<RemainingViolation<'_>> =
+            left.iter().map(|violation| RemainingViolation::new(violation, &self.before)).collect();
         let is_value =
             |repair: &&Repair| !matches!(repair.kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
         let changed = self.repairs.iter().filter(is_value).map(|repair| &repair.path);
@@ -102,17 +105,17 @@ impl Trial {
 }
 
 /// A violation after the repairs.
-struct Left<'a> {
+struct RemainingViolation<'a> {
     place: &'a Pointer,
     /// Location of the missing member, if one is missing.
     missing: Option<Pointer>,
     is_new: bool,
 }
 
-impl<'a> Left<'a> {
+impl<'a> RemainingViolation<'a> {
     fn new(violation: &'a Violation, before: &[Violation]) -> Self {
         let missing = match &violation.rule {
-            Rule::Missing(name) => Some(violation.path.child(name)),
+            SchemaRule::Missing(name) => Some(violation.path.child(name)),
             _ => None,
         };
         Self { place: &violation.path, missing, is_new: !before.contains(violation) }
@@ -128,7 +131,7 @@ fn holds(outer: &Pointer, inner: &Pointer) -> bool {
     inner.as_str().strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Vec<Change> {
+fn name_changes(found: &Examination<'_>, arguments: &Value, call: &Call, job: &RepairJob<'_>) -> Vec<RepairProposal> {
     let mut changes = Vec::new();
     let mut taken = HashSet::new();
     let renames = job.rules.names && job.mends(FaultCode::ParameterLiteral);
@@ -158,9 +161,9 @@ fn value_changes(
     found: &Examination<'_>,
     arguments: &Value,
     blocked: &BTreeSet<Pointer>,
-    job: &Job<'_>,
-) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
+    job: &RepairJob<'_>,
+) -> Vec<RepairProposal> {
+    let mut changes: Vec<RepairProposal> = Vec::new();
     let mut taken = blocked.clone();
     let fills = job.rules.defaults && found.unknown.is_empty() && job.mends(FaultCode::ParameterMissing);
     let coerces = job.rules.values && job.mends(FaultCode::TypeMismatch);

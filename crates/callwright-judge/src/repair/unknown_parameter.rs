@@ -2,20 +2,25 @@
 
 use serde_json::Value;
 
-use super::{Change, Job};
+use super::{RepairJob, RepairProposal};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::means_nothing;
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Call, FaultCode, RepairKind};
 
 /// Proposes the removal of `member`.
-pub(super) fn propose(member: &UnknownMember<'_>, arguments: &Value, call: &Call, job: &Job<'_>) -> Option<Change> {
+pub(super) fn propose(
+    member: &UnknownMember<'_>,
+    arguments: &Value,
+    call: &Call,
+    job: &RepairJob<'_>,
+) -> Option<RepairProposal> {
     let drops = job.scan.unknown_parameters == UnknownParameters::Drop
         && job.mends(FaultCode::ParameterUnknown)
         && means_nothing(call, job.tool_set, job.scan, job.context, (job.tool, arguments), member);
     let path = member.path();
     let value = arguments.pointer(path.as_str()).filter(|_| drops)?;
-    Some(Change::remove(RepairKind::ParameterDropped, &path, value))
+    Some(RepairProposal::remove(RepairKind::ParameterDropped, &path, value))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::lenient::{self, Guard};
+use super::lenient::{self, LenientGuard};
 use super::rescue::literal::Literal;
 use super::rescue::shape;
 use crate::scanner::names::fold;
@@ -19,11 +19,11 @@ const BESIDE: [&str; 5] = ["id", "type", "index", "call_id", "tool_call_id"];
 const MAX_DEPTH: usize = 3;
 
 /// Returns the members of the argument object within `members`, if these are not arguments of the tool themselves.
-pub(super) fn inner(members: &[(String, Literal)], guard: Guard<'_>) -> Option<Vec<(String, Literal)>> {
+pub(super) fn inner(members: &[(String, Literal)], guard: LenientGuard<'_>) -> Option<Vec<(String, Literal)>> {
     within(members, guard, MAX_DEPTH)
 }
 
-fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
+fn within(members: &[(String, Literal)], guard: LenientGuard<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
     let mut held = None;
     for (key, value) in members {
@@ -53,7 +53,7 @@ fn within(members: &[(String, Literal)], guard: Guard<'_>, depth: usize) -> Opti
 }
 
 /// Whether the members are arguments of the tool: all are known, and none is missing.
-fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
+fn fits(members: &[(String, Literal)], guard: LenientGuard<'_>) -> bool {
     let given: HashSet<String> = members.iter().map(|(key, _)| fold(key)).collect();
     let has = |name: &str| given.contains(&fold(name));
     let required = guard.tool.required();
@@ -62,7 +62,7 @@ fn fits(members: &[(String, Literal)], guard: Guard<'_>) -> bool {
         && (!members.is_empty() || required.is_empty())
 }
 
-fn is_parameter(key: &str, guard: Guard<'_>) -> bool {
+fn is_parameter(key: &str, guard: LenientGuard<'_>) -> bool {
     guard.tool.has_parameter_like(key)
 }
 
@@ -70,7 +70,7 @@ fn is_same(key: &str, name: &str) -> bool {
     key == name || fold(key) == fold(name)
 }
 
-fn is_holder(key: &str, guard: Guard<'_>) -> bool {
+fn is_holder(key: &str, guard: LenientGuard<'_>) -> bool {
     shape::ARGUMENTS.contains(&key) || HOLDERS.contains(&key) || is_same(key, guard.tool.name())
 }
 
@@ -80,7 +80,7 @@ fn is_name(key: &str, value: &Literal) -> bool {
 }
 
 /// Whether the member names the called tool.
-fn is_own_name(key: &str, value: &Literal, guard: Guard<'_>) -> bool {
+fn is_own_name(key: &str, value: &Literal, guard: LenientGuard<'_>) -> bool {
     let name = value.text().map(shape::clean).filter(|_| shape::NAMES.contains(&key));
     name.is_some_and(|name| guard.tool_set.find(&name).is_some_and(|tool| tool.name() == guard.tool.name()))
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
-use super::place::Place;
-use super::schema::{CompiledSchema, Node, NodeId, Openness, Rule, Violation};
+use super::place::ArgumentPath;
+use super::schema::{CompiledSchema, NodeId, Openness, SchemaRule, ShapeNode, Violation};
 use callwright_common::json::Pointer;
 use callwright_types::rules::UnknownParameters;
 
@@ -37,7 +37,9 @@ impl<'a> Examination<'a> {
         let mut objects = None;
         for violation in self.violations.into_iter().flat_map(Violation::explain) {
             match &violation.rule {
-                Rule::Unknown(name) => explained.add_unknown(&mut objects, schema, arguments, &violation.path, name),
+                SchemaRule::Unknown(name) => {
+                    explained.add_unknown(&mut objects, schema, arguments, &violation.path, name)
+                }
                 _ if explained.violations.len() < MAX_FINDINGS => explained.violations.push(violation),
                 _ => {}
             }
@@ -99,19 +101,19 @@ pub(crate) struct UnknownMember<'a> {
     /// number of members in the arguments, not by the size of the schema.
     given: Rc<HashSet<String>>,
     /// Shape of the object, if the schema describes it.
-    node: Option<&'a Node>,
+    node: Option<&'a ShapeNode>,
     /// Known names that differ only in case and separators, whether set or not.
     pub(crate) literal: Vec<&'a str>,
 }
 
 /// Returns the names that the schema defines and the object has.
-fn given(node: Option<&Node>, members: &Map<String, Value>) -> Rc<HashSet<String>> {
+fn given(node: Option<&ShapeNode>, members: &Map<String, Value>) -> Rc<HashSet<String>> {
     let is_known = |name: &&String| node.is_some_and(|node| node.members.contains_key(*name));
     Rc::new(members.keys().filter(is_known).cloned().collect())
 }
 
 impl<'a> UnknownMember<'a> {
-    fn new(object: Pointer, name: &str, node: Option<&'a Node>, given: Rc<HashSet<String>>) -> Self {
+    fn new(object: Pointer, name: &str, node: Option<&'a ShapeNode>, given: Rc<HashSet<String>>) -> Self {
         let literal = node.map_or_else(Vec::new, |node| node.literal(name).collect());
         Self { object, name: name.to_owned(), given, node, literal }
     }
@@ -147,14 +149,14 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
     let allow = rule == UnknownParameters::Allow;
     let mut survey = Survey { schema, allow, found: Examination::default() };
     if let Some(root) = schema.shape().root() {
-        survey.visit(root, arguments, &Place::Root);
+        survey.visit(root, arguments, &ArgumentPath::Root);
     }
     let mut found = survey.found;
     let mut objects = None;
     for violation in schema.violations(arguments) {
         match &violation.rule {
-            Rule::Unknown(_) if allow => {}
-            Rule::Unknown(name) => found.add_unknown(&mut objects, schema, arguments, &violation.path, name),
+            SchemaRule::Unknown(_) if allow => {}
+            SchemaRule::Unknown(name) => found.add_unknown(&mut objects, schema, arguments, &violation.path, name),
             _ => found.violations.push(violation),
         }
     }
@@ -169,45 +171,45 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn visit(&mut self, node: &'a Node, value: &Value, place: &Place<'_>) {
+    fn visit(&mut self, node: &'a ShapeNode, value: &Value, place: &ArgumentPath<'_>) {
         match value {
             Value::Object(members) => self.members(node, members, place),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.descend(node.items, item, &Place::Item(place, index));
+                    self.descend(node.items, item, &ArgumentPath::Item(place, index));
                 }
             }
             Value::Number(number) if node.whole && is_whole_with_fraction(number) => {
-                self.violation(place, Rule::Type(vec!["integer"]));
+                self.violation(place, SchemaRule::Type(vec!["integer"]));
             }
             _ => {}
         }
     }
 
-    fn descend(&mut self, node: Option<NodeId>, value: &Value, place: &Place<'_>) {
+    fn descend(&mut self, node: Option<NodeId>, value: &Value, place: &ArgumentPath<'_>) {
         if let Some(node) = node.and_then(|id| self.schema.shape().node(id)) {
             self.visit(node, value, place);
         }
     }
 
-    fn members(&mut self, node: &'a Node, members: &Map<String, Value>, place: &Place<'_>) {
+    fn members(&mut self, node: &'a ShapeNode, members: &Map<String, Value>, place: &ArgumentPath<'_>) {
         let mut shared = None;
         for (name, value) in members {
             match node.members.get(name) {
-                Some(member) => self.descend(member.node, value, &Place::Member(place, name)),
+                Some(member) => self.descend(member.node, value, &ArgumentPath::Member(place, name)),
                 None if self.is_fault(node, name, members, place) => {
                     if self.found.unknown.len() < MAX_FINDINGS {
                         let given = Rc::clone(shared.get_or_insert_with(|| given(Some(node), members)));
                         self.found.unknown.push(UnknownMember::new(place.pointer(), name, Some(node), given));
                     }
                 }
-                None => self.descend(node.others, value, &Place::Member(place, name)),
+                None => self.descend(node.others, value, &ArgumentPath::Member(place, name)),
             }
         }
         // A compiled validator reports missing members itself.
         if !self.schema.judges() {
             for name in node.required.iter().filter(|name| !members.contains_key(*name)) {
-                self.violation(place, Rule::Missing(name.clone()));
+                self.violation(place, SchemaRule::Missing(name.clone()));
             }
         }
     }
@@ -215,9 +217,9 @@ impl<'a> Survey<'a> {
     /// Whether a member that its schema does not name is a fault. If additional members are accepted, it is a fault
     /// only if it differs from exactly one unset known name in nothing but case and separators. If the schema allows
     /// additional members explicitly, that known name must also be required.
-    fn is_fault(&self, node: &Node, name: &str, members: &Map<String, Value>, place: &Place<'_>) -> bool {
+    fn is_fault(&self, node: &ShapeNode, name: &str, members: &Map<String, Value>, place: &ArgumentPath<'_>) -> bool {
         let stated = match (node.openness, place) {
-            (Openness::Closed, _) | (Openness::Unstated, Place::Root) if !self.allow => return true,
+            (Openness::Closed, _) | (Openness::Unstated, ArgumentPath::Root) if !self.allow => return true,
             (openness, _) => openness == Openness::Open,
         };
         let mut same = node.literal(name);
@@ -225,7 +227,7 @@ impl<'a> Survey<'a> {
         !members.contains_key(only) && (!stated || node.required.iter().any(|required| required == only))
     }
 
-    fn violation(&mut self, place: &Place<'_>, rule: Rule) {
+    fn violation(&mut self, place: &ArgumentPath<'_>, rule: SchemaRule) {
         if self.found.violations.len() < MAX_FINDINGS {
             self.found.violations.push(Violation { path: place.pointer(), schema: None, rule });
         }

@@ -47,8 +47,8 @@ use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, Report, ScanRules};
 use callwright_types::{Call, Diagnosis, FaultCode};
 use examination::{Examination, UnknownMember};
-use faults::{Case, Check, TABLE};
-use schema::{Rule, Violation};
+use faults::{Check, FaultCase, TABLE};
+use schema::{SchemaRule, Violation};
 
 /// Maximum number of diagnoses per call; more do not help to repair it.
 const MAX_DIAGNOSES: usize = 32;
@@ -80,7 +80,7 @@ pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules,
     if !context.step() {
         return Scan { result: Err(Vec::new()), advice: Vec::new() };
     }
-    let case = Case::new(call, index, tool_set, rules, context);
+    let case = FaultCase::new(call, index, tool_set, rules, context);
     let tool = tool_set.get(&call.name);
     if let Some(tool) = tool.filter(|tool| tool.tool.free_text) {
         let checked = CheckedCall::new(call.clone(), Arc::clone(tool), Some(Map::new()));
@@ -111,7 +111,7 @@ pub fn scan_in(call: &Call, index: usize, tool_set: &ToolSet, rules: &ScanRules,
 
 /// Splits the faults into those that reject the call and those that are only recorded.
 fn sort_by_action(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     tool: Option<&Arc<CompiledTool>>,
     found: Vec<Diagnosis>,
 ) -> (Vec<Diagnosis>, Vec<Diagnosis>) {
@@ -127,7 +127,7 @@ fn sort_by_action(
 
 /// Returns the faults of a call that cannot be validated against a schema: its arguments cannot be parsed, or its tool
 /// is unknown.
-fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
+fn judge_unusable(case: &FaultCase<'_>, tool_is_known: bool, error: Option<&serde_json::Error>) -> Vec<Diagnosis> {
     let unread = error.and_then(|error| {
         first(|check| match check {
             Check::Arguments(check) => check(case, error),
@@ -144,7 +144,7 @@ fn judge_unusable(case: &Case<'_>, tool_is_known: bool, error: Option<&serde_jso
 }
 
 /// Returns the faults of parsed arguments.
-fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let found = tool.examine(arguments, case.rules.unknown_parameters);
     let mut diagnoses = if found.is_clean() { Vec::new() } else { judge_schema(case, tool, arguments, found) };
     let blocks = |diagnosis: &Diagnosis| case.rules.faults.of(diagnosis.code).blocks();
@@ -175,7 +175,12 @@ fn is_at_value(known: &Diagnosis, diagnosis: &Diagnosis) -> bool {
     known.path == diagnosis.path && !diagnosis.path.is_root()
 }
 
-fn judge_schema(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, found: Examination<'_>) -> Vec<Diagnosis> {
+fn judge_schema(
+    case: &FaultCase<'_>,
+    tool: &CompiledTool,
+    arguments: &Value,
+    found: Examination<'_>,
+) -> Vec<Diagnosis> {
     let Examination { unknown: members, mut violations } = found.explain(tool.compiled(), arguments);
     let judged: Vec<Option<Diagnosis>> =
         members.iter().take(MAX_DIAGNOSES).map(|member| judge_member(case, tool, member)).collect();
@@ -198,8 +203,8 @@ fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
     violations.iter().filter(move |violation| {
         let [missing, types, others] = &mut taken;
         let count = match violation.rule {
-            Rule::Missing(_) => missing,
-            Rule::Type(_) => types,
+            SchemaRule::Missing(_) => missing,
+            SchemaRule::Type(_) => types,
             _ => others,
         };
         *count += 1;
@@ -207,7 +212,7 @@ fn reported(violations: &[Violation]) -> impl Iterator<Item = &Violation> {
     })
 }
 
-fn judge_member(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+fn judge_member(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     if !case.context.step() {
         return None;
     }
@@ -226,19 +231,19 @@ pub(crate) fn means_nothing(
     (tool, arguments): (&CompiledTool, &Value),
     member: &UnknownMember<'_>,
 ) -> bool {
-    let case = Case::new(call, 0, tool_set, rules, context).with_arguments(arguments);
+    let case = FaultCase::new(call, 0, tool_set, rules, context).with_arguments(arguments);
     judge_member(&case, tool, member).is_some_and(|diagnosis| diagnosis.code == FaultCode::ParameterUnknown)
 }
 
 /// Whether an unknown member is meant to be the missing parameter. Then the name is the only fault, unless the rules
 /// accept wrong names.
 fn is_meant(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     members: &[UnknownMember<'_>],
     judged: &[Option<Diagnosis>],
     violation: &Violation,
 ) -> bool {
-    let Rule::Missing(name) = &violation.rule else { return false };
+    let SchemaRule::Missing(name) = &violation.rule else { return false };
     let means = |diagnosis: &Diagnosis| {
         diagnosis.suggestion.as_ref() == Some(name) && case.rules.faults.of(diagnosis.code).blocks()
     };
@@ -252,11 +257,11 @@ fn is_meant(
 fn drop_followers(violations: &mut Vec<Violation>) {
     let mistyped: HashSet<Pointer> = violations
         .iter()
-        .filter(|violation| matches!(violation.rule, Rule::Type(_)))
+        .filter(|violation| matches!(violation.rule, SchemaRule::Type(_)))
         .map(|violation| violation.path.clone())
         .collect();
     violations.retain(|violation| match violation.rule {
-        Rule::Options(_) | Rule::Constraint(..) => !mistyped.contains(&violation.path),
+        SchemaRule::Options(_) | SchemaRule::Constraint(..) => !mistyped.contains(&violation.path),
         _ => true,
     });
 }

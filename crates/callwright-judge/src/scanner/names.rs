@@ -195,13 +195,13 @@ pub(crate) fn similarity(one: &str, other: &str) -> f64 {
 
 /// List of names prepared for comparison.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Names(Vec<Name>);
+pub(crate) struct NameList(Vec<Name>);
 
 /// Maximum number of names per lookup that are compared letter by letter: those with the highest upper bounds. Only a
 /// handful of real names get this far.
 const MAX_COMPARED: usize = 32;
 
-impl Names {
+impl NameList {
     /// Prepares names for comparison.
     pub(crate) fn read<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self(names.into_iter().map(Name::read).collect())
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn nearest<'a>(name: &str, offered: &[&'a str], limit: usize) -> Vec<&'a str> {
-        let ranked = Names::read(offered.iter().copied()).nearest(name, limit, 0.0, |_| true);
+        let ranked = NameList::read(offered.iter().copied()).nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().map(|(index, _)| offered[index]).collect()
     }
 
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(nearest("fetch_weather", &offered, 2), ["get_weather", "fetch_forecast"]);
         assert_eq!(nearest(&"x".repeat(100_000), &offered, 1).len(), 1);
         assert!(nearest("x", &[], 3).is_empty() && nearest("x", &offered, 0).is_empty());
-        let ranked = Names::read(offered).nearest("fetch_weather", 2, 0.0, |index| index != 1);
+        let ranked = NameList::read(offered).nearest("fetch_weather", 2, 0.0, |index| index != 1);
         assert_eq!(ranked[0].0, 2);
     }
 
@@ -370,7 +370,7 @@ mod tests {
             (0..400).map(|index| format!("{}_{}_{index}", verbs[index % 8], "entity".repeat(index % 3))).collect();
         let hostile: Vec<String> = (0..400).map(|index| format!("{:09b}", index)).collect();
         for names in [offered, hostile] {
-            let book = Names::read(names.iter().map(String::as_str));
+            let book = NameList::read(names.iter().map(String::as_str));
             let mut compared = 0;
             for unknown in &names {
                 let name = Name::read(&format!("{unknown}x"));
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn the_bound_changes_no_result_where_few_names_can_be_meant() {
         let offered = ["get_weather", "get_wether_map", "weather", "set_weather", "fetch_forecast", "cancel_order"];
-        let book = Names::read(offered);
+        let book = NameList::read(offered);
         for name in ["get_wheather", "weather_get", "cancelorders", "forecast", "zzz", ""] {
             let mut all: Vec<(usize, f64)> =
                 offered.iter().enumerate().map(|(index, other)| (index, similarity(name, other))).collect();

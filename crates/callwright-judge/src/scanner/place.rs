@@ -3,13 +3,13 @@
 use callwright_common::json::Pointer;
 
 /// A location in the arguments that links to its parent location.
-pub(crate) enum Place<'a> {
+pub(crate) enum ArgumentPath<'a> {
     Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a ArgumentPath<'a>, &'a str),
+    Item(&'a ArgumentPath<'a>, usize),
 }
 
-impl Place<'_> {
+impl ArgumentPath<'_> {
     /// Returns the location as a JSON Pointer.
     pub(crate) fn pointer(&self) -> Pointer {
         match self {

@@ -9,19 +9,19 @@ use callwright_types::rules::RelevanceRules;
 pub struct Relevance {
     scores: HashMap<String, f64>,
     best: Option<(String, f64)>,
-    evidence: Evidence,
+    evidence: RelevanceEvidence,
 }
 
 /// Evidence for the relevance of the best tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Evidence {
+enum RelevanceEvidence {
     /// Share of the request, 0 to 1, that the tool's text covers.
     Coverage(f64),
     /// Semantic similarity, which is also the tool's score.
     Closeness,
 }
 
-impl Default for Evidence {
+impl Default for RelevanceEvidence {
     fn default() -> Self {
         Self::Coverage(0.0)
     }
@@ -46,14 +46,14 @@ impl Relevance {
     /// request, 0 to 1, that the text of the best tool covers.
     pub fn by_words<'a>(ranked: impl IntoIterator<Item = (&'a str, f64)>, coverage: f64) -> Self {
         let ranked: Vec<(String, f64)> = ranked.into_iter().map(|(name, score)| (name.to_owned(), score)).collect();
-        let evidence = Evidence::Coverage(coverage);
+        let evidence = RelevanceEvidence::Coverage(coverage);
         Self { best: ranked.first().cloned(), scores: ranked.into_iter().collect(), evidence }
     }
 
     /// Creates scores from semantic similarities, in any order. A tool that the request names gets the score of the
     /// best tool, because the user requested it regardless of its description.
     pub fn by_meaning<'a>(found: impl IntoIterator<Item = FoundTool<'a>>) -> Self {
-        let mut relevance = Self { evidence: Evidence::Closeness, ..Self::default() };
+        let mut relevance = Self { evidence: RelevanceEvidence::Closeness, ..Self::default() };
         let mut named = Vec::new();
         for FoundTool { name, closeness, is_named } in found {
             let closeness = closeness.max(0.0);
@@ -72,8 +72,8 @@ impl Relevance {
     pub(crate) fn better_than(&self, called: &str, rules: &RelevanceRules) -> Option<&str> {
         let (best, score) = self.best.as_ref()?;
         let is_evident = match self.evidence {
-            Evidence::Coverage(coverage) => coverage >= rules.coverage,
-            Evidence::Closeness => *score >= rules.closeness,
+            RelevanceEvidence::Coverage(coverage) => coverage >= rules.coverage,
+            RelevanceEvidence::Closeness => *score >= rules.closeness,
         };
         let of_called = self.scores.get(called).copied().unwrap_or_default();
         (is_evident && best != called && of_called <= rules.share * score).then_some(best)

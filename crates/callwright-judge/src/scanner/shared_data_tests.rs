@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::names::{Names, fold};
+use super::names::{NameList, fold};
 use callwright_types::rules::ScanRules;
 
 /// Number of tools offered at the same time.
@@ -86,7 +86,7 @@ fn look_up(name: &str, meant: Option<&str>, known: &[&str]) -> Option<Lookup> {
     if known.iter().any(|known| fold(known) == fold(name)) {
         return None;
     }
-    let ranked = Names::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
+    let ranked = NameList::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
     let best = ranked.first().filter(|best| ranked.get(1).is_none_or(|second| second.1 < best.1));
     let is_right = best.is_some_and(|(index, _)| Some(known[*index]) == meant);
     Some(Lookup { best: best.map(|best| best.1), is_right, is_meant: meant.is_some() })

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use super::examination::{Examination, examine};
-use super::names::{self, Names};
+use super::names::{self, NameList};
 use super::schema::{CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword};
 use callwright_common::json::Pointer;
 use callwright_types::memory::ClientTool;
@@ -19,7 +19,7 @@ pub struct ToolSet {
     tools: Vec<Arc<CompiledTool>>,
     by_name: HashMap<String, usize>,
     folded: OnceLock<FoldedNames>,
-    names: OnceLock<Names>,
+    names: OnceLock<NameList>,
     owners: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
@@ -121,7 +121,7 @@ impl ToolSet {
 
     /// Returns up to `limit` tools with the names most similar to `name`, best first.
     pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<(&str, f64)> {
-        let names = self.names.get_or_init(|| Names::read(self.tools.iter().map(|tool| tool.name())));
+        let names = self.names.get_or_init(|| NameList::read(self.tools.iter().map(|tool| tool.name())));
         let ranked = names.nearest(name, limit, 0.0, |_| true);
         ranked.into_iter().filter_map(|(index, alike)| Some((self.tools.get(index)?.name(), alike))).collect()
     }

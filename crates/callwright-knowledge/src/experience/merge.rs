@@ -59,9 +59,10 @@ pub fn learn<'a>(
         created_at: at,
         updated_at: at,
     };
-    let says = Saying::of(&new);
-    let same =
-        present.into_iter().find(|lesson| lesson.scope == new.scope && says.is_near(&Saying::of(lesson), settings));
+    let says = LessonProperties::of(&new);
+    let same = present
+        .into_iter()
+        .find(|lesson| lesson.scope == new.scope && says.is_near(&LessonProperties::of(lesson), settings));
     match same {
         None => Learned::New(new),
         Some(lesson) if new.evidence.iter().all(|event| has_event(lesson, event)) => Learned::Known,
@@ -106,14 +107,14 @@ pub fn merged(one: &Lesson, other: &Lesson) -> Lesson {
 
 /// Whether two lessons state the same about the same tools.
 pub fn is_near_duplicate(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
-    one.scope == other.scope && Saying::of(one).is_near(&Saying::of(other), settings)
+    one.scope == other.scope && LessonProperties::of(one).is_near(&LessonProperties::of(other), settings)
 }
 
 /// Whether two lessons contradict each other: one from a success and one from a failure of the same call. Both are
 /// kept.
 pub fn is_conflict(one: &Lesson, other: &Lesson, settings: &Settings) -> bool {
-    let (one_says, other_says) = (Saying::of(one), Saying::of(other));
-    let tool = |says: &Saying<'_>| says.client.map(|facts| facts.tool.clone());
+    let (one_says, other_says) = (LessonProperties::of(one), LessonProperties::of(other));
+    let tool = |says: &LessonProperties<'_>| says.client.map(|facts| facts.tool.clone());
     one.scope == other.scope
         && one.polarity != other.polarity
         && (one_says.toolset, one_says.tools) == (other_says.toolset, other_says.tools)
@@ -143,7 +144,7 @@ fn has_event(lesson: &Lesson, event: &Evidence) -> bool {
 
 /// Properties by which two lessons are compared.
 #[derive(Debug, Clone, Copy)]
-struct Saying<'a> {
+struct LessonProperties<'a> {
     toolset: Option<&'a str>,
     tools: &'a [String],
     polarity: Polarity,
@@ -152,7 +153,7 @@ struct Saying<'a> {
     client: Option<&'a ClientFacts>,
 }
 
-impl<'a> Saying<'a> {
+impl<'a> LessonProperties<'a> {
     fn of(lesson: &'a Lesson) -> Self {
         let Lesson { toolset, tools, polarity, key, value, client, .. } = lesson;
         // A draft is composed, so compare it with the composed wording and not with a model's rewording.

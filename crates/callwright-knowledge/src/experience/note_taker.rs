@@ -8,7 +8,7 @@ use super::Settings;
 use super::prompts::{Feedback, Shown, continued, feedback, read, solving, training, wording};
 use super::redaction::redacted;
 use super::text::tidy;
-use super::wording::{Composed, worded};
+use super::wording::{LessonPromptData, worded};
 use callwright_openai::Role;
 use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
@@ -76,7 +76,7 @@ impl NoteTaker {
     /// # Errors
     /// Same as [`Self::train`].
     pub async fn word(&self, lesson: &Lesson) -> Result<Option<Wording>, String> {
-        let messages = wording(&Composed::from(lesson), &self.settings);
+        let messages = wording(&LessonPromptData::from(lesson), &self.settings);
         let mut taken = None;
         let take = |(key, value): (String, String)| {
             taken = taken.take().or_else(|| worded(lesson, &key, value, &self.settings));

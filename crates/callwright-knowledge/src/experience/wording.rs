@@ -14,14 +14,14 @@ use callwright_types::memory::{Polarity, Wording};
 
 /// Lesson data in the model's prompt.
 #[derive(Debug, Serialize)]
-pub(super) struct Composed<'a> {
+pub(super) struct LessonPromptData<'a> {
     tools: &'a [String],
     learned_from: &'static str,
     about: &'a str,
     known: &'a str,
 }
 
-impl<'a> From<&'a Lesson> for Composed<'a> {
+impl<'a> From<&'a Lesson> for LessonPromptData<'a> {
     fn from(lesson: &'a Lesson) -> Self {
         let learned_from = match lesson.polarity {
             Polarity::Positive => "a call that was right",

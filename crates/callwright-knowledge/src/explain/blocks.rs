@@ -1,21 +1,21 @@
 //! Common document model: a sequence of blocks in which deeper blocks belong to the preceding shallower block.
 
-use super::heads::{self, Head};
-use super::records::Record;
+use super::heads::{self, PassageHead};
+use super::records::LabelledRecord;
 
 /// Unit of a document that no sentence or passage crosses. Its text has collapsed whitespace and no markup except the
 /// backquotes of code spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct DocumentBlock {
     /// Nesting depth: a block belongs to the last preceding block with a smaller depth.
     pub(super) depth: usize,
     /// Kind and content of the block.
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
 }
 
 /// Kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// Heading, or its equivalent: a bold line, or the summary of a collapsible section.
     Heading(String),
     /// First paragraph of a list item, or a defined term.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     /// Paragraph.
     Prose(String),
     /// Row of a table, or an object: values with labels.
-    Row(Record),
+    Row(LabelledRecord),
     /// Lines of code.
     Code(String),
 }
@@ -37,23 +37,23 @@ pub(super) const BOLD_LINE: usize = DEEPEST_HEADING + 1;
 /// Depth of text outside lists; each enclosing list adds one.
 pub(super) const FLOW: usize = BOLD_LINE + 1;
 
-impl Block {
+impl DocumentBlock {
     /// Returns the text of the block, if it has any.
     pub(super) fn into_text(self) -> Option<String> {
         Some(match self.kind {
-            Kind::Heading(text) | Kind::Item(text) | Kind::Prose(text) | Kind::Code(text) => text,
-            Kind::Row(record) => record.lines().join(" "),
+            BlockKind::Heading(text) | BlockKind::Item(text) | BlockKind::Prose(text) | BlockKind::Code(text) => text,
+            BlockKind::Row(record) => record.lines().join(" "),
         })
         .filter(|text| !text.is_empty())
     }
 
     /// Returns the codes or names that the block defines.
-    pub(super) fn head(&self) -> Option<Head> {
+    pub(super) fn head(&self) -> Option<PassageHead> {
         match &self.kind {
-            Kind::Heading(title) => heads::of_title(title),
-            Kind::Item(text) | Kind::Prose(text) => heads::of_sentence(text),
-            Kind::Row(record) => record.head(),
-            Kind::Code(_) => None,
+            BlockKind::Heading(title) => heads::of_title(title),
+            BlockKind::Item(text) | BlockKind::Prose(text) => heads::of_sentence(text),
+            BlockKind::Row(record) => record.head(),
+            BlockKind::Code(_) => None,
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Likelihood that a name is a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Strength {
+pub(super) enum CodeLikelihood {
     /// Any word: `origin`, `gone`.
     Name,
     /// Identifier, which may also be a parameter or a method: `not_found`, `startDate`.
@@ -55,7 +55,7 @@ pub(super) enum Strength {
 }
 
 /// Returns the likelihood that a word is a code.
-pub(super) fn strength(word: &str) -> Strength {
+pub(super) fn strength(word: &str) -> CodeLikelihood {
     let core = word.trim_matches(|character: char| !character.is_alphanumeric());
     let digits = core.bytes().filter(u8::is_ascii_digit).count();
     let leading_digits = core.bytes().take_while(u8::is_ascii_digit).count();
@@ -64,11 +64,11 @@ pub(super) fn strength(word: &str) -> Strength {
     let number = leading_digits >= LEAST_CODE_DIGITS && core.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let constant = capitals && !small && (digits > 0 || core.contains('_'));
     if number || constant || core.starts_with("0x") && digits > 1 {
-        Strength::Strong
+        CodeLikelihood::Strong
     } else if looks_like_code(core) && !is_version(core) && (small || digits > 0) || is_joined(core) {
-        Strength::Weak
+        CodeLikelihood::Weak
     } else {
-        Strength::Name
+        CodeLikelihood::Name
     }
 }
 
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn some_words_look_more_like_codes_than_others() {
         for code in ["21211", "E1001", "NOT_FOUND", "ORA-00942", "400.3", "0x80070005", "-32700"] {
-            assert_eq!(strength(code), Strength::Strong, "{code}");
+            assert_eq!(strength(code), CodeLikelihood::Strong, "{code}");
         }
         for code in ["not_found", "startDate", "invalid-api-key", "auth/wrong-password", "chat.postMessage", "p2002"] {
-            assert_eq!(strength(code), Strength::Weak, "{code}");
+            assert_eq!(strength(code), CodeLikelihood::Weak, "{code}");
         }
         for word in ["origin", "London", "7", "1.2", "v2.0", "API", "OVERVIEW", ""] {
-            assert_eq!(strength(word), Strength::Name, "{word}");
+            assert_eq!(strength(word), CodeLikelihood::Name, "{word}");
         }
     }
 

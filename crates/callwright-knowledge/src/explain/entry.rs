@@ -1,10 +1,10 @@
 //! Catalogue entry → passage that explains a code and its remedy.
 
-use super::blocks::{Block, Kind};
+use super::blocks::{BlockKind, DocumentBlock};
 use super::body_words::folded;
 use super::codes::{mentioned, normal_form};
-use super::heads::Head;
-use super::labels::{Role, is_label, role};
+use super::heads::PassageHead;
+use super::labels::{LabelRole, is_label, role};
 use super::passages::{Piece, cut, exceeds};
 use super::records::{is_address, joined, line};
 use super::sentences::sentences;
@@ -17,28 +17,33 @@ const MAX_LABEL_WORDS: usize = 6;
 
 /// Returns the passages of the entry with the head `block` and the blocks `below` it: one passage if it fits `limit`
 /// characters, otherwise several that each start with the head.
-pub(super) fn entry(block: &Block, head: &Head, below: &[Block], limit: usize) -> Vec<Piece> {
+pub(super) fn entry(block: &DocumentBlock, head: &PassageHead, below: &[DocumentBlock], limit: usize) -> Vec<Piece> {
     let mut lines = first_lines(block, head);
     // Every block is compared with the title, so limit the title to the length that a passage can contain.
     let title = lines.first().map(|line| cut(line, limit.max(1)).0).unwrap_or_default();
     let (title, lower) = (title.to_owned(), title.to_lowercase());
-    let mut body =
-        Body { title: &title, lower: &lower, codes: &head.codes, groups: vec![Group::default()], skipping: None };
+    let mut body = EntryBody {
+        title: &title,
+        lower: &lower,
+        codes: &head.codes,
+        groups: vec![LabelledTexts::default()],
+        skipping: None,
+    };
     below.iter().for_each(|block| body.read(block));
     lines.extend(body.lines());
     fit(&lines, limit.max(1)).into_iter().map(|text| piece(text, head)).collect()
 }
 
-fn piece(text: String, head: &Head) -> Piece {
+fn piece(text: String, head: &PassageHead) -> Piece {
     let mentions = mentioned(&text);
     Piece { text, defines: head.codes.clone(), mentions }
 }
 
 /// Returns the text of the head, starting with the code.
-fn first_lines(block: &Block, head: &Head) -> Vec<String> {
+fn first_lines(block: &DocumentBlock, head: &PassageHead) -> Vec<String> {
     match &block.kind {
-        Kind::Row(record) => record.lines(),
-        Kind::Heading(text) | Kind::Item(text) | Kind::Prose(text) | Kind::Code(text) => {
+        BlockKind::Row(record) => record.lines(),
+        BlockKind::Heading(text) | BlockKind::Item(text) | BlockKind::Prose(text) | BlockKind::Code(text) => {
             let lower = text.to_lowercase();
             match head.codes.first().filter(|code| !lower.contains(code.as_str())) {
                 Some(code) => vec![format!("{code}: {text}")],
@@ -50,12 +55,12 @@ fn first_lines(block: &Block, head: &Head) -> Vec<String> {
 
 /// Text under one label.
 #[derive(Debug, Default)]
-struct Group {
+struct LabelledTexts {
     label: String,
     parts: Vec<String>,
 }
 
-impl Group {
+impl LabelledTexts {
     /// Formats the parts after their label. Without parts, returns the label unless it is a usual label of entries.
     fn line(self) -> Option<String> {
         let label = self.label.trim_end_matches(':');
@@ -68,28 +73,28 @@ impl Group {
     }
 }
 
-struct Body<'a> {
+struct EntryBody<'a> {
     title: &'a str,
     /// Title in lower case.
     lower: &'a str,
     codes: &'a [String],
-    groups: Vec<Group>,
+    groups: Vec<LabelledTexts>,
     /// Depth of the heading whose content is being skipped.
     skipping: Option<usize>,
 }
 
-impl Body<'_> {
-    fn read(&mut self, block: &Block) {
+impl EntryBody<'_> {
+    fn read(&mut self, block: &DocumentBlock) {
         if self.skipping.is_some_and(|depth| block.depth > depth) {
             return;
         }
         self.skipping = None;
         match &block.kind {
-            Kind::Heading(title) if role(title) == Role::Useless => self.skipping = Some(block.depth),
-            Kind::Heading(title) => self.begin(title),
-            Kind::Item(text) | Kind::Prose(text) => self.text(text),
-            Kind::Row(record) => self.part(record.lines().join(" ")),
-            Kind::Code(text) => self.part(text.clone()),
+            BlockKind::Heading(title) if role(title) == LabelRole::Useless => self.skipping = Some(block.depth),
+            BlockKind::Heading(title) => self.begin(title),
+            BlockKind::Item(text) | BlockKind::Prose(text) => self.text(text),
+            BlockKind::Row(record) => self.part(record.lines().join(" ")),
+            BlockKind::Code(text) => self.part(text.clone()),
         }
     }
 
@@ -105,8 +110,8 @@ impl Body<'_> {
     }
 
     fn begin(&mut self, label: &str) {
-        let label = if role(label) == Role::Description { String::new() } else { label.to_owned() };
-        self.groups.push(Group { label, parts: Vec::new() });
+        let label = if role(label) == LabelRole::Description { String::new() } else { label.to_owned() };
+        self.groups.push(LabelledTexts { label, parts: Vec::new() });
     }
 
     fn part(&mut self, text: String) {
@@ -123,13 +128,13 @@ impl Body<'_> {
     }
 
     fn lines(self) -> impl Iterator<Item = String> {
-        self.groups.into_iter().filter_map(Group::line)
+        self.groups.into_iter().filter_map(LabelledTexts::line)
     }
 }
 
 /// Whether `label` is a known label of entries, followed by its value in the same line.
 fn is_label_of(label: &str, value: &str) -> bool {
-    value.starts_with(' ') && (is_label(label) || matches!(role(label), Role::Code(_)))
+    value.starts_with(' ') && (is_label(label) || matches!(role(label), LabelRole::Code(_)))
 }
 
 /// Whether two texts are equal except for case and punctuation.

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::Settings;
 use super::codes::normal_form;
 use super::documents::Section;
-use super::failures::{FailureKind, Judged, Read, is_failure, shortfall, suspected_code};
-use super::index::{Builder, Entry, Index};
-use super::meanings::Closeness;
-use super::query::{Query, query};
-use super::ranking::{Claim, Ranking};
+use super::failures::{FailureKind, Judged, ParsedOutcome, is_failure, shortfall, suspected_code};
+use super::index::{Index, IndexedPassage, PassageIndexBuilder};
+use super::meanings::MessageSimilarity;
+use super::query::{FailureQuery, query};
+use super::ranking::{Claim, PassageRanking};
 use super::sentence_vectors::SentenceVectors;
 use super::verdict_words::calls_it_an_error;
 use callwright_search::embedding::{EmbedError, Embedder};
@@ -112,7 +112,7 @@ impl Explainer {
         rules: &[FailureRule],
     ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
-        let read = Read::of(outcome);
+        let read = ParsedOutcome::of(outcome);
         match is_failure(&read, &tool, rules) {
             Judged::Failed(kind) => Some(kind),
             Judged::Fine => None,
@@ -124,7 +124,7 @@ impl Explainer {
     }
 
     /// Returns the bare code in the outcome's body if the documentation describes it as an error.
-    fn documented_code(&self, operation: &OperationRef, outcome: &Read<'_>) -> Option<String> {
+    fn documented_code(&self, operation: &OperationRef, outcome: &ParsedOutcome<'_>) -> Option<String> {
         suspected_code(outcome)
             .filter(|code| normal_form(code).is_some_and(|code| self.names_an_error(operation, &code)))
     }
@@ -157,29 +157,36 @@ impl Explainer {
 
     /// Returns the matching passages, and whether embedding the query failed. The query is embedded only if no passage
     /// defines a code of the failure, because meaning adds nothing in that case.
-    pub(super) async fn found<'a>(&self, index: &'a Index, tool: &str, query: &Query) -> (Vec<Found<'a>>, bool) {
-        let ranking = Ranking::of(index, tool, query);
+    pub(super) async fn found<'a>(
+        &self,
+        index: &'a Index,
+        tool: &str,
+        query: &FailureQuery,
+    ) -> (Vec<MatchingPassage<'a>>, bool) {
+        let ranking = PassageRanking::of(index, tool, query);
         let (closeness, failed) = match index.meanings().filter(|_| !ranking.is_code_defined()) {
-            None => (Closeness::default(), false),
+            None => (MessageSimilarity::default(), false),
             Some(meanings) => match meanings.closeness(&query.said).await {
                 Ok(closeness) => (closeness, false),
                 Err(error) => {
                     tracing::warn!(%error, "embedding failed; explaining the failure by words only");
-                    (Closeness::default(), true)
+                    (MessageSimilarity::default(), true)
                 }
             },
         };
         let claims = ranking.rank(&closeness, &self.settings);
-        let found = claims.into_iter().filter_map(|claim| Some(Found { claim, entry: index.passage(claim.passage)? }));
+        let found = claims
+            .into_iter()
+            .filter_map(|claim| Some(MatchingPassage { claim, entry: index.passage(claim.passage)? }));
         (found.collect(), failed)
     }
 
     /// Selects the best passages without repetition.
-    pub(super) fn shown(&self, mut found: Vec<Found<'_>>) -> Explanation {
+    pub(super) fn shown(&self, mut found: Vec<MatchingPassage<'_>>) -> Explanation {
         found.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
         let best = found.first().map(|best| best.claim);
         let mut passages: Vec<Passage> = Vec::new();
-        for Found { claim, entry } in found {
+        for MatchingPassage { claim, entry } in found {
             if passages.len() == self.settings.passages {
                 break;
             }
@@ -198,7 +205,7 @@ fn builders(
     docs: Vec<OperationDocs>,
     sections: Vec<(String, Section)>,
     settings: &Settings,
-) -> BTreeMap<String, Builder<'_>> {
+) -> BTreeMap<String, PassageIndexBuilder<'_>> {
     let mut builders = BTreeMap::new();
     for OperationDocs { toolset, tool, texts } in docs {
         let builder = builders.entry(toolset).or_insert_with(|| Index::builder(settings));
@@ -211,7 +218,7 @@ fn builders(
 }
 
 async fn with_meanings(
-    builder: Builder<'_>,
+    builder: PassageIndexBuilder<'_>,
     settings: &Settings,
     embedder: &Arc<dyn Embedder>,
 ) -> (Index, Option<EmbedError>) {
@@ -239,9 +246,9 @@ fn adds(claim: &Claim, best: &Claim) -> bool {
 }
 
 /// Matching passage with its index entry.
-pub(super) struct Found<'a> {
+pub(super) struct MatchingPassage<'a> {
     claim: Claim,
-    entry: &'a Entry,
+    entry: &'a IndexedPassage,
 }
 
 #[cfg(test)]

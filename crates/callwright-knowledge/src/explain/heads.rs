@@ -1,6 +1,6 @@
 //! Code or name at the head of a heading, sentence or list item, which the following text defines.
 
-use super::codes::{Strength, normal_form, strength};
+use super::codes::{CodeLikelihood, normal_form, strength};
 use super::labels::is_label;
 
 /// Maximum number of codes in a head; more codes form a list.
@@ -31,11 +31,11 @@ const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '=', '→'];
 
 /// Codes or names of a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct PassageHead {
     /// Codes or names in normal form.
     pub(super) codes: Vec<String>,
     /// Highest likelihood among the names of being a code.
-    pub(super) strength: Strength,
+    pub(super) strength: CodeLikelihood,
     /// Whether no text follows the codes.
     pub(super) alone: bool,
 }
@@ -43,60 +43,60 @@ pub(super) struct Head {
 /// Returns the codes of a heading: alone (`` `card_declined` ``), before a message (`21211: Invalid number`,
 /// `404 Not Found`), after an announcing word (`ERROR 30007`), or in brackets after the message
 /// (`Invalid number (21211)`).
-pub(super) fn of_title(title: &str) -> Option<Head> {
+pub(super) fn of_title(title: &str) -> Option<PassageHead> {
     leading_of_title(title).or_else(|| trailing(title))
 }
 
 /// Returns the codes or names that a sentence or list item defines: at its head before a colon or dash
 /// (`` `A1`: because ``, `20000 - because`, `origin (query, required): because`), or alone before the explanation.
-pub(super) fn of_sentence(text: &str) -> Option<Head> {
+pub(super) fn of_sentence(text: &str) -> Option<PassageHead> {
     let lead = leading(text)?;
     let head = lead.head?;
     let rest = lead.rest;
-    let alone = rest.is_empty() && head.strength > Strength::Name;
+    let alone = rest.is_empty() && head.strength > CodeLikelihood::Name;
     let parted = is_parted(rest) || lead.bracketed && rest.starts_with(':') || lead.named;
-    let numbered = parted && head.strength == Strength::Name && is_number(&head);
-    let strength = if numbered { Strength::Weak } else { head.strength };
-    (alone || parted).then_some(Head { strength, ..head })
+    let numbered = parted && head.strength == CodeLikelihood::Name && is_number(&head);
+    let strength = if numbered { CodeLikelihood::Weak } else { head.strength };
+    (alone || parted).then_some(PassageHead { strength, ..head })
 }
 
 /// Returns the codes at the beginning of a text without a separator: `21211 Invalid number. The number is not valid.` A
 /// single sentence may begin with any number, but several such list items or paragraphs form a list of codes. A short
 /// number counts only beside evident codes.
-pub(super) fn of_series(text: &str) -> Option<Head> {
+pub(super) fn of_series(text: &str) -> Option<PassageHead> {
     let lead = leading(text)?;
     let begins = lead.rest.starts_with(|first: char| first.is_uppercase() || matches!(first, '`' | '"' | '“'));
-    lead.head.filter(|head| begins && (head.strength == Strength::Strong || is_number(head)))
+    lead.head.filter(|head| begins && (head.strength == CodeLikelihood::Strong || is_number(head)))
 }
 
 /// Returns the number that is the whole heading; it is a code if the neighbouring headings are codes.
-pub(super) fn of_number(title: &str) -> Option<Head> {
-    let head = Head { codes: vec![normal_form(title)?], strength: Strength::Weak, alone: true };
+pub(super) fn of_number(title: &str) -> Option<PassageHead> {
+    let head = PassageHead { codes: vec![normal_form(title)?], strength: CodeLikelihood::Weak, alone: true };
     is_number(&head).then_some(head)
 }
 
-fn leading_of_title(title: &str) -> Option<Head> {
+fn leading_of_title(title: &str) -> Option<PassageHead> {
     let lead = leading(title)?;
     let head = lead.head?;
     let small = title.starts_with(char::is_lowercase) || lead.announced;
     match (lead.rest.is_empty(), head.strength) {
-        (true, Strength::Name) => (small && !is_number(&head)).then_some(head),
-        (true, _) | (false, Strength::Strong) => Some(head),
-        (false, Strength::Weak) => is_parted(lead.rest).then_some(head),
-        (false, Strength::Name) => {
+        (true, CodeLikelihood::Name) => (small && !is_number(&head)).then_some(head),
+        (true, _) | (false, CodeLikelihood::Strong) => Some(head),
+        (false, CodeLikelihood::Weak) => is_parted(lead.rest).then_some(head),
+        (false, CodeLikelihood::Name) => {
             let numbered = is_number(&head) && lead.rest.starts_with([':', '-', '–', '—']);
-            numbered.then_some(Head { strength: Strength::Weak, ..head })
+            numbered.then_some(PassageHead { strength: CodeLikelihood::Weak, ..head })
         }
     }
 }
 
-fn is_number(head: &Head) -> bool {
+fn is_number(head: &PassageHead) -> bool {
     head.codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Codes at the beginning of a text, and the rest.
 struct Lead<'a> {
-    head: Option<Head>,
+    head: Option<PassageHead>,
     rest: &'a str,
     /// Whether an announcing word precedes the code.
     announced: bool,
@@ -109,7 +109,7 @@ struct Lead<'a> {
 fn leading(text: &str) -> Option<Lead<'_>> {
     let text = text.trim();
     let (mut rest, announced) = behind_announcers(text);
-    let mut found: Vec<Token<'_>> = Vec::new();
+    let mut found: Vec<HeadToken<'_>> = Vec::new();
     while found.len() < MAX_CODES {
         let Some((token, behind)) = token(rest) else { break };
         found.push(token);
@@ -119,7 +119,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
         }
         let Some(next) = behind_joint(rest) else { break };
         // The text `21211, 21212: why` lists codes; `gone, but why` does not.
-        if token_strength(&token).is_none_or(|strength| strength == Strength::Name) || !next_is_code(next) {
+        if token_strength(&token).is_none_or(|strength| strength == CodeLikelihood::Name) || !next_is_code(next) {
             break;
         }
         rest = next;
@@ -132,11 +132,14 @@ fn leading(text: &str) -> Option<Lead<'_>> {
     let plain_label = found.len() == 1 && !found[0].marked && is_label(found[0].text);
     let strongest = found.iter().filter_map(token_strength).max();
     let announced_number = announced && found[0].text.bytes().any(|byte| byte.is_ascii_digit());
-    let strength = if announced_number { Some(Strength::Strong) } else { strongest };
+    let strength = if announced_number { Some(CodeLikelihood::Strong) } else { strongest };
     let (rest, bracketed) = behind_remark(rest);
     let rest = if rest == "." { "" } else { rest };
-    let head =
-        strength.filter(|_| !plain_label || bracketed).map(|strength| Head { codes, strength, alone: rest.is_empty() });
+    let head = strength.filter(|_| !plain_label || bracketed).map(|strength| PassageHead {
+        codes,
+        strength,
+        alone: rest.is_empty(),
+    });
     Some(Lead { head, rest, announced, named, bracketed })
 }
 
@@ -156,33 +159,33 @@ fn behind_announcers(text: &str) -> (&str, bool) {
 }
 
 fn next_is_code(text: &str) -> bool {
-    token(text).and_then(|(token, _)| token_strength(&token)).is_some_and(|strength| strength > Strength::Name)
+    token(text).and_then(|(token, _)| token_strength(&token)).is_some_and(|strength| strength > CodeLikelihood::Name)
 }
 
 #[derive(Clone, Copy)]
-struct Token<'a> {
+struct HeadToken<'a> {
     text: &'a str,
     /// Whether the token is in a code span, quotes or brackets.
     marked: bool,
 }
 
-fn token_strength(token: &Token<'_>) -> Option<Strength> {
+fn token_strength(token: &HeadToken<'_>) -> Option<CodeLikelihood> {
     let own = normal_form(token.text).map(|_| strength(token.text))?;
-    Some(if token.marked { own.max(Strength::Weak) } else { own })
+    Some(if token.marked { own.max(CodeLikelihood::Weak) } else { own })
 }
 
 /// Returns the first word of a text or the content of its opening mark, and the rest.
-fn token(text: &str) -> Option<(Token<'_>, &str)> {
+fn token(text: &str) -> Option<(HeadToken<'_>, &str)> {
     for (open, close) in [('`', '`'), ('"', '"'), ('“', '”'), ('[', ']')] {
         if let Some(inner) = text.strip_prefix(open) {
             let (inner, behind) = inner.split_once(close)?;
-            return Some((Token { text: inner, marked: true }, behind));
+            return Some((HeadToken { text: inner, marked: true }, behind));
         }
     }
     let end =
         text.char_indices().find(|(at, character)| ends_word(*at, *character, text)).map_or(text.len(), |(at, _)| at);
     let (word, behind) = (text.get(..end)?, text.get(end..)?);
-    (!word.is_empty()).then_some((Token { text: word, marked: false }, behind))
+    (!word.is_empty()).then_some((HeadToken { text: word, marked: false }, behind))
 }
 
 fn ends_word(at: usize, character: char, text: &str) -> bool {
@@ -197,15 +200,15 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
 }
 
 /// Whether a number is directly followed by a constant for the same error: `4711 NOT_FOUND`.
-fn names_the_same(found: &[Token<'_>], rest: &str) -> bool {
+fn names_the_same(found: &[HeadToken<'_>], rest: &str) -> bool {
     let pair = found.last().zip(token(rest));
     pair.is_some_and(|(number, (name, _))| are_number_and_name(number, &name))
 }
 
-fn are_number_and_name(number: &Token<'_>, name: &Token<'_>) -> bool {
+fn are_number_and_name(number: &HeadToken<'_>, name: &HeadToken<'_>) -> bool {
     let constant = |text: &str| text.contains('_') && text.chars().all(|character| !character.is_lowercase());
     number.text.starts_with(|first: char| first.is_ascii_digit())
-        && token_strength(number) == Some(Strength::Strong)
+        && token_strength(number) == Some(CodeLikelihood::Strong)
         && constant(name.text)
 }
 
@@ -229,7 +232,7 @@ fn is_parted(rest: &str) -> bool {
 }
 
 /// Returns the code after a message: `Invalid number (21211)`, `Not sent [E_SEND]`, `Invalid number - 21211`.
-fn trailing(title: &str) -> Option<Head> {
+fn trailing(title: &str) -> Option<PassageHead> {
     let title = title.trim();
     let bracketed = [('(', ')'), ('[', ']')].into_iter().find_map(|(open, close)| {
         let inner = title.strip_suffix(close)?;
@@ -239,7 +242,7 @@ fn trailing(title: &str) -> Option<Head> {
         || [" - ", " – ", " — ", ": ", " #"].iter().find_map(|mark| title.rsplit_once(mark)).map(|(_, last)| last);
     let lead = leading(bracketed.or_else(parted)?)?;
     let head = lead.head?;
-    let wanted = if bracketed.is_some() { Strength::Weak } else { Strength::Strong };
+    let wanted = if bracketed.is_some() { CodeLikelihood::Weak } else { CodeLikelihood::Strong };
     (lead.rest.is_empty() && head.strength >= wanted).then_some(head)
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::Settings;
 use super::documents::Section;
 use super::meanings::Meanings;
-use super::passages::{Part, Piece, parts};
-use super::places::{Place, Places};
+use super::passages::{PassagePart, Piece, parts};
+use super::places::{DocumentPlace, DocumentPlaces};
 use super::sentence_vectors::{SentenceVectors, wanted};
-use super::shape::{Shape, shape_of};
+use super::shape::{CodeShape, shape_of};
 use super::spellings::{folded, forms};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
@@ -18,22 +18,22 @@ use callwright_types::DocText;
 
 /// Indexed passage.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct IndexedPassage {
     /// Text for display.
     pub(super) text: String,
     /// Location in the documentation.
     pub(super) source: String,
     /// Response that the passage describes.
-    pub(super) response: Option<Response>,
+    pub(super) response: Option<DocumentedResponse>,
     /// Operation or section that the passage belongs to.
-    pub(super) place: Place,
+    pub(super) place: DocumentPlace,
     /// Shape of the codes that the passage defines; `None` if it is no catalogue entry.
-    pub(super) shape: Option<Shape>,
+    pub(super) shape: Option<CodeShape>,
 }
 
 /// Response of an operation that a text belongs to (OpenAPI 3.0.4, Responses Object).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Response {
+pub(super) enum DocumentedResponse {
     /// Exact status such as `404`.
     Status(u16),
     /// Class of statuses such as `4XX`, by its first digit.
@@ -44,7 +44,7 @@ pub(super) enum Response {
 
 /// Passage that names a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct CodeMention {
     /// Index of the passage.
     pub(super) passage: usize,
     /// Whether the passage defines the code instead of only mentioning it.
@@ -54,25 +54,25 @@ pub(super) struct Named {
 /// Passages of one toolset, contiguous per operation or section.
 #[derive(Debug)]
 pub(super) struct Index {
-    entries: Vec<Entry>,
+    entries: Vec<IndexedPassage>,
     words: Bm25<()>,
     /// Index of the passages' beginnings, which contain an entry's title.
     leads: Bm25<()>,
-    names: HashMap<String, Vec<Named>>,
+    names: HashMap<String, Vec<CodeMention>>,
     /// Passages by alternative spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
-    places: Places,
+    places: DocumentPlaces,
     meanings: Option<Meanings>,
 }
 
 impl Index {
-    pub(super) fn builder(settings: &Settings) -> Builder<'_> {
-        Builder {
+    pub(super) fn builder(settings: &Settings) -> PassageIndexBuilder<'_> {
+        PassageIndexBuilder {
             settings,
             stretches: Vec::new(),
             entries: Vec::new(),
             names: HashMap::new(),
-            places: Places::default(),
+            places: DocumentPlaces::default(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Index {
         self.entries.len()
     }
 
-    pub(super) fn passage(&self, number: usize) -> Option<&Entry> {
+    pub(super) fn passage(&self, number: usize) -> Option<&IndexedPassage> {
         self.entries.get(number)
     }
 
@@ -92,7 +92,7 @@ impl Index {
         &self.leads
     }
 
-    pub(super) fn places(&self) -> &Places {
+    pub(super) fn places(&self) -> &DocumentPlaces {
         &self.places
     }
 
@@ -112,7 +112,7 @@ impl Index {
     }
 
     /// Returns the passages that name a code or parameter, given in normal form.
-    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = Named> {
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = CodeMention> {
         self.names.get(name).into_iter().flatten().copied()
     }
 
@@ -122,34 +122,34 @@ impl Index {
     }
 }
 
-pub(super) struct Builder<'a> {
+pub(super) struct PassageIndexBuilder<'a> {
     settings: &'a Settings,
     /// Parsed documentation in its original order, not yet split into passages.
     stretches: Vec<Stretch>,
-    entries: Vec<Entry>,
-    names: HashMap<String, Vec<Named>>,
-    places: Places,
+    entries: Vec<IndexedPassage>,
+    names: HashMap<String, Vec<CodeMention>>,
+    places: DocumentPlaces,
 }
 
 /// Parsed documentation of one operation or section.
 struct Stretch {
-    owner: Owner,
-    texts: Vec<Text>,
+    owner: StretchOwner,
+    texts: Vec<StretchText>,
 }
 
-enum Owner {
+enum StretchOwner {
     Operation(String),
     Section { path: Vec<String>, tools: Arc<[String]> },
 }
 
 /// Parsed text.
-struct Text {
-    parts: Vec<Part>,
+struct StretchText {
+    parts: Vec<PassagePart>,
     source: String,
-    response: Option<Response>,
+    response: Option<DocumentedResponse>,
 }
 
-impl Builder<'_> {
+impl PassageIndexBuilder<'_> {
     /// Parses the documentation of one operation.
     pub(super) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
         let mut room = self.settings.max_document_chars;
@@ -158,45 +158,45 @@ impl Builder<'_> {
             room = room.saturating_sub(taken.chars().count());
             let (labelled, rest) = split_label(&taken);
             let response = response_of(source).or(labelled);
-            Text { parts: parts(rest, self.settings), source: source.clone(), response }
+            StretchText { parts: parts(rest, self.settings), source: source.clone(), response }
         };
         let texts = texts.iter().map(read).collect();
-        self.stretches.push(Stretch { owner: Owner::Operation(tool.to_owned()), texts });
+        self.stretches.push(Stretch { owner: StretchOwner::Operation(tool.to_owned()), texts });
     }
 
     /// Adds a section of documentation outside of OpenAPI documents.
     pub(super) fn add_section(&mut self, section: Section) {
         let source = section.source();
         let Section { path, tools, parts, .. } = section;
-        let texts = vec![Text { parts, source, response: None }];
-        self.stretches.push(Stretch { owner: Owner::Section { path, tools }, texts });
+        let texts = vec![StretchText { parts, source, response: None }];
+        self.stretches.push(Stretch { owner: StretchOwner::Section { path, tools }, texts });
     }
 
     /// Returns the sentences to embed for splitting runs, up to the limit in the settings.
     pub(super) fn wanted_sentences(&self) -> Vec<String> {
         let parts = self.stretches.iter().flat_map(|stretch| &stretch.texts).flat_map(|text| &text.parts);
         let runs = parts.filter_map(|part| match part {
-            Part::Run(run) => Some(run),
-            Part::Passage(_) => None,
+            PassagePart::Run(run) => Some(run),
+            PassagePart::Passage(_) => None,
         });
         wanted(runs, self.settings.max_embedded_texts)
     }
 
     fn add_stretch(&mut self, Stretch { owner, texts }: Stretch, vectors: &SentenceVectors) {
         let (start, place) = (self.entries.len(), self.places.next());
-        for Text { parts, source, response } in texts {
+        for StretchText { parts, source, response } in texts {
             for piece in parts.into_iter().flat_map(|part| vectors.passages(part)) {
                 self.add_piece(piece, &source, response, place);
             }
         }
         let passages = start..self.entries.len();
         match owner {
-            Owner::Operation(tool) => self.places.push_operation(&tool, passages),
-            Owner::Section { path, tools } => self.places.push_section(&path, &tools),
+            StretchOwner::Operation(tool) => self.places.push_operation(&tool, passages),
+            StretchOwner::Section { path, tools } => self.places.push_section(&path, &tools),
         }
     }
 
-    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<Response>, place: Place) {
+    fn add_piece(&mut self, piece: Piece, source: &str, response: Option<DocumentedResponse>, place: DocumentPlace) {
         let passage = self.entries.len();
         let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
         self.places.count(place, &piece.defines);
@@ -205,10 +205,10 @@ impl Builder<'_> {
             let named = self.names.entry(name).or_default();
             // Definitions come first, so a mention in the same passage is redundant.
             if named.last().is_none_or(|last| last.passage != passage) {
-                named.push(Named { passage, defines });
+                named.push(CodeMention { passage, defines });
             }
         }
-        self.entries.push(Entry { text: piece.text, source: source.to_owned(), response, place, shape });
+        self.entries.push(IndexedPassage { text: piece.text, source: source.to_owned(), response, place, shape });
     }
 
     /// Splits the texts by words only and indexes them.
@@ -247,14 +247,14 @@ fn lead(text: &str) -> &str {
 }
 
 /// Parses the response from a source such as `api.yaml#/paths/~1x/get/responses/404/description`.
-fn response_of(source: &str) -> Option<Response> {
+fn response_of(source: &str) -> Option<DocumentedResponse> {
     let (_, behind) = source.split_once("/responses/")?;
     response(behind.split('/').next()?)
 }
 
 /// Strips the label of a response from a text such as `404: There is no such room.`. The label is the only place with
 /// the status of a response that several operations share.
-fn split_label(text: &str) -> (Option<Response>, &str) {
+fn split_label(text: &str) -> (Option<DocumentedResponse>, &str) {
     let labelled = text.split_once(": ").and_then(|(key, rest)| Some((response(key)?, rest)));
     match labelled {
         Some((response, rest)) => (Some(response), rest),
@@ -263,11 +263,11 @@ fn split_label(text: &str) -> (Option<Response>, &str) {
 }
 
 /// Parses a key of the Responses Object.
-fn response(key: &str) -> Option<Response> {
+fn response(key: &str) -> Option<DocumentedResponse> {
     match key.as_bytes() {
-        b"default" => Some(Response::Default),
-        [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(Response::Class(u16::from(class - b'0'))),
-        [b'1'..=b'5', _, _] => key.parse().ok().map(Response::Status),
+        b"default" => Some(DocumentedResponse::Default),
+        [class @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(DocumentedResponse::Class(u16::from(class - b'0'))),
+        [b'1'..=b'5', _, _] => key.parse().ok().map(DocumentedResponse::Status),
         _ => None,
     }
 }
@@ -279,9 +279,9 @@ mod tests {
     #[test]
     fn the_response_is_read_from_the_source() {
         let cases = [
-            ("a.yaml#/paths/~1x/get/responses/404/description", Some(Response::Status(404))),
-            ("a.yaml#/paths/~1x/get/responses/4XX/content", Some(Response::Class(4))),
-            ("a.yaml#/paths/~1x/get/responses/default", Some(Response::Default)),
+            ("a.yaml#/paths/~1x/get/responses/404/description", Some(DocumentedResponse::Status(404))),
+            ("a.yaml#/paths/~1x/get/responses/4XX/content", Some(DocumentedResponse::Class(4))),
+            ("a.yaml#/paths/~1x/get/responses/default", Some(DocumentedResponse::Default)),
             ("a.yaml#/components/responses/NotFound/description", None),
             ("a.yaml#/components/responses/4é", None),
             ("a.yaml#/paths/~1x/get/description", None),
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn the_response_is_read_from_the_label_and_the_label_is_taken_off() {
         let cases = [
-            ("404: `E_X`: no such room.", Some(Response::Status(404)), "`E_X`: no such room."),
-            ("default: Any error.", Some(Response::Default), "Any error."),
-            ("400, for example: {}", Some(Response::Status(400)), "400, for example: {}"),
+            ("404: `E_X`: no such room.", Some(DocumentedResponse::Status(404)), "`E_X`: no such room."),
+            ("default: Any error.", Some(DocumentedResponse::Default), "Any error."),
+            ("400, for example: {}", Some(DocumentedResponse::Status(400)), "400, for example: {}"),
             ("E_X: no such room.", None, "E_X: no such room."),
             ("404 rooms are free.", None, "404 rooms are free."),
         ];
@@ -315,8 +315,8 @@ mod tests {
         let index = builder.build();
         let stretch = |tool: &str| index.places().operation(tool);
         assert_eq!((stretch("first"), stretch("second"), index.len()), (Some(0..2), Some(2..3), 3));
-        assert_eq!(index.named("e_a").collect::<Vec<_>>(), [Named { passage: 0, defines: true }]);
-        assert_eq!(index.named("e_b").collect::<Vec<_>>(), [Named { passage: 0, defines: false }]);
+        assert_eq!(index.named("e_a").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: true }]);
+        assert_eq!(index.named("e_b").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: false }]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::body_words::folded;
 
 /// Role of a labelled value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum LabelRole {
     /// Code that the record defines; a smaller number is a more certain match.
     Code(u8),
     /// Short name of the error.
@@ -18,25 +18,25 @@ pub(super) enum Role {
 }
 
 /// Returns the role of a label.
-pub(super) fn role(label: &str) -> Role {
+pub(super) fn role(label: &str) -> LabelRole {
     let folded = folded(label);
     let is = |list: &[&str]| list.contains(&folded.as_str());
     if is(&CODES) || folded.ends_with("errorcode") {
-        Role::Code(0)
+        LabelRole::Code(0)
     } else if is(&USELESS) {
-        Role::Useless
+        LabelRole::Useless
     } else if is(&MESSAGES) {
-        Role::Message
+        LabelRole::Message
     } else if is(&DESCRIPTIONS) {
-        Role::Description
+        LabelRole::Description
     } else if folded.ends_with("code") && !is_status(&folded) {
-        Role::Code(1)
+        LabelRole::Code(1)
     } else if is(&NAMES) {
-        Role::Code(2)
+        LabelRole::Code(2)
     } else if is_status(&folded) {
-        Role::Code(3)
+        LabelRole::Code(3)
     } else {
-        Role::Other
+        LabelRole::Other
     }
 }
 
@@ -49,7 +49,8 @@ pub(super) fn says_only_code(label: &str) -> bool {
 /// Whether a word before a colon is a label and not a name that is being defined.
 pub(super) fn is_label(word: &str) -> bool {
     let folded = folded(word);
-    let known = matches!(role(word), Role::Description | Role::Useless) || MESSAGES.contains(&folded.as_str());
+    let known =
+        matches!(role(word), LabelRole::Description | LabelRole::Useless) || MESSAGES.contains(&folded.as_str());
     known || PARTS.contains(&folded.as_str())
 }
 
@@ -196,18 +197,18 @@ mod tests {
     #[test]
     fn labels_have_roles_however_they_are_written() {
         let cases = [
-            ("Code", Role::Code(0)),
-            ("error_code", Role::Code(0)),
-            ("Vendor Error Code", Role::Code(0)),
-            ("info_code", Role::Code(1)),
-            ("Name", Role::Code(2)),
-            ("HTTP status code", Role::Code(3)),
-            ("Error message", Role::Message),
-            ("Meaning", Role::Description),
-            ("log_level", Role::Useless),
-            ("moreInfo", Role::Useless),
-            ("Possible causes", Role::Other),
-            ("", Role::Other),
+            ("Code", LabelRole::Code(0)),
+            ("error_code", LabelRole::Code(0)),
+            ("Vendor Error Code", LabelRole::Code(0)),
+            ("info_code", LabelRole::Code(1)),
+            ("Name", LabelRole::Code(2)),
+            ("HTTP status code", LabelRole::Code(3)),
+            ("Error message", LabelRole::Message),
+            ("Meaning", LabelRole::Description),
+            ("log_level", LabelRole::Useless),
+            ("moreInfo", LabelRole::Useless),
+            ("Possible causes", LabelRole::Other),
+            ("", LabelRole::Other),
         ];
         for (label, expected) in cases {
             assert_eq!(role(label), expected, "{label}");

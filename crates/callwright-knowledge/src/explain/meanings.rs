@@ -13,7 +13,7 @@ pub(super) struct Meanings {
 
 /// Similarity of the passages to a failure's message.
 #[derive(Debug, Default)]
-pub(super) struct Closeness {
+pub(super) struct MessageSimilarity {
     cosines: Vec<f32>,
     best: f32,
 }
@@ -40,16 +40,16 @@ impl Meanings {
     ///
     /// # Errors
     /// Returns [`EmbedError`] if the embedder fails.
-    pub(super) async fn closeness(&self, text: &str) -> Result<Closeness, EmbedError> {
+    pub(super) async fn closeness(&self, text: &str) -> Result<MessageSimilarity, EmbedError> {
         let asked = self.embedder.embed_query(text.to_owned()).await?;
         let cosine = |vector: &Vector| asked.cosine(vector);
         let cosines: Vec<f32> = self.vectors.iter().map(cosine).collect();
         let best = cosines.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        Ok(Closeness { cosines, best })
+        Ok(MessageSimilarity { cosines, best })
     }
 }
 
-impl Closeness {
+impl MessageSimilarity {
     /// Returns the passages with the most similar meaning.
     pub(super) fn best(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cosines.len()).collect();

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Settings;
-use super::blocks::{BOLD_LINE, Block, FLOW, Kind};
-use super::codes::Strength;
+use super::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
+use super::codes::CodeLikelihood;
 use super::entry::entry;
-use super::heads::{self, Head};
-use super::passages::{Joiner, Part};
+use super::heads::{self, PassageHead};
+use super::passages::{Joiner, PassagePart};
 
 /// Minimum number of neighbours starting with codes that form a list of codes without separators.
 const LEAST_SERIES: usize = 3;
@@ -20,17 +20,17 @@ const LOOKED_FOR_CODE: usize = 4;
 
 /// Content below one heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Outlined {
+pub(super) struct OutlinedSection {
     /// Headings, outermost first.
     pub(super) path: Vec<String>,
     /// Passages, and texts that are too long for one.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PassagePart>,
 }
 
 /// Splits blocks into sections at their headings. A block that defines a code, with everything that belongs to it, is
 /// an *entry*: one passage that explains the code and its remedy. A block that heads a list of further codes is no
 /// entry.
-pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlined> {
+pub(super) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<OutlinedSection> {
     blocks.iter_mut().for_each(promote);
     let mut heads = heads(&blocks);
     join_series(&mut blocks, &mut heads);
@@ -60,23 +60,23 @@ pub(super) fn outline(mut blocks: Vec<Block>, settings: &Settings) -> Vec<Outlin
 }
 
 /// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
-fn promote(block: &mut Block) {
-    let stands_alone = |head: Head| head.alone && head.strength == Strength::Strong;
+fn promote(block: &mut DocumentBlock) {
+    let stands_alone = |head: PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
     let is_title =
-        matches!(block.kind, Kind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(stands_alone);
-    if let Kind::Prose(text) = &mut block.kind
+        matches!(block.kind, BlockKind::Prose(_)) && block.depth == FLOW && block.head().is_some_and(stands_alone);
+    if let BlockKind::Prose(text) = &mut block.kind
         && is_title
     {
-        *block = Block { depth: BOLD_LINE, kind: Kind::Heading(std::mem::take(text)) };
+        *block = DocumentBlock { depth: BOLD_LINE, kind: BlockKind::Heading(std::mem::take(text)) };
     }
 }
 
 /// Returns the codes that each block defines. Items and paragraphs do not define a code that has a heading of its own.
-fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
-    let mut heads: Vec<Option<Head>> = blocks.iter().map(Block::head).collect();
+fn heads(blocks: &[DocumentBlock]) -> Vec<Option<PassageHead>> {
+    let mut heads: Vec<Option<PassageHead>> = blocks.iter().map(DocumentBlock::head).collect();
     let mut titled: HashMap<String, usize> = HashMap::new();
     for (at, (block, head)) in blocks.iter().zip(&heads).enumerate() {
-        if let (Kind::Heading(_), Some(head)) = (&block.kind, head) {
+        if let (BlockKind::Heading(_), Some(head)) = (&block.kind, head) {
             head.codes.iter().for_each(|code| {
                 titled.entry(code.clone()).or_insert(at);
             });
@@ -85,8 +85,8 @@ fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
     adopt(blocks, &mut heads);
     join_siblings(blocks, &mut heads);
     for (block, head) in blocks.iter().zip(&mut heads) {
-        let refers = |head: &Head| head.codes.iter().all(|code| titled.contains_key(code));
-        if matches!(block.kind, Kind::Item(_) | Kind::Prose(_)) && head.as_ref().is_some_and(refers) {
+        let refers = |head: &PassageHead| head.codes.iter().all(|code| titled.contains_key(code));
+        if matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_)) && head.as_ref().is_some_and(refers) {
             *head = None;
         }
     }
@@ -94,34 +94,35 @@ fn heads(blocks: &[Block]) -> Vec<Option<Head>> {
 }
 
 /// Assigns the code in a line below (`Code: 21211`) to a heading without a code, if it is the only one.
-fn adopt(blocks: &[Block], heads: &mut [Option<Head>]) {
+fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
     for at in 0..blocks.len() {
-        let is_title = matches!(blocks.get(at), Some(Block { kind: Kind::Heading(_), depth }) if *depth < BOLD_LINE);
+        let is_title =
+            matches!(blocks.get(at), Some(DocumentBlock { kind: BlockKind::Heading(_), depth }) if *depth < BOLD_LINE);
         if !is_title || heads.get(at).is_some_and(Option::is_some) {
             continue;
         }
         let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
-        let stated = |head: &&Head| head.alone && head.strength == Strength::Strong;
+        let stated = |head: &&PassageHead| head.alone && head.strength == CodeLikelihood::Strong;
         let first = below.iter().take(LOOKED_FOR_CODE).flatten().find(stated).cloned();
         let only = below.iter().flatten().filter(stated).take(LEAST_LIST).count() < LEAST_LIST;
         if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
-            *head = Some(Head { alone: false, ..first });
+            *head = Some(PassageHead { alone: false, ..first });
         }
     }
 }
 
 /// Treats a heading that is a short number as a code if headings of the same level are codes (`7` beside `21211`).
-fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
+fn join_siblings(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
     let mut strong = [0; BOLD_LINE + 1];
     for (block, head) in blocks.iter().zip(heads.iter()) {
-        if head.as_ref().is_some_and(|head| head.strength == Strength::Strong)
+        if head.as_ref().is_some_and(|head| head.strength == CodeLikelihood::Strong)
             && let Some(count) = strong.get_mut(block.depth)
         {
             *count += 1;
         }
     }
     for (block, head) in blocks.iter().zip(heads) {
-        let Kind::Heading(title) = &block.kind else { continue };
+        let BlockKind::Heading(title) = &block.kind else { continue };
         if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
             *head = heads::of_number(title);
         }
@@ -129,24 +130,24 @@ fn join_siblings(blocks: &[Block], heads: &mut [Option<Head>]) {
 }
 
 /// Treats list items or paragraphs of one section and depth as definitions if at least half of them start with codes.
-fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
+fn join_series(blocks: &mut [DocumentBlock], heads: &mut [Option<PassageHead>]) {
     let mut members: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
     let mut section = 0;
     for (at, block) in blocks.iter().enumerate() {
         match block.kind {
-            Kind::Heading(_) => section = at,
-            Kind::Item(_) => members.entry((section, block.depth, true)).or_default().push(at),
-            Kind::Prose(_) => members.entry((section, block.depth, false)).or_default().push(at),
-            Kind::Row(_) | Kind::Code(_) => {}
+            BlockKind::Heading(_) => section = at,
+            BlockKind::Item(_) => members.entry((section, block.depth, true)).or_default().push(at),
+            BlockKind::Prose(_) => members.entry((section, block.depth, false)).or_default().push(at),
+            BlockKind::Row(_) | BlockKind::Code(_) => {}
         }
     }
     for members in members.into_values() {
         let begins = |at: &usize| match &blocks.get(*at)?.kind {
-            Kind::Item(text) | Kind::Prose(text) => heads::of_series(text).map(|head| (*at, head)),
+            BlockKind::Item(text) | BlockKind::Prose(text) => heads::of_series(text).map(|head| (*at, head)),
             _ => None,
         };
-        let found: Vec<(usize, Head)> = members.iter().filter_map(begins).collect();
-        let evident = found.iter().map(|(_, head)| head).filter(|head| head.strength == Strength::Strong);
+        let found: Vec<(usize, PassageHead)> = members.iter().filter_map(begins).collect();
+        let evident = found.iter().map(|(_, head)| head).filter(|head| head.strength == CodeLikelihood::Strong);
         let codes: BTreeSet<&[String]> = evident.map(|head| head.codes.as_slice()).collect();
         if codes.len() < LEAST_SERIES || 2 * found.len() < members.len() {
             continue;
@@ -154,8 +155,8 @@ fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
         for (at, head) in found {
             if let (Some(own), Some(block)) = (heads.get_mut(at), blocks.get_mut(at)) {
                 own.get_or_insert(head);
-                if let Kind::Prose(text) = &mut block.kind {
-                    block.kind = Kind::Item(std::mem::take(text));
+                if let BlockKind::Prose(text) = &mut block.kind {
+                    block.kind = BlockKind::Item(std::mem::take(text));
                 }
             }
         }
@@ -163,7 +164,7 @@ fn join_series(blocks: &mut [Block], heads: &mut [Option<Head>]) {
 }
 
 /// Returns the end of the blocks that belong to the block at `at`.
-fn end_of(blocks: &[Block], at: usize) -> usize {
+fn end_of(blocks: &[DocumentBlock], at: usize) -> usize {
     let depth = blocks.get(at).map_or(0, |block| block.depth);
     let behind = blocks.iter().enumerate().skip(at + 1);
     behind.take_while(|(_, block)| block.depth > depth).last().map_or(at + 1, |(last, _)| last + 1)
@@ -171,8 +172,9 @@ fn end_of(blocks: &[Block], at: usize) -> usize {
 
 /// Whether a block and the blocks below it form one entry. This is not the case if the blocks below define a list of
 /// codes at least as likely as its own.
-fn is_entry(block: &Block, head: &Head, below: &[Option<Head>]) -> bool {
-    if matches!(block.kind, Kind::Prose(_)) || head.strength == Strength::Name && matches!(block.kind, Kind::Heading(_))
+fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHead>]) -> bool {
+    if matches!(block.kind, BlockKind::Prose(_))
+        || head.strength == CodeLikelihood::Name && matches!(block.kind, BlockKind::Heading(_))
     {
         return false;
     }
@@ -184,49 +186,49 @@ struct Outliner<'a> {
     settings: &'a Settings,
     /// Enclosing headings of the next block, with their depths.
     path: Vec<(usize, String)>,
-    done: Vec<Outlined>,
+    done: Vec<OutlinedSection>,
     joiner: Joiner,
     /// Heading that starts the next passage, if that is prose.
-    pending: Option<Pending>,
+    pending: Option<PendingHeading>,
 }
 
-struct Pending {
+struct PendingHeading {
     depth: usize,
     title: String,
-    head: Option<Head>,
+    head: Option<PassageHead>,
 }
 
-impl Pending {
+impl PendingHeading {
     /// Whether the heading is needed only in the path of the content below.
     fn is_context(&self) -> bool {
-        self.depth < BOLD_LINE && self.head.as_ref().is_none_or(|head| head.strength == Strength::Name)
+        self.depth < BOLD_LINE && self.head.as_ref().is_none_or(|head| head.strength == CodeLikelihood::Name)
     }
 }
 
 impl Outliner<'_> {
-    fn entry(&mut self, block: &Block, head: &Head, below: &[Block]) {
-        if matches!(block.kind, Kind::Heading(_)) {
+    fn entry(&mut self, block: &DocumentBlock, head: &PassageHead, below: &[DocumentBlock]) {
+        if matches!(block.kind, BlockKind::Heading(_)) {
             self.leave(block.depth);
         }
         self.pending.take_if(|pending| pending.is_context());
         self.begin();
         self.joiner.flush();
         let pieces = entry(block, head, below, self.settings.entry_chars);
-        self.joiner.done.extend(pieces.into_iter().map(Part::Passage));
+        self.joiner.done.extend(pieces.into_iter().map(PassagePart::Passage));
     }
 
-    fn plain(&mut self, block: &Block, head: Option<&Head>) {
-        if let Kind::Heading(title) = &block.kind {
+    fn plain(&mut self, block: &DocumentBlock, head: Option<&PassageHead>) {
+        if let BlockKind::Heading(title) = &block.kind {
             self.leave(block.depth);
             self.path.push((block.depth, title.clone()));
-            self.pending = Some(Pending { depth: block.depth, title: title.clone(), head: head.cloned() });
+            self.pending = Some(PendingHeading { depth: block.depth, title: title.clone(), head: head.cloned() });
             return;
         }
         self.begin();
         match &block.kind {
-            Kind::Item(text) | Kind::Prose(text) => self.joiner.add_prose(text),
-            Kind::Heading(text) | Kind::Code(text) => self.joiner.add(text, &[]),
-            Kind::Row(record) => {
+            BlockKind::Item(text) | BlockKind::Prose(text) => self.joiner.add_prose(text),
+            BlockKind::Heading(text) | BlockKind::Code(text) => self.joiner.add(text, &[]),
+            BlockKind::Row(record) => {
                 self.joiner.flush();
                 self.joiner.add(&record.lines().join(" "), &[]);
                 self.joiner.flush();
@@ -236,7 +238,7 @@ impl Outliner<'_> {
 
     /// Starts a passage with the pending heading.
     fn begin(&mut self) {
-        if let Some(Pending { title, head, .. }) = self.pending.take() {
+        if let Some(PendingHeading { title, head, .. }) = self.pending.take() {
             self.joiner.flush();
             self.joiner.add(&title, head.as_ref().map_or(&[], |head| &head.codes));
         }
@@ -260,11 +262,11 @@ impl Outliner<'_> {
         let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
         match self.done.last_mut() {
             Some(last) if last.path == path => last.parts.extend(parts),
-            _ => self.done.push(Outlined { path, parts }),
+            _ => self.done.push(OutlinedSection { path, parts }),
         }
     }
 
-    fn finish(mut self) -> Vec<Outlined> {
+    fn finish(mut self) -> Vec<OutlinedSection> {
         self.end_section();
         self.done
     }

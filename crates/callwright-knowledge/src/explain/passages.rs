@@ -4,7 +4,7 @@ use super::Settings;
 use super::documents::markdown;
 use super::heads;
 use super::outline::outline;
-use super::runs::{Run, Sentence};
+use super::runs::{Sentence, SentenceRun};
 use super::sentences::sentences;
 
 /// Passage before indexing: a few neighbouring sentences.
@@ -20,18 +20,18 @@ pub struct Piece {
 
 /// Parsed text: a passage, or sentences that are too long for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PassagePart {
     /// Passage.
     Passage(Piece),
     /// Sentences that are still to be split.
-    Run(Run),
+    Run(SentenceRun),
 }
 
 /// Parses a Markdown text into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to
 /// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
 /// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
 /// outcome.
-pub(super) fn parts(text: &str, settings: &Settings) -> Vec<Part> {
+pub(super) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
     outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
 }
 
@@ -39,7 +39,7 @@ pub(super) fn parts(text: &str, settings: &Settings) -> Vec<Part> {
 pub(super) struct Joiner {
     limit: usize,
     /// Finished parts.
-    pub(super) done: Vec<Part>,
+    pub(super) done: Vec<PassagePart>,
     /// Consecutive sentences, none longer than the limit.
     run: Vec<Sentence>,
 }
@@ -80,7 +80,7 @@ impl Joiner {
 
     /// Ends the run of sentences; it becomes one passage if it fits.
     pub(super) fn flush(&mut self) {
-        self.done.extend(Run::ended(std::mem::take(&mut self.run), self.limit));
+        self.done.extend(SentenceRun::ended(std::mem::take(&mut self.run), self.limit));
     }
 }
 

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::shape::{Shape, shape_of};
+use super::shape::{CodeShape, shape_of};
 use callwright_search::retrieval::{Bm25, tokens};
 
 /// Index of an operation or section of a toolset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct Place(u32);
+pub(super) struct DocumentPlace(u32);
 
 /// Minimum share of an operation's name, weighted by rarity of the words, that a section's headings must contain.
 const LEAST_SHARE: f32 = 0.34;
@@ -31,7 +31,7 @@ fn spaced(name: &str) -> String {
 
 /// Counts of passages of one place that define codes, numbers and HTTP statuses.
 #[derive(Debug, Clone, Copy, Default)]
-struct Defined {
+struct DefinitionCounts {
     codes: u32,
     numbers: u32,
     statuses: u32,
@@ -44,49 +44,49 @@ fn is_status(name: &str) -> bool {
 
 /// Sections of the same operations. Grouping saves memory, because there may be thousands of both.
 #[derive(Debug)]
-struct Group {
+struct SectionGroup {
     /// Keeps the list allocated, because its address is the key in `by_list`.
     _tools: Arc<[String]>,
-    sections: Vec<Place>,
+    sections: Vec<DocumentPlace>,
 }
 
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct DocumentPlaces {
     /// Whether each place is an operation or a section that belongs to one.
     of_operations: Vec<bool>,
     /// Operations by tool name, with their passages.
-    operations: HashMap<String, (Place, Range<usize>)>,
+    operations: HashMap<String, (DocumentPlace, Range<usize>)>,
     /// Groups of sections with the same operations.
-    groups: Vec<Group>,
+    groups: Vec<SectionGroup>,
     /// Groups by the address of their list of tools.
     by_list: HashMap<usize, usize>,
     /// Groups of sections by the names of the tools that they belong to.
     tied: HashMap<String, Vec<usize>>,
-    titles: Vec<(Place, String)>,
+    titles: Vec<(DocumentPlace, String)>,
     /// Numbers of defined codes by place.
-    defined: Vec<Defined>,
+    defined: Vec<DefinitionCounts>,
     most_defined: u32,
     /// Whether the headings of each place mention errors.
     of_errors: Vec<bool>,
-    headings: Option<Bm25<Place>>,
+    headings: Option<Bm25<DocumentPlace>>,
 }
 
-impl Places {
+impl DocumentPlaces {
     /// Returns the index of the next place.
-    pub(super) fn next(&self) -> Place {
-        Place(u32::try_from(self.of_operations.len()).unwrap_or(u32::MAX))
+    pub(super) fn next(&self) -> DocumentPlace {
+        DocumentPlace(u32::try_from(self.of_operations.len()).unwrap_or(u32::MAX))
     }
 
     /// Counts the definitions in a passage of `place`.
-    pub(super) fn count(&mut self, place: Place, names: &[String]) {
+    pub(super) fn count(&mut self, place: DocumentPlace, names: &[String]) {
         let number = place.0 as usize;
         if self.defined.len() <= number {
-            self.defined.resize(number + 1, Defined::default());
+            self.defined.resize(number + 1, DefinitionCounts::default());
         }
         let Some(defined) = self.defined.get_mut(number) else { return };
         let statuses = names.iter().filter(|name| is_status(name)).count();
-        let numbers = names.iter().filter(|name| shape_of(name) == Some(Shape::Number)).count();
+        let numbers = names.iter().filter(|name| shape_of(name) == Some(CodeShape::Number)).count();
         defined.codes += u32::from(names.iter().any(|name| shape_of(name).is_some()));
         defined.numbers += u32::from(numbers > 0);
         defined.statuses += u32::from(statuses > 0 && statuses == numbers);
@@ -95,7 +95,7 @@ impl Places {
 
     /// Returns how likely a place is an error catalogue, 0 to 1: whether its headings mention errors, and the logarithm
     /// of its number of codes relative to the place with the most codes.
-    pub(super) fn catalogues(&self, place: Place) -> f32 {
+    pub(super) fn catalogues(&self, place: DocumentPlace) -> f32 {
         let number = place.0 as usize;
         let codes = self.defined.get(number).map_or(0, |defined| defined.codes);
         let share = (codes as f32).ln_1p() / (self.most_defined.max(1) as f32).ln_1p();
@@ -104,7 +104,7 @@ impl Places {
     }
 
     /// Whether the numbers that a place defines are HTTP statuses, and not codes that happen to look alike.
-    pub(super) fn defines_statuses(&self, place: Place) -> bool {
+    pub(super) fn defines_statuses(&self, place: DocumentPlace) -> bool {
         let defined = self.defined.get(place.0 as usize).copied().unwrap_or_default();
         defined.statuses * STATUS_SHARE.1 >= defined.numbers * STATUS_SHARE.0
     }
@@ -127,13 +127,13 @@ impl Places {
         self.of_operations.push(!tools.is_empty());
     }
 
-    fn tie(&mut self, place: Place, tools: &Arc<[String]>) {
+    fn tie(&mut self, place: DocumentPlace, tools: &Arc<[String]>) {
         let group = *self.by_list.entry(tools.as_ptr().addr()).or_insert_with(|| {
             let number = self.groups.len();
             for tool in tools.iter() {
                 self.tied.entry(tool.clone()).or_default().push(number);
             }
-            self.groups.push(Group { _tools: Arc::clone(tools), sections: Vec::new() });
+            self.groups.push(SectionGroup { _tools: Arc::clone(tools), sections: Vec::new() });
             number
         });
         if let Some(group) = self.groups.get_mut(group) {
@@ -162,13 +162,14 @@ impl Places {
         }
         let groups = self.tied.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
         let own = self.operations.get(tool).map(|(place, _)| place);
-        let own: HashSet<Place> = own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
+        let own: HashSet<DocumentPlace> =
+            own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
         shares.extend(own.iter().map(|place| (*place, 1.0)));
         Aboutness { shares, own }
     }
 
     /// Whether the place is an operation, or a section that belongs to one.
-    pub(super) fn is_operation(&self, place: Place) -> bool {
+    pub(super) fn is_operation(&self, place: DocumentPlace) -> bool {
         self.of_operations.get(place.0 as usize).is_some_and(|belongs| *belongs)
     }
 }
@@ -176,18 +177,18 @@ impl Places {
 /// Relevance of places to an operation.
 #[derive(Debug, Default)]
 pub(super) struct Aboutness {
-    shares: HashMap<Place, f32>,
-    own: HashSet<Place>,
+    shares: HashMap<DocumentPlace, f32>,
+    own: HashSet<DocumentPlace>,
 }
 
 impl Aboutness {
     /// Returns the relevance of a place: 0 for none, 1 for the operation's own.
-    pub(super) fn of(&self, place: Place) -> f32 {
+    pub(super) fn of(&self, place: DocumentPlace) -> f32 {
         self.shares.get(&place).copied().unwrap_or_default()
     }
 
     /// Whether the place is the operation itself or a section that belongs to it.
-    pub(super) fn is_own(&self, place: Place) -> bool {
+    pub(super) fn is_own(&self, place: DocumentPlace) -> bool {
         self.own.contains(&place)
     }
 }

@@ -32,9 +32,9 @@ const DIGITS_OF_AN_ID: usize = 3;
 
 /// Query derived from a failed outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Query {
+pub(super) struct FailureQuery {
     /// Distinct codes, each with its highest rank.
-    pub(super) codes: Vec<Code>,
+    pub(super) codes: Vec<CandidateCode>,
     /// Parameters that the body names, in normal form.
     pub(super) names: Vec<String>,
     /// Words of the body's messages. Filler words are used only if there are no others.
@@ -49,16 +49,16 @@ pub(super) struct Query {
 
 /// Possible code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Code {
+pub(super) struct CandidateCode {
     /// Code in normal form.
     pub(super) name: String,
     /// Evidence that it is a code.
-    pub(super) standing: Standing,
+    pub(super) standing: CodeEvidence,
 }
 
 /// Evidence that a text is a code, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Standing {
+pub(super) enum CodeEvidence {
     /// Number in a message.
     Number,
     /// Word in a message that looks like a code. Names look similar (`OAuth2`).
@@ -71,16 +71,16 @@ pub(super) enum Standing {
 
 /// Builds the query. Argument values that the body repeats come from the model and explain nothing, so they are
 /// ignored.
-pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> Query {
-    let Outcome::Answered(answer) = outcome else { return Query::default() };
-    let mut reading = Reading::new(answer.status, arguments);
+pub(super) fn query(outcome: &Outcome, arguments: &Map<String, Value>) -> FailureQuery {
+    let Outcome::Answered(answer) = outcome else { return FailureQuery::default() };
+    let mut reading = FailureQueryReader::new(answer.status, arguments);
     reading.body(&answer.body);
     reading.finish()
 }
 
 /// Builds the query for a `tool` message, whose status is unknown.
-pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> Query {
-    let mut reading = Reading::new(UNTOLD_STATUS, arguments);
+pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> FailureQuery {
+    let mut reading = FailureQueryReader::new(UNTOLD_STATUS, arguments);
     reading.body(message.as_bytes());
     reading.finish()
 }
@@ -88,8 +88,8 @@ pub(super) fn query_of_message(message: &str, arguments: &Map<String, Value>) ->
 /// Status that does not indicate a failure.
 const UNTOLD_STATUS: u16 = 200;
 
-struct Reading<'a> {
-    query: Query,
+struct FailureQueryReader<'a> {
+    query: FailureQuery,
     /// Words that occur in any failure.
     filler: String,
     status: u16,
@@ -100,11 +100,11 @@ struct Reading<'a> {
     chars_left: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> FailureQueryReader<'a> {
     fn new(status: u16, arguments: &'a Map<String, Value>) -> Self {
         let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
         let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
-        let query = Query { status: (status >= 400).then_some(status), ..Query::default() };
+        let query = FailureQuery { status: (status >= 400).then_some(status), ..FailureQuery::default() };
         Self {
             query,
             filler: String::new(),
@@ -141,14 +141,14 @@ impl<'a> Reading<'a> {
 
     fn number(&mut self, name: &str, number: &serde_json::Number) {
         match meaning(name) {
-            Meaning::Code | Meaning::Kind => self.code(&number.to_string(), Standing::Member),
+            Meaning::Code | Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
             Meaning::Status => {
                 let told = number.as_u64().and_then(|status| u16::try_from(status).ok());
                 let told = told.filter(|status| (400..600).contains(status));
                 self.query.status = self.query.status.or(told);
                 // A number that is no HTTP status is a code of the API.
                 if told.is_none() {
-                    self.code(&number.to_string(), Standing::Member);
+                    self.code(&number.to_string(), CodeEvidence::Member);
                 }
             }
             _ => {}
@@ -168,8 +168,8 @@ impl<'a> Reading<'a> {
         }
         let one_word = !text.trim().contains(char::is_whitespace);
         if matches!(meaning, Meaning::Code | Meaning::Kind | Meaning::Status) || one_word && looks_like_code(text) {
-            self.code(text, Standing::Member);
-            derived(text).into_iter().for_each(|part| self.code(&part, Standing::Derived));
+            self.code(text, CodeEvidence::Member);
+            derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
         }
         self.text(text);
     }
@@ -206,27 +206,27 @@ impl<'a> Reading<'a> {
         let numeric = digits == word.len();
         let announced = announces_code(before) && (numeric || looks_like_code(word));
         let standing = match (announced, numeric) {
-            (true, _) => Standing::Member,
+            (true, _) => CodeEvidence::Member,
             // Case `4711: the widget is gone`.
-            (false, true) if first && digits >= LEAST_DIGITS => Standing::Derived,
-            (false, true) if digits >= LEAST_DIGITS => Standing::Number,
-            (false, false) if looks_like_code(word) => Standing::Word,
+            (false, true) if first && digits >= LEAST_DIGITS => CodeEvidence::Derived,
+            (false, true) if digits >= LEAST_DIGITS => CodeEvidence::Number,
+            (false, false) if looks_like_code(word) => CodeEvidence::Word,
             _ => return,
         };
         self.code(word, standing);
         if !numeric {
-            derived(word).into_iter().for_each(|part| self.code(&part, standing.min(Standing::Derived)));
+            derived(word).into_iter().for_each(|part| self.code(&part, standing.min(CodeEvidence::Derived)));
         }
     }
 
     fn link(&mut self, link: &str) {
         if let Some(end) = last_of_link(link) {
-            self.code(end, Standing::Derived);
+            self.code(end, CodeEvidence::Derived);
         }
     }
 
     /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument.
-    fn code(&mut self, text: &str, standing: Standing) {
+    fn code(&mut self, text: &str, standing: CodeEvidence) {
         let Some(name) = normal_form(text) else { return };
         if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
             return;
@@ -235,7 +235,7 @@ impl<'a> Reading<'a> {
         if let Some(known) = codes.iter_mut().find(|code| code.name == name) {
             known.standing = known.standing.max(standing);
         } else if codes.len() < MAX_CODES {
-            codes.push(Code { name, standing });
+            codes.push(CandidateCode { name, standing });
         }
     }
 
@@ -266,7 +266,7 @@ impl<'a> Reading<'a> {
         normal_form(word).is_some_and(|word| self.echoes.contains(&word))
     }
 
-    fn finish(mut self) -> Query {
+    fn finish(mut self) -> FailureQuery {
         if self.query.words.is_empty() {
             self.query.words = self.filler;
         }
@@ -340,29 +340,33 @@ mod tests {
     use super::*;
     use callwright_types::outcome::ApiAnswer;
 
-    fn query_of(status: u16, body: &str, arguments: Value) -> Query {
+    fn query_of(status: u16, body: &str, arguments: Value) -> FailureQuery {
         let answer = ApiAnswer::new(status, body.to_owned());
         query(&Outcome::Answered(answer), arguments.as_object().unwrap())
     }
 
-    fn codes(query: &Query) -> Vec<(&str, Standing)> {
+    fn codes(query: &FailureQuery) -> Vec<(&str, CodeEvidence)> {
         query.codes.iter().map(|code| (code.name.as_str(), code.standing)).collect()
     }
 
     #[test]
     fn what_codes_are_hidden_in_is_taken_off() {
         let cases = [
-            (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", Standing::Member), ("4711", Standing::Derived)]),
+            (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", CodeEvidence::Member), ("4711", CodeEvidence::Derived)]),
             (
                 r#"{"code":7,"more_info":"https://docs.example.com/errors/4711?x=1"}"#,
-                vec![("7", Standing::Member), ("4711", Standing::Derived)],
+                vec![("7", CodeEvidence::Member), ("4711", CodeEvidence::Derived)],
             ),
-            (r#"{"message":"{\"code\":4711}"}"#, vec![("4711", Standing::Member)]),
+            (r#"{"message":"{\"code\":4711}"}"#, vec![("4711", CodeEvidence::Member)]),
             (
                 "<Error><Code>NoSuchKey</Code><RequestId>1a2b3c</RequestId></Error>",
-                vec![("nosuchkey", Standing::Member), ("requestid", Standing::Word), ("1a2b3c", Standing::Word)],
+                vec![
+                    ("nosuchkey", CodeEvidence::Member),
+                    ("requestid", CodeEvidence::Word),
+                    ("1a2b3c", CodeEvidence::Word),
+                ],
             ),
-            ("4711: gone, at 5000 of 9", vec![("4711", Standing::Derived), ("5000", Standing::Number)]),
+            ("4711: gone, at 5000 of 9", vec![("4711", CodeEvidence::Derived), ("5000", CodeEvidence::Number)]),
         ];
         for (body, expected) in cases {
             let found = query_of(400, body, json!({}));
@@ -388,9 +392,12 @@ mod tests {
         let body =
             r#"{"info_code":"20000","error":{"type":"invalid_request","message":"See E_FIELDS, error 4711 at 30 km"}}"#;
         let found = query_of(200, body, json!({}));
-        let expected =
-            [("20000", Standing::Member), ("invalid_request", Standing::Member), ("e_fields", Standing::Word)];
-        assert_eq!(codes(&found), [&expected[..], &[("4711", Standing::Member)]].concat());
+        let expected = [
+            ("20000", CodeEvidence::Member),
+            ("invalid_request", CodeEvidence::Member),
+            ("e_fields", CodeEvidence::Word),
+        ];
+        assert_eq!(codes(&found), [&expected[..], &[("4711", CodeEvidence::Member)]].concat());
     }
 
     #[test]
@@ -417,13 +424,13 @@ mod tests {
     #[test]
     fn text_that_is_no_json_is_read_as_text() {
         let found = query_of(500, "Upstream said ECONNRESET", json!({}));
-        assert_eq!(codes(&found), [("econnreset", Standing::Word)]);
+        assert_eq!(codes(&found), [("econnreset", CodeEvidence::Word)]);
     }
 
     #[test]
     fn an_empty_body_is_searched_for_by_what_the_status_says() {
         assert_eq!(query_of(409, "", json!({})).words, "Conflict");
-        assert_eq!(query_of(204, "", json!({})), Query::default());
+        assert_eq!(query_of(204, "", json!({})), FailureQuery::default());
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Settings;
-use super::index::{Entry, Index, Response};
-use super::meanings::Closeness;
+use super::index::{DocumentedResponse, Index, IndexedPassage};
+use super::meanings::MessageSimilarity;
 use super::places::Aboutness;
-use super::query::{Code, Query, Standing};
-use super::shape::{Shape, shape_of};
+use super::query::{CandidateCode, CodeEvidence, FailureQuery};
+use super::shape::{CodeShape, shape_of};
 use super::verdict_words::says_more_than_the_status;
-use super::word_ties::{WordTie, Words};
+use super::word_ties::{PassageWordScores, WordTie};
 
 /// Passage that explains an outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,15 +30,15 @@ pub(super) struct Claim {
 // Weights of independent ties add up, and 1 - exp(-sum) is their joint confidence.
 
 /// Returns the weight of a passage that defines or mentions a code, by the evidence for the code.
-fn code_tie(standing: Standing, defines: bool) -> f32 {
+fn code_tie(standing: CodeEvidence, defines: bool) -> f32 {
     match (standing, defines) {
-        (Standing::Member, true) => 8.0,
-        (Standing::Member, false) => 1.6,
-        (Standing::Derived, true) => DEFINES_DERIVED,
-        (Standing::Derived, false) => 0.8,
-        (Standing::Word, true) => DEFINES_WORD,
-        (Standing::Number, true) => 0.35,
-        (Standing::Word | Standing::Number, false) => 0.0,
+        (CodeEvidence::Member, true) => 8.0,
+        (CodeEvidence::Member, false) => 1.6,
+        (CodeEvidence::Derived, true) => DEFINES_DERIVED,
+        (CodeEvidence::Derived, false) => 0.8,
+        (CodeEvidence::Word, true) => DEFINES_WORD,
+        (CodeEvidence::Number, true) => 0.35,
+        (CodeEvidence::Word | CodeEvidence::Number, false) => 0.0,
     }
 }
 /// Weight of a passage that defines a word that looks like a code.
@@ -63,22 +63,22 @@ const SAME_PLACE: f32 = 3.0;
 const IN_CATALOGUE: f32 = 1.5;
 
 #[derive(Debug, Default)]
-struct Ties {
+struct TieWeights {
     code: f32,
     name: f32,
     status: f32,
 }
 
 /// Query for a failure of one operation against its toolset's index.
-pub(super) struct Ranking<'a> {
+pub(super) struct PassageRanking<'a> {
     index: &'a Index,
     operation: &'a str,
-    query: &'a Query,
+    query: &'a FailureQuery,
     about: Aboutness,
 }
 
-impl<'a> Ranking<'a> {
-    pub(super) fn of(index: &'a Index, operation: &'a str, query: &'a Query) -> Self {
+impl<'a> PassageRanking<'a> {
+    pub(super) fn of(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
         Self { index, operation, query, about: index.places().about(operation) }
     }
 
@@ -91,11 +91,11 @@ impl<'a> Ranking<'a> {
     }
 
     /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.
-    pub(super) fn rank(&self, closeness: &Closeness, settings: &Settings) -> Vec<Claim> {
+    pub(super) fn rank(&self, closeness: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
         let Self { index, operation, query, about } = self;
-        let words = Words::of(index, &query.words, closeness);
-        let mut ties: BTreeMap<usize, Ties> =
-            words.best().into_iter().map(|passage| (passage, Ties::default())).collect();
+        let words = PassageWordScores::of(index, &query.words, closeness);
+        let mut ties: BTreeMap<usize, TieWeights> =
+            words.best().into_iter().map(|passage| (passage, TieWeights::default())).collect();
         add_codes(index, query, &mut ties);
         add_names(index, about, query, &mut ties);
         add_status(index, operation, query, &mut ties);
@@ -107,8 +107,8 @@ impl<'a> Ranking<'a> {
     }
 }
 
-fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
-    for Code { name, standing } in &query.codes {
+fn add_codes(index: &Index, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
+    for CandidateCode { name, standing } in &query.codes {
         let mut defined = false;
         for named in index.named(name) {
             defined |= named.defines;
@@ -122,7 +122,7 @@ fn add_codes(index: &Index, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
     }
 }
 
-fn add_names(index: &Index, about: &Aboutness, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
+fn add_names(index: &Index, about: &Aboutness, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
     for name in &query.names {
         for named in index.named(name) {
             let Some(entry) = index.passage(named.passage) else { continue };
@@ -136,12 +136,12 @@ fn add_names(index: &Index, about: &Aboutness, query: &Query, ties: &mut BTreeMa
     }
 }
 
-fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap<usize, Ties>) {
+fn add_status(index: &Index, operation: &str, query: &FailureQuery, ties: &mut BTreeMap<usize, TieWeights>) {
     let Some(status) = query.status else { return };
     for named in index.named(&status.to_string()).filter(|named| named.defines) {
         // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
         let is_status =
-            |entry: &Entry| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
+            |entry: &IndexedPassage| index.places().defines_statuses(entry.place) && !is_of_another_code(entry, query);
         if index.passage(named.passage).is_some_and(is_status) {
             ties.entry(named.passage).or_default().status =
                 SAME_STATUS + if query.repeats_status { STATUS_LISTED } else { 0.0 };
@@ -150,9 +150,9 @@ fn add_status(index: &Index, operation: &str, query: &Query, ties: &mut BTreeMap
     for passage in index.places().operation(operation).into_iter().flatten() {
         let Some(entry) = index.passage(passage) else { return };
         let tie = match entry.response {
-            Some(Response::Status(documented)) if documented == status => SAME_STATUS,
-            Some(Response::Class(class)) if class == status / 100 => SAME_CLASS,
-            Some(Response::Default) => SAME_CLASS,
+            Some(DocumentedResponse::Status(documented)) if documented == status => SAME_STATUS,
+            Some(DocumentedResponse::Class(class)) if class == status / 100 => SAME_CLASS,
+            Some(DocumentedResponse::Default) => SAME_CLASS,
             _ => continue,
         };
         let entry = ties.entry(passage).or_default();
@@ -164,9 +164,9 @@ fn claim(
     index: &Index,
     about: &Aboutness,
     passage: usize,
-    mut ties: Ties,
+    mut ties: TieWeights,
     mut words: WordTie,
-    query: &Query,
+    query: &FailureQuery,
 ) -> Option<Claim> {
     let entry = index.passage(passage)?;
     let defines = ties.code >= OTHER_SPELLING * DEFINES_WORD;
@@ -194,20 +194,20 @@ fn claim(
 }
 
 /// Whether the passage is the entry of a different code of the same shape.
-fn is_of_another_code(entry: &Entry, query: &Query) -> bool {
-    let Some(shape) = entry.shape.filter(|shape| *shape != Shape::Words) else { return false };
-    query.codes.iter().any(|code| code.standing >= Standing::Derived && shape_of(&code.name) == Some(shape))
+fn is_of_another_code(entry: &IndexedPassage, query: &FailureQuery) -> bool {
+    let Some(shape) = entry.shape.filter(|shape| *shape != CodeShape::Words) else { return false };
+    query.codes.iter().any(|code| code.standing >= CodeEvidence::Derived && shape_of(&code.name) == Some(shape))
 }
 
 /// Whether the passage may explain an outcome of this status. Passages about another response are excluded, and so are
 /// those about this response that only repeat the status. If the status does not indicate a failure, all passages are
 /// allowed.
-fn fits_status(entry: &Entry, query: &Query) -> bool {
+fn fits_status(entry: &IndexedPassage, query: &FailureQuery) -> bool {
     let (Some(response), Some(status)) = (entry.response, query.status) else { return true };
     let same = match response {
-        Response::Status(documented) => documented == status,
-        Response::Class(class) => class == status / 100,
-        Response::Default => true,
+        DocumentedResponse::Status(documented) => documented == status,
+        DocumentedResponse::Class(class) => class == status / 100,
+        DocumentedResponse::Default => true,
     };
     same && says_more_than_the_status(&entry.text, status)
 }

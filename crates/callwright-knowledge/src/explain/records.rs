@@ -1,20 +1,20 @@
 //! Labelled values (a table row, an object) → compact text, and the codes that they define.
 
-use super::codes::{Strength, normal_form, strength};
-use super::heads::{self, Head};
-use super::labels::{Role, role, says_only_code};
+use super::codes::{CodeLikelihood, normal_form, strength};
+use super::heads::{self, PassageHead};
+use super::labels::{LabelRole, role, says_only_code};
 
 /// Maximum number of codes per record.
 const MAX_CODES: usize = 16;
 
 /// Values with their labels, in document order; a label may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct LabelledRecord {
     /// Label and value, with whitespace collapsed.
     pub(super) fields: Vec<(String, String)>,
 }
 
-impl Record {
+impl LabelledRecord {
     /// Creates a record from a table row and the labels of its header.
     pub(super) fn of_row(header: &[String], cells: Vec<String>) -> Self {
         let labels = header.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -23,21 +23,21 @@ impl Record {
 
     /// Returns the codes or names that the record defines: the value in the code column, or else the first single-word
     /// value, and values that look like codes in other columns for codes and names.
-    pub(super) fn head(&self) -> Option<Head> {
+    pub(super) fn head(&self) -> Option<PassageHead> {
         let primary = self.primary()?;
         let (label, value) = self.fields.get(primary)?;
         let mut codes = codes_of(value);
-        let is_code = matches!(role(label), Role::Code(0 | 1)) && value.bytes().any(|byte| byte.is_ascii_digit());
-        let mut strongest = if is_code { Strength::Strong } else { strength_of(value) };
+        let is_code = matches!(role(label), LabelRole::Code(0 | 1)) && value.bytes().any(|byte| byte.is_ascii_digit());
+        let mut strongest = if is_code { CodeLikelihood::Strong } else { strength_of(value) };
         for (label, value) in self.fields.iter().enumerate().filter(|(at, _)| *at != primary).map(|(_, field)| field) {
-            let is_name = matches!(role(label), Role::Code(0..=2) | Role::Message) || label.is_empty();
-            if is_name && strength_of(value) > Strength::Name && codes.len() < MAX_CODES {
+            let is_name = matches!(role(label), LabelRole::Code(0..=2) | LabelRole::Message) || label.is_empty();
+            if is_name && strength_of(value) > CodeLikelihood::Name && codes.len() < MAX_CODES {
                 strongest = strongest.max(strength_of(value));
                 codes.extend(codes_of(value));
             }
         }
         codes.dedup();
-        (!codes.is_empty()).then_some(Head { codes, strength: strongest, alone: false })
+        (!codes.is_empty()).then_some(PassageHead { codes, strength: strongest, alone: false })
     }
 
     /// Returns the index of the field with the code or name: by its label, by its form, or because it comes first.
@@ -46,13 +46,13 @@ impl Record {
         let labelled = self.fields.iter().enumerate().filter(|(_, (_, value))| is_word(value));
         let labelled = labelled.filter_map(|(at, (label, value))| match role(label) {
             // A name is a code only if it looks like one or comes first.
-            Role::Code(2) if at > 0 && strength_of(value) == Strength::Name => None,
-            Role::Code(rank) => Some((rank, at)),
+            LabelRole::Code(2) if at > 0 && strength_of(value) == CodeLikelihood::Name => None,
+            LabelRole::Code(rank) => Some((rank, at)),
             _ => None,
         });
         let by_looks = || {
             let mut fields = self.fields.iter().enumerate();
-            fields.find(|(_, (_, value))| is_word(value) && strength_of(value) > Strength::Name).map(|(at, _)| at)
+            fields.find(|(_, (_, value))| is_word(value) && strength_of(value) > CodeLikelihood::Name).map(|(at, _)| at)
         };
         let first = || self.fields.first().filter(|(_, value)| is_word(value)).map(|_| 0);
         labelled.min().map(|(_, at)| at).or_else(by_looks).or_else(first)
@@ -77,13 +77,13 @@ impl Record {
     /// Returns the field that names the error in a few words.
     fn message(&self, primary: Option<usize>) -> Option<usize> {
         let fits = |at: usize, value: &str| Some(at) != primary && !is_empty(value);
-        let of = |wanted: fn(Role) -> bool| {
+        let of = |wanted: fn(LabelRole) -> bool| {
             let mut fields = self.fields.iter().enumerate();
             fields.find(|(at, (label, value))| wanted(role(label)) && fits(*at, value)).map(|(at, _)| at)
         };
-        of(|role| role == Role::Message)
-            .or_else(|| of(|role| role == Role::Code(2)))
-            .or_else(|| of(|role| role == Role::Description))
+        of(|role| role == LabelRole::Message)
+            .or_else(|| of(|role| role == LabelRole::Code(2)))
+            .or_else(|| of(|role| role == LabelRole::Description))
     }
 }
 
@@ -93,8 +93,8 @@ pub(super) fn line(label: &str, value: &str) -> Option<String> {
         return None;
     }
     match role(label) {
-        Role::Useless => None,
-        Role::Message | Role::Description => Some(value.to_owned()),
+        LabelRole::Useless => None,
+        LabelRole::Message | LabelRole::Description => Some(value.to_owned()),
         _ if label.is_empty() => Some(value.to_owned()),
         _ => Some(format!("{}: {value}", spoken(label))),
     }
@@ -137,14 +137,14 @@ fn without_remark(value: &str) -> &str {
     value.strip_suffix(')').and_then(|value| value.split_once(" (")).map_or(value, |(value, _)| value)
 }
 
-fn strength_of(value: &str) -> Strength {
+fn strength_of(value: &str) -> CodeLikelihood {
     let value = without_remark(value);
     match normal_form(value) {
-        Some(_) if value.starts_with('`') => strength(value).max(Strength::Weak),
+        Some(_) if value.starts_with('`') => strength(value).max(CodeLikelihood::Weak),
         Some(_) => strength(value),
-        None => {
-            heads::of_sentence(value).filter(|head| head.codes.len() > 1).map_or(Strength::Name, |head| head.strength)
-        }
+        None => heads::of_sentence(value)
+            .filter(|head| head.codes.len() > 1)
+            .map_or(CodeLikelihood::Name, |head| head.strength),
     }
 }
 
@@ -166,9 +166,9 @@ pub(super) fn is_address(value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn record(fields: &[(&str, &str)]) -> Record {
+    fn record(fields: &[(&str, &str)]) -> LabelledRecord {
         let fields = fields.iter().map(|(label, value)| ((*label).to_owned(), (*value).to_owned())).collect();
-        Record { fields }
+        LabelledRecord { fields }
     }
 
     #[test]
@@ -193,7 +193,10 @@ mod tests {
                 "HTTP status: 400"
             ]
         );
-        assert_eq!(record.head(), Some(Head { codes: vec!["7101".into()], strength: Strength::Strong, alone: false }));
+        assert_eq!(
+            record.head(),
+            Some(PassageHead { codes: vec!["7101".into()], strength: CodeLikelihood::Strong, alone: false })
+        );
     }
 
     #[test]

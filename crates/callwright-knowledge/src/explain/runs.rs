@@ -1,7 +1,7 @@
 //! Runs of sentences that are too long for one passage, and how they are split.
 
 use super::codes::mentioned;
-use super::passages::{Part, Piece};
+use super::passages::{PassagePart, Piece};
 
 /// Sentence with the codes that it defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,23 +19,23 @@ impl Sentence {
 
 /// Consecutive sentences that do not fit into one passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct SentenceRun {
     sentences: Vec<Sentence>,
     /// Maximum number of characters of a passage.
     limit: usize,
 }
 
-impl Run {
+impl SentenceRun {
     /// Converts sentences, none longer than `limit`, to one passage if they fit, otherwise to a run. Returns `None` if
     /// there are none.
     ///
     /// Sentences that fit are not split, even if their meanings differ. A similarity threshold would depend on the
     /// model, and the sentence that explains a failure is best read in context.
-    pub(super) fn ended(sentences: Vec<Sentence>, limit: usize) -> Option<Part> {
+    pub(super) fn ended(sentences: Vec<Sentence>, limit: usize) -> Option<PassagePart> {
         match fitting(&sentences, limit) {
             _ if sentences.is_empty() => None,
-            fitting if fitting < sentences.len() => Some(Part::Run(Self { sentences, limit })),
-            _ => joined(&sentences).map(Part::Passage),
+            fitting if fitting < sentences.len() => Some(PassagePart::Run(Self { sentences, limit })),
+            _ => joined(&sentences).map(PassagePart::Passage),
         }
     }
 
@@ -117,9 +117,9 @@ mod tests {
                 .map(|(number, length)| format!("{number:0>2}{}", "x".repeat(length - 1)).chars().take(40).collect())
                 .collect();
             let sentences: Vec<Sentence> = texts.iter().map(|text| Sentence::new(text, &[])).collect();
-            let passages = match Run::ended(sentences, limit) {
-                Some(Part::Run(run)) => run.passages(|gap| closeness[gap % closeness.len()]),
-                Some(Part::Passage(piece)) => vec![piece],
+            let passages = match SentenceRun::ended(sentences, limit) {
+                Some(PassagePart::Run(run)) => run.passages(|gap| closeness[gap % closeness.len()]),
+                Some(PassagePart::Passage(piece)) => vec![piece],
                 None => Vec::new(),
             };
             let told: Vec<&str> = passages.iter().map(|piece| piece.text.as_str()).collect();

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::cohesion::{Cohesion, WINDOW};
-use super::passages::{Part, Piece};
-use super::runs::Run;
+use super::passages::{PassagePart, Piece};
+use super::runs::SentenceRun;
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
 
 /// Vectors of the sentences of runs, as far as available.
@@ -27,10 +27,10 @@ impl SentenceVectors {
 
     /// Returns the passages of a part. A run is split by the meanings of its sentences if all of them have vectors,
     /// otherwise by their words, because the two measures are not comparable.
-    pub(super) fn passages(&self, part: Part) -> Vec<Piece> {
+    pub(super) fn passages(&self, part: PassagePart) -> Vec<Piece> {
         let run = match part {
-            Part::Passage(piece) => return vec![piece],
-            Part::Run(run) => run,
+            PassagePart::Passage(piece) => return vec![piece],
+            PassagePart::Run(run) => run,
         };
         match run.texts().map(|text| self.0.get(text)).collect::<Option<Vec<_>>>() {
             Some(vectors) => run.passages(|gap| closeness(&vectors, gap)),
@@ -43,7 +43,7 @@ impl SentenceVectors {
 }
 
 /// Returns the distinct sentences to embed, at most `most`. Includes only whole runs, in order.
-pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a Run>, most: usize) -> Vec<String> {
+pub(super) fn wanted<'a>(runs: impl Iterator<Item = &'a SentenceRun>, most: usize) -> Vec<String> {
     let mut wanted = BTreeSet::new();
     for run in runs {
         let new: BTreeSet<&str> = run.texts().filter(|text| !wanted.contains(text)).collect();

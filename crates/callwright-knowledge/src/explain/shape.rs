@@ -1,11 +1,11 @@
 //! Shapes of codes. All codes of a catalogue have the same shape, so an entry for another code of that shape is about
 //! another failure.
 
-use super::codes::{Strength, strength};
+use super::codes::{CodeLikelihood, strength};
 
 /// Shape of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Shape {
+pub(super) enum CodeShape {
     /// Words such as `not_found`.
     Words,
     /// Letters and digits such as `E4711`, `0x80070005`, `42P01`.
@@ -15,13 +15,13 @@ pub(super) enum Shape {
 }
 
 /// Returns the shape of a code; `None` for a name that may not be a code.
-pub(super) fn shape_of(code: &str) -> Option<Shape> {
+pub(super) fn shape_of(code: &str) -> Option<CodeShape> {
     if !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()) {
-        Some(Shape::Number)
-    } else if code.bytes().any(|byte| byte.is_ascii_digit()) && strength(code) > Strength::Name {
-        Some(Shape::Mixed)
+        Some(CodeShape::Number)
+    } else if code.bytes().any(|byte| byte.is_ascii_digit()) && strength(code) > CodeLikelihood::Name {
+        Some(CodeShape::Mixed)
     } else {
-        (strength(code) > Strength::Name).then_some(Shape::Words)
+        (strength(code) > CodeLikelihood::Name).then_some(CodeShape::Words)
     }
 }
 
@@ -32,10 +32,10 @@ mod tests {
     #[test]
     fn codes_have_shapes_and_names_have_none() {
         let cases = [
-            ("4711", Some(Shape::Number)),
-            ("0x80070005", Some(Shape::Mixed)),
-            ("e4711", Some(Shape::Mixed)),
-            ("not_found", Some(Shape::Words)),
+            ("4711", Some(CodeShape::Number)),
+            ("0x80070005", Some(CodeShape::Mixed)),
+            ("e4711", Some(CodeShape::Mixed)),
+            ("not_found", Some(CodeShape::Words)),
             ("origin", None),
             ("", None),
         ];

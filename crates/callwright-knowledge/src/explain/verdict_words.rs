@@ -2,7 +2,7 @@
 
 use super::body_words::reason_of;
 use super::codes::normal_form;
-use super::index::{Entry, Response};
+use super::index::{DocumentedResponse, IndexedPassage};
 use super::sentences::sentences;
 use callwright_search::retrieval::{is_stop_word, tokens};
 
@@ -81,14 +81,14 @@ const EMPTY_WORDS: [&str; 19] = [
 const LEAST_TELLING_WORDS: usize = 2;
 
 /// Whether a passage that defines a code describes an error, by its words or because it belongs to an error response.
-pub(super) fn calls_it_an_error(entry: &Entry, code: &str) -> bool {
+pub(super) fn calls_it_an_error(entry: &IndexedPassage, code: &str) -> bool {
     let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
     let words: Vec<String> = about.iter().flat_map(|sentence| tokens(sentence)).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let error_response = match entry.response {
-        Some(Response::Status(status)) => status >= 400,
-        Some(Response::Class(class)) => class >= 4,
-        Some(Response::Default) | None => false,
+        Some(DocumentedResponse::Status(status)) => status >= 400,
+        Some(DocumentedResponse::Class(class)) => class >= 4,
+        Some(DocumentedResponse::Default) | None => false,
     };
     !has(&SUCCESS_WORDS) && (error_response || has(&ERROR_WORDS))
 }
@@ -112,18 +112,24 @@ fn names(sentence: &str, code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::places::Place;
+    use crate::explain::places::DocumentPlace;
 
-    fn entry(text: &str, response: Option<Response>) -> Entry {
-        Entry { text: text.into(), source: String::new(), response, place: Place::default(), shape: None }
+    fn entry(text: &str, response: Option<DocumentedResponse>) -> IndexedPassage {
+        IndexedPassage {
+            text: text.into(),
+            source: String::new(),
+            response,
+            place: DocumentPlace::default(),
+            shape: None,
+        }
     }
 
     #[test]
     fn an_error_is_called_one_by_words_or_by_its_response() {
         let cases = [
             ("20000: invalid parameters", None, true),
-            ("| code | meaning |\n| 20000 | longitude first |", Some(Response::Status(400)), true),
-            ("20000: longitude first", Some(Response::Status(200)), false),
+            ("| code | meaning |\n| 20000 | longitude first |", Some(DocumentedResponse::Status(400)), true),
+            ("20000: longitude first", Some(DocumentedResponse::Status(200)), false),
             ("10000: the request was served", None, false),
             ("10000: success, no errors", None, false),
             ("Fails with 1. The code 20000: is fine.", None, false),

@@ -1,7 +1,7 @@
 //! Weight of the words that a passage shares with a message.
 
 use super::index::{Index, LEAD_CHARS};
-use super::meanings::Closeness;
+use super::meanings::MessageSimilarity;
 use callwright_search::retrieval::{Score, Scores};
 
 /// Weight of shared words.
@@ -48,14 +48,14 @@ const SAME: f32 = 0.95;
 const MOST_BY_MEANING: f32 = 0.8;
 
 /// Word scores of all passages for a message.
-pub(super) struct Words<'a> {
+pub(super) struct PassageWordScores<'a> {
     texts: Field,
     leads: Field,
-    meaning: &'a Closeness,
+    meaning: &'a MessageSimilarity,
 }
 
-impl<'a> Words<'a> {
-    pub(super) fn of(index: &Index, words: &str, meaning: &'a Closeness) -> Self {
+impl<'a> PassageWordScores<'a> {
+    pub(super) fn of(index: &Index, words: &str, meaning: &'a MessageSimilarity) -> Self {
         let all = 0..index.len();
         Self {
             meaning,

@@ -14,12 +14,12 @@ use callwright_types::representation::{Representation, SharedRepresentation};
 #[derive(Debug, Default)]
 pub struct Representations {
     /// Entries by toolset; `None` is for tools that clients send.
-    by_toolset: BTreeMap<Option<String>, Entry>,
+    by_toolset: BTreeMap<Option<String>, FileRepresentations>,
     seen: FolderDigest,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct FileRepresentations {
     path: PathBuf,
     ranking: Option<Ranking>,
     tools: HashMap<String, Arc<Representation>>,
@@ -53,12 +53,12 @@ impl Representations {
     }
 
     pub(super) fn of(files: &[FolderFile]) -> Result<Self, RepresentationError> {
-        let mut by_toolset: BTreeMap<Option<String>, Entry> = BTreeMap::new();
+        let mut by_toolset: BTreeMap<Option<String>, FileRepresentations> = BTreeMap::new();
         for file in files {
             let RepresentationFile { toolset, ranking, tools, .. } = RepresentationFile::of_file(file)?;
             let tools = tools.iter().filter(|stored| !stored.patterns.is_empty());
             let tools = tools.map(|stored| (stored.tool.clone(), Arc::new(stored.representation()))).collect();
-            let entry = Entry { path: file.path.clone(), ranking, tools };
+            let entry = FileRepresentations { path: file.path.clone(), ranking, tools };
             if let Some(first) = by_toolset.get(&toolset) {
                 let (first, second) = (first.path.clone(), entry.path);
                 return Err(RepresentationError::Duplicate { toolset, first, second });
@@ -83,7 +83,7 @@ impl Representations {
                     continue;
                 }
             };
-            let new = || Entry { path: PathBuf::from(STORE), ranking: None, tools: HashMap::new() };
+            let new = || FileRepresentations { path: PathBuf::from(STORE), ranking: None, tools: HashMap::new() };
             let entry = by_toolset.entry(toolset).or_insert_with(new);
             entry.ranking = ranking.or(entry.ranking);
             for stored in tools {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::answers::answer_lines;
-use super::input::Input;
-use super::lines::Lines;
-use super::output::Output;
+use super::input::InputReader;
+use super::lines::InputLines;
+use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
 use callwright_knowledge::explain::Settings;
 use callwright_search::embedding::Embedder;
@@ -48,8 +48,8 @@ pub struct ExplainJob {
 pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(DocumentLibrary::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
     library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
-    let failures = Lines::of(Input::open(&job.failures)?);
-    let output = Output::create(&job.explanations, &[&job.failures])?;
+    let failures = InputLines::of(InputReader::open(&job.failures)?);
+    let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
     answer_lines(failures, output, job.jobs, &mut summary, watcher, |file, batch, answers| {
         for line in &batch.lines {

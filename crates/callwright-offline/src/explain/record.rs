@@ -12,7 +12,7 @@ use callwright_types::{Explanation, OperationRef, Outcome};
 
 /// Used members of a line; others are ignored.
 #[derive(Deserialize)]
-struct Failure<'a> {
+struct FailureInput<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     api: Option<String>,
@@ -26,7 +26,7 @@ struct Failure<'a> {
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExplanationLine<'a> {
     id: &'a RawValue,
     passages: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub(super) async fn explain_line(
     details: bool,
     lines: &mut Vec<u8>,
 ) -> Result<Explanation, String> {
-    let failure: Failure<'_> = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+    let failure: FailureInput<'_> = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
     let id = failure.id.filter(|id| name_of(id).is_some());
     let id = id.ok_or("there is no `id`; give each line a string or a number that its passages can repeat")?;
     let api = failure.api.ok_or("there is no `api`; name a file of the documentation, without its ending")?;
@@ -70,7 +70,7 @@ fn body(value: &RawValue) -> String {
 
 fn write(id: &RawValue, explanation: &Explanation, details: bool, lines: &mut Vec<u8>) {
     let passages = &explanation.passages;
-    let line = Line {
+    let line = ExplanationLine {
         id,
         passages: passages.iter().map(|passage| passage.text.as_str()).collect(),
         sources: details.then(|| passages.iter().map(|passage| passage.source.as_str()).collect()),

@@ -1,7 +1,7 @@
 //! Counts of found explanations.
 
 use super::docs::DocumentLibrary;
-use crate::answers::Summary;
+use crate::answers::LineSummary;
 use callwright_types::Explanation;
 
 /// Counts over a run.
@@ -36,7 +36,7 @@ impl ExplainSummary {
     }
 }
 
-impl Summary for ExplainSummary {
+impl LineSummary for ExplainSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.explained += other.explained;

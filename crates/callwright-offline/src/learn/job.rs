@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::report::{REPORT_FILE, Report};
-use super::samples::{Known, Samples, beginning};
+use super::samples::{KnownTools, Samples, beginning};
 use crate::output::write_whole;
 use crate::tools::{ListedTool, ListedTools, names};
 use crate::{OfflineError, Watcher};
@@ -76,7 +76,7 @@ impl Prepared {
         let (path, present) = place_in(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
         let listed = ListedTools::read(tools, watcher)?;
         let names = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let known = Known { tools: names, toolset: toolset.as_deref() };
+        let known = KnownTools { tools: names, toolset: toolset.as_deref() };
         let mut samples = match train {
             Some(train) => Samples::read(train, &known, watcher)?,
             None => Samples::default(),

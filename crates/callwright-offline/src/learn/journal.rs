@@ -186,9 +186,9 @@ mod tests {
 
     /// Proposes a pattern with a new number each time, and fails if there is no room.
     #[derive(Debug, Default)]
-    struct Counting(Mutex<u64>);
+    struct CountingProposer(Mutex<u64>);
 
-    impl Proposer for Counting {
+    impl Proposer for CountingProposer {
         fn name(&self) -> &str {
             "counting"
         }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn keeping(journal: &SharedJournal) -> KeepingProposer {
-        KeepingProposer { inner: Arc::new(Counting::default()), journal: journal.clone() }
+        KeepingProposer { inner: Arc::new(CountingProposer::default()), journal: journal.clone() }
     }
 
     const ADDITION: Addition<'static> =

@@ -41,9 +41,9 @@ pub struct Report {
     /// Tools by descending gain.
     pub tools: Vec<ToolScores>,
     /// Confused tools, most frequent first.
-    pub confusions: Vec<Confusion>,
+    pub confusions: Vec<ConfusionCount>,
     /// Tools without a proposal, and the reasons.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ProposalFailure>,
     /// Cost of the model requests.
     pub cost: Cost,
 }
@@ -79,7 +79,7 @@ pub struct ToolScores {
 /// Pair of confused tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Confusion {
+pub struct ConfusionCount {
     /// Expected tool.
     pub wanted: String,
     /// Tool that was selected instead.
@@ -91,7 +91,7 @@ pub struct Confusion {
 /// Tool without a proposal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Failure {
+pub struct ProposalFailure {
     /// Tool name.
     pub tool: String,
     /// Reason.

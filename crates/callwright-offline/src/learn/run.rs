@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Prepared;
 use super::journal::{Journal, KeepingProposer, KeepingSelector, SharedJournal};
-use super::report::{Confusion, CurvePoint, Failure, Report, ToolScores};
+use super::report::{ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
 use super::state::{Inputs, StateFile};
 use crate::OfflineError;
 use callwright_knowledge::representation::{
@@ -42,7 +42,7 @@ pub struct LearnRun {
 
 /// State of a run between iterations.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
+struct LearnState {
     journal: Journal,
     spent: Cost,
 }
@@ -54,14 +54,14 @@ struct State {
 /// files cannot be written.
 pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
-    let kept = file.begin_or_resume::<State>(run.resume, run.restart)?;
+    let kept = file.begin_or_resume::<LearnState>(run.resume, run.restart)?;
     let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::of(kept.state.journal));
     let spent = || {
         let mut spent = before;
         spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
         spent
     };
-    let watcher = Collecting { inner: watcher, failures: Mutex::default() };
+    let watcher = FailureCollector { inner: watcher, failures: Mutex::default() };
     let means = Means {
         embedder: run.embedder.clone(),
         proposer: Arc::new(KeepingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
@@ -73,7 +73,7 @@ pub async fn learn(prepared: &Prepared, run: LearnRun, watcher: &dyn LearnWatche
         .map_err(OfflineError::Learning)?;
     while learner.step().await.map_err(OfflineError::Learning)? {
         let journal = journal.with(|journal| journal.clone());
-        file.save(date, &State { journal, spent: spent() })?;
+        file.save(date, &LearnState { journal, spent: spent() })?;
     }
     let learned = learner.learned().await;
     let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,13 @@ fn write(
     prepared.write(&prepared.file(by, Some(ranking), &stored.collect::<HashMap<_, _>>())?, report)
 }
 
-fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<Failure>, cost: Cost) -> Report {
+fn report(
+    prepared: &Prepared,
+    run: &LearnRun,
+    learned: &Learned,
+    failures: Vec<ProposalFailure>,
+    cost: Cost,
+) -> Report {
     let of_curve =
         |point: Option<&callwright_knowledge::representation::Point>| point.map_or(0.0, |point| point.macro_f1);
     let mut tools: Vec<ToolScores> = learned
@@ -139,7 +145,7 @@ fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<
         .collect();
     let change = |scores: &ToolScores| scores.after.unwrap_or(0.0) - scores.before.unwrap_or(0.0);
     tools.sort_by(|one, other| change(other).total_cmp(&change(one)).then_with(|| one.tool.cmp(&other.tool)));
-    let confusion = |confusion: &callwright_knowledge::representation::Confusion| Confusion {
+    let confusion = |confusion: &callwright_knowledge::representation::Confusion| ConfusionCount {
         wanted: confusion.wanted.clone(),
         selected: confusion.selected.clone(),
         samples: confusion.samples,
@@ -169,12 +175,12 @@ fn report(prepared: &Prepared, run: &LearnRun, learned: &Learned, failures: Vec<
 
 /// Forwards progress and collects the reasons for missing proposals.
 #[derive(Debug)]
-struct Collecting<'a> {
+struct FailureCollector<'a> {
     inner: &'a dyn LearnWatcher,
-    failures: Mutex<Vec<Failure>>,
+    failures: Mutex<Vec<ProposalFailure>>,
 }
 
-impl LearnWatcher for Collecting<'_> {
+impl LearnWatcher for FailureCollector<'_> {
     fn begins(&self, iteration: usize, tools: usize) {
         self.inner.begins(iteration, tools);
     }
@@ -185,7 +191,7 @@ impl LearnWatcher for Collecting<'_> {
 
     fn problem(&self, problem: &ProposeError) {
         self.inner.problem(problem);
-        let failure = Failure { tool: problem.tool.clone(), reason: problem.reason.clone() };
+        let failure = ProposalFailure { tool: problem.tool.clone(), reason: problem.reason.clone() };
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() < MAX_FAILURES && !failures.contains(&failure) {
             failures.push(failure);

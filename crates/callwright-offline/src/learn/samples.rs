@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::lines::{LinesRead, each_line};
 use crate::questions::MAX_QUOTED;
-use crate::replay::reading::{Record, read};
+use crate::replay::reading::{TraceRecord, read};
 use crate::{OfflineError, Watcher};
 use callwright_common::nearest::nearest;
 use callwright_common::text::excerpt;
@@ -46,7 +46,7 @@ struct SampleLine {
 }
 
 /// Known tools, for checking samples.
-pub(super) struct Known<'a> {
+pub(super) struct KnownTools<'a> {
     /// Tool names.
     pub(super) tools: HashSet<&'a str>,
     /// Toolset of the tools, if they belong to one.
@@ -58,7 +58,7 @@ impl Samples {
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
-    pub(super) fn read(path: &Path, known: &Known<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+    pub(super) fn read(path: &Path, known: &KnownTools<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
         Self::each_line(path, watcher, |text, samples| {
             samples.push(read_sample(text, known)?);
             Ok(())
@@ -70,7 +70,11 @@ impl Samples {
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
-    pub(super) fn read_traces(path: &Path, known: &Known<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+    pub(super) fn read_traces(
+        path: &Path,
+        known: &KnownTools<'_>,
+        watcher: &dyn Watcher,
+    ) -> Result<Self, OfflineError> {
         let mut unverified = 0;
         let samples = Self::each_line(path, watcher, |text, samples| {
             read(text, |record| match sample_of(&record, known) {
@@ -82,7 +86,7 @@ impl Samples {
     }
 
     /// Takes samples from the store. A sample that names an unknown tool belongs to other tools and is skipped.
-    pub(super) fn of_stored(stored: &[ToolSample], known: &Known<'_>) -> Self {
+    pub(super) fn of_stored(stored: &[ToolSample], known: &KnownTools<'_>) -> Self {
         let mut samples = Self::default();
         for ToolSample { query, tools, .. } in stored {
             if tools.iter().all(|tool| known.tools.contains(tool.as_str())) {
@@ -129,7 +133,7 @@ pub(super) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_TEXT_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
+fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {
     let line: SampleLine = serde_json::from_str(text).map_err(|error| {
         format!("the line is not a sample: {error}; give one object with `query` and `tools` on each line")
     })?;
@@ -154,8 +158,8 @@ fn read_sample(text: &str, known: &Known<'_>) -> Result<Sample, String> {
 }
 
 /// Returns the sample of a trace; `None` without a verified outcome.
-fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
-    let Record::Trace(trace) = record else { return None };
+fn sample_of(record: &TraceRecord, known: &KnownTools<'_>) -> Option<Sample> {
+    let TraceRecord::Trace(trace) = record else { return None };
     if !matches!(trace.verdict, Verdict::Clean | Verdict::Repaired | Verdict::Corrected) {
         return None;
     }
@@ -169,7 +173,7 @@ fn sample_of(record: &Record, known: &Known<'_>) -> Option<Sample> {
     (!tools.is_empty()).then_some(Sample { query, tools })
 }
 
-fn worked(execution: &Execution, known: &Known<'_>) -> bool {
+fn worked(execution: &Execution, known: &KnownTools<'_>) -> bool {
     let is_of_toolset = known.toolset.is_none_or(|toolset| toolset == execution.toolset);
     // An execution with an explanation counted as a failure, whatever its status.
     let has_succeeded = execution.outcome == SUCCESS && execution.explanation.is_none();
@@ -187,8 +191,8 @@ mod tests {
 
     use super::*;
 
-    fn known() -> Known<'static> {
-        Known { tools: HashSet::from(["pay", "refund"]), toolset: Some("bank") }
+    fn known() -> KnownTools<'static> {
+        KnownTools { tools: HashSet::from(["pay", "refund"]), toolset: Some("bank") }
     }
 
     #[test]
@@ -209,7 +213,7 @@ mod tests {
         }
     }
 
-    fn trace(change: impl FnOnce(&mut Value)) -> Record {
+    fn trace(change: impl FnOnce(&mut Value)) -> TraceRecord {
         let mut trace = json!({
             "id": "t", "started_at": "2026-01-01T00:00:00Z", "endpoint": "/v1/chat/completions", "model": "m", "upstream": "u",
             "policy": "default", "mode": "guard", "stream": false, "status": 200, "verdict": "clean", "tools_offered": ["pay"],
@@ -224,7 +228,7 @@ mod tests {
             ]},
         });
         change(&mut trace);
-        Record::Trace(Box::new(serde_json::from_value(trace).unwrap()))
+        TraceRecord::Trace(Box::new(serde_json::from_value(trace).unwrap()))
     }
 
     #[test]

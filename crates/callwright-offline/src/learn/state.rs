@@ -26,7 +26,7 @@ pub(super) struct StateFile {
 
 /// Stored state of a run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept<T> {
+pub(super) struct StateSnapshot<T> {
     inputs: String,
     /// Start date of the run, which its patterns carry.
     pub(super) date: Date,
@@ -66,7 +66,7 @@ impl StateFile {
         &self,
         resume: bool,
         restart: bool,
-    ) -> Result<Kept<T>, OfflineError> {
+    ) -> Result<StateSnapshot<T>, OfflineError> {
         if resume && let Some(kept) = self.load()? {
             return Ok(kept);
         }
@@ -77,20 +77,20 @@ impl StateFile {
     }
 
     /// Returns the initial state of a run.
-    pub(super) fn begin<T: Default>(&self, date: Date) -> Kept<T> {
-        Kept { inputs: self.inputs.clone(), date, state: T::default() }
+    pub(super) fn begin<T: Default>(&self, date: Date) -> StateSnapshot<T> {
+        StateSnapshot { inputs: self.inputs.clone(), date, state: T::default() }
     }
 
     /// Returns the state of an interrupted run; `None` if there is none.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`] if the file is damaged, or belongs to a run with other inputs.
-    pub(super) fn load<T: DeserializeOwned>(&self) -> Result<Option<Kept<T>>, OfflineError> {
+    pub(super) fn load<T: DeserializeOwned>(&self) -> Result<Option<StateSnapshot<T>>, OfflineError> {
         let text = match std::fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|error| self.unreadable(error))?,
         };
-        let kept: Kept<T> = serde_json::from_slice(&text).map_err(|error| self.unreadable(error.into()))?;
+        let kept: StateSnapshot<T> = serde_json::from_slice(&text).map_err(|error| self.unreadable(error.into()))?;
         if kept.inputs != self.inputs {
             let message = "it belongs to a run with other tools, samples, models or settings";
             return Err(self.unreadable(io::Error::new(io::ErrorKind::InvalidInput, message)));
@@ -113,7 +113,7 @@ impl StateFile {
     /// # Errors
     /// [`OfflineError::Unwritable`].
     pub(super) fn save<T: Serialize>(&self, date: Date, state: &T) -> Result<(), OfflineError> {
-        let kept = Kept { inputs: self.inputs.clone(), date, state };
+        let kept = StateSnapshot { inputs: self.inputs.clone(), date, state };
         let text = serde_json::to_vec(&kept).map_err(|error| self.unwritable(error.into()))?;
         write_whole(&self.path, &text)
     }
@@ -163,7 +163,7 @@ mod tests {
         assert!(file.load::<Vec<u8>>().unwrap().is_none() && !file.exists());
         file.save(date(2026, 11, 22), &vec![1_u8]).unwrap();
         file.save(date(2026, 11, 22), &vec![1_u8, 2]).unwrap();
-        let kept: Kept<Vec<u8>> = file.load().unwrap().unwrap();
+        let kept: StateSnapshot<Vec<u8>> = file.load().unwrap().unwrap();
         assert_eq!((kept.date, kept.state), (date(2026, 11, 22), vec![1, 2]));
         file.remove().unwrap();
         file.remove().unwrap();

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::input::Input;
-use crate::lines::Lines;
-use crate::replay::reading::{Record, read};
+use crate::input::InputReader;
+use crate::lines::InputLines;
+use crate::replay::reading::{TraceRecord, read};
 use crate::{OfflineError, Watcher};
 use callwright_types::Trace;
 
@@ -26,7 +26,7 @@ pub fn each_trace(
     take: &mut dyn FnMut(&Trace),
     watcher: &dyn Watcher,
 ) -> Result<TraceLines, OfflineError> {
-    let mut lines = Lines::of(Input::open(path)?);
+    let mut lines = InputLines::of(InputReader::open(path)?);
     let name = lines.name().to_owned();
     let mut found = TraceLines::default();
     watcher.begins(&name, lines.size());
@@ -36,7 +36,7 @@ pub fn each_trace(
             let text = line.text.as_deref().map_err(Clone::clone);
             let taken = text.and_then(|text| {
                 read(text, |record| {
-                    if let Record::Trace(trace) = record {
+                    if let TraceRecord::Trace(trace) = record {
                         take(&trace);
                     }
                 })

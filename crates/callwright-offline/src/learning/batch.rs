@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::progress::{Awaited, Progress};
-use super::sampling::Expectation;
+use super::progress::{AwaitedDraft, LearningProgress};
+use super::sampling::ToolExpectation;
 use super::verdicts::without;
 use super::workflows::Workflows;
 use super::{Known, Settings};
@@ -18,7 +18,7 @@ use callwright_types::{Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, 
 
 /// Batch in progress: the known memory and its changes.
 #[derive(Debug)]
-pub(super) struct Batch<'a> {
+pub(super) struct LearningBatch<'a> {
     known: &'a Known,
     settings: &'a Settings,
     now: Timestamp,
@@ -27,14 +27,14 @@ pub(super) struct Batch<'a> {
     /// Changes of procedures.
     pub(super) workflows: Workflows,
     /// Expected tools according to feedback, in order.
-    pub(super) expectations: Vec<Expectation>,
+    pub(super) expectations: Vec<ToolExpectation>,
     /// Kinds of evidence of the learned lessons.
     learned: Vec<EvidenceKind>,
     /// Number of retired lessons.
     retired: usize,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> LearningBatch<'a> {
     /// Creates an empty batch.
     pub(super) fn new(known: &'a Known, settings: &'a Settings, now: Timestamp) -> Self {
         let (lessons, expectations, learned, retired) = Default::default();
@@ -44,13 +44,13 @@ impl<'a> Batch<'a> {
 
     /// Learns from a turn: counts the recalled memory, learns drafts that the turn itself verified, and stores the
     /// others as waiting.
-    pub(super) fn turn(&mut self, progress: &mut Progress, revision: Revision, trace: &Trace) {
+    pub(super) fn turn(&mut self, progress: &mut LearningProgress, revision: Revision, trace: &Trace) {
         let Some(memory) = &trace.memory else { return };
         // Earlier turns first: this turn may make calls with equal ids.
         for waiting in progress.came_back(trace, memory) {
             match &waiting.draft {
-                Awaited::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
-                Awaited::Workflow(draft) => self.workflows.learn(&waiting.scope, draft, waiting.evidence()),
+                AwaitedDraft::Lesson(draft) => self.learn(&waiting.scope, draft, waiting.evidence()),
+                AwaitedDraft::Workflow(draft) => self.workflows.learn(&waiting.scope, draft, waiting.evidence()),
             }
         }
         for recalled in memory.lessons.iter().filter(|recalled| !recalled.again) {
@@ -63,7 +63,7 @@ impl<'a> Batch<'a> {
                     self.learn(&memory.scope, draft, Evidence::of_turn(draft.kind, trace, trace.started_at))
                 }
                 Backing::Awaits(_) => {
-                    progress.wait(trace, &memory.scope, Awaited::Lesson(draft.clone()), self.settings);
+                    progress.wait(trace, &memory.scope, AwaitedDraft::Lesson(draft.clone()), self.settings);
                 }
                 Backing::Verdict => {}
             }
@@ -73,9 +73,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Applies feedback on a turn. It counts if it comes from an operator or from the client of the turn.
-    pub(super) fn verdict(&mut self, progress: &mut Progress, row: &FeedbackRow, trace: &Trace) {
+    pub(super) fn verdict(&mut self, progress: &mut LearningProgress, row: &FeedbackRow, trace: &Trace) {
         let (Some(kind), Some(memory)) = (row.counts_for(trace), &trace.memory) else { return };
-        self.expectations.push(Expectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
+        self.expectations.push(ToolExpectation::of(row, trace, memory, Evidence::of_turn(kind, trace, row.at)));
         match row.verdict {
             FeedbackVerdict::Right => self.confirm(memory, kind, row, trace),
             FeedbackVerdict::Wrong => {
@@ -266,12 +266,12 @@ mod tests {
             let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
             let back = turn("t2", |memory| memory.returned.push(returned));
             let (known, settings) = (known([]), Settings::default());
-            let mut progress = Progress::default();
-            Batch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
+            let mut progress = LearningProgress::default();
+            LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH).turn(&mut progress, 1, &waits);
             // Another process continues from the stored progress.
-            let mut noted: Progress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
+            let mut noted: LearningProgress = serde_json::from_str(&serde_json::to_string(&progress).unwrap()).unwrap();
             assert_eq!(noted, progress);
-            let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+            let mut batch = LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH);
             batch.turn(&mut noted, 2, &back);
             let learned: Vec<_> = batch.learned().collect();
             assert_eq!(learned.len(), batch.workflows.changed().count());
@@ -287,8 +287,8 @@ mod tests {
     fn verdicts_make_and_retire_procedures() {
         let turn = turn("t1", |memory| memory.workflow = booking(Backing::Verdict));
         let (known, settings) = (known([]), Settings::default());
-        let mut batch = Batch::new(&known, &settings, Timestamp::UNIX_EPOCH);
-        let progress = &mut Progress::default();
+        let mut batch = LearningBatch::new(&known, &settings, Timestamp::UNIX_EPOCH);
+        let progress = &mut LearningProgress::default();
         batch.turn(progress, 1, &turn);
         assert_eq!(batch.workflows.changed().count(), 0);
         batch.verdict(progress, &row("t1", "key:a", FeedbackVerdict::Right), &turn);
@@ -299,10 +299,10 @@ mod tests {
     }
 
     /// Returns the lessons that a batch changed.
-    fn run(known: &Known, decide: impl FnOnce(&mut Batch<'_>, &mut Progress)) -> Vec<Lesson> {
+    fn run(known: &Known, decide: impl FnOnce(&mut LearningBatch<'_>, &mut LearningProgress)) -> Vec<Lesson> {
         let settings = Settings::default();
-        let mut batch = Batch::new(known, &settings, Timestamp::UNIX_EPOCH);
-        decide(&mut batch, &mut Progress::default());
+        let mut batch = LearningBatch::new(known, &settings, Timestamp::UNIX_EPOCH);
+        decide(&mut batch, &mut LearningProgress::default());
         batch.lessons.into_values().collect()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Settings;
-use super::progress::{Awaited, Progress};
+use super::progress::{AwaitedDraft, LearningProgress};
 use super::workflows::Workflows;
 use callwright_knowledge::procedures::ProcedureStore;
 use callwright_store::FeedbackRow;
@@ -15,7 +15,7 @@ use callwright_types::{Evidence, EvidenceKind, Procedure, Trace};
 #[derive(Debug)]
 pub struct Gathering {
     settings: Settings,
-    progress: Progress,
+    progress: LearningProgress,
     workflows: Workflows,
     tally: Gathered,
 }
@@ -51,7 +51,7 @@ impl Gathering {
     /// Creates an empty run; `library` has the known procedures.
     pub fn new(library: Arc<ProcedureStore>, settings: Settings, now: Timestamp) -> Self {
         let workflows = Workflows::new(library, now);
-        Self { settings, progress: Progress::default(), workflows, tally: Gathered::default() }
+        Self { settings, progress: LearningProgress::default(), workflows, tally: Gathered::default() }
     }
 
     /// Adds a turn and its judgement.
@@ -60,7 +60,7 @@ impl Gathering {
         let Some(memory) = &trace.memory else { return };
         self.progress.expire(trace.started_at, &self.settings);
         for waiting in self.progress.came_back(trace, memory) {
-            if let Awaited::Workflow(draft) = &waiting.draft {
+            if let AwaitedDraft::Workflow(draft) = &waiting.draft {
                 self.workflows.learn(&waiting.scope, draft, waiting.evidence());
                 self.tally.unverified = self.tally.unverified.saturating_sub(1);
             }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::batch::Batch;
+use super::batch::LearningBatch;
 use super::job::{Job, JobError, Ran};
-use super::progress::Progress;
+use super::progress::LearningProgress;
 use super::{Known, MemoryCache, Settings};
 use callwright_store::{Feedback, FeedbackRow, Jobs, Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
@@ -28,7 +28,7 @@ pub struct Learner {
 }
 
 /// Feedback to process.
-struct Judged {
+struct FeedbackVerdicts {
     verdicts: Vec<(FeedbackRow, Trace)>,
     /// Last processed revision. Feedback before it that is processed again still counts once.
     upto: Revision,
@@ -48,13 +48,14 @@ impl Job for Learner {
     /// finds it again.
     async fn batch(&self) -> Result<Ran, JobError> {
         let noted = self.store.job_cursor(Self::KIND.label()).await?;
-        let before: Progress = noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
+        let before: LearningProgress =
+            noted.as_deref().and_then(|noted| serde_json::from_str(noted).ok()).unwrap_or_default();
         // The order matters: a turn with feedback here is among the traces read now or before.
         let mut judged = self.judged(before.feedback).await?;
         let taught = self.store.taught(before.traces, self.settings.batch).await?;
         if taught.traces.len() >= self.settings.batch as usize {
             // The turns of this feedback may be among the next traces.
-            judged = Judged { verdicts: Vec::new(), upto: before.feedback };
+            judged = FeedbackVerdicts { verdicts: Vec::new(), upto: before.feedback };
         }
         let is_further = taught.upto != before.traces || judged.upto != before.feedback;
         if !is_further && judged.verdicts.is_empty() {
@@ -64,7 +65,7 @@ impl Job for Learner {
             let known = self.memory_cache.refresh().await?;
             let mut progress = before.clone();
             let now = Timestamp::now();
-            let mut batch = Batch::new(&known, &self.settings, now);
+            let mut batch = LearningBatch::new(&known, &self.settings, now);
             for (revision, trace) in &taught.traces {
                 batch.turn(&mut progress, *revision, trace);
             }
@@ -88,7 +89,7 @@ impl Job for Learner {
 impl Learner {
     /// Writes samples without conflict detection: each sample rests on the feedback on one turn and has no other
     /// writer.
-    async fn write_samples(&self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    async fn write_samples(&self, batch: &LearningBatch<'_>) -> Result<(), StoreError> {
         let mut samples: BTreeMap<&str, Option<ToolSample>> = BTreeMap::new();
         for expectation in &batch.expectations {
             let standing = match samples.remove(expectation.id.as_str()) {
@@ -111,10 +112,10 @@ impl Learner {
 
     /// Returns the feedback after a revision with the traces of its turns. Feedback may arrive before the trace is
     /// stored, so that it is retried for a while. After that, the trace counts as missing and the feedback is ignored.
-    async fn judged(&self, after: Revision) -> Result<Judged, StoreError> {
+    async fn judged(&self, after: Revision) -> Result<FeedbackVerdicts, StoreError> {
         let given = self.store.given(after, self.settings.batch).await?;
         let patience = SignedDuration::from_secs(i64::from(self.settings.verdict_seconds));
-        let mut judged = Judged { verdicts: Vec::new(), upto: given.upto };
+        let mut judged = FeedbackVerdicts { verdicts: Vec::new(), upto: given.upto };
         for (revision, row) in given.rows {
             match self.store.get(&row.trace).await? {
                 Some(trace) => judged.verdicts.push((row, trace)),
@@ -128,7 +129,7 @@ impl Learner {
     }
 
     /// Writes the changes of a batch. Returns `false` after a conflict with a concurrent change.
-    async fn write(&self, batch: &Batch<'_>, known: &Known) -> Result<bool, StoreError> {
+    async fn write(&self, batch: &LearningBatch<'_>, known: &Known) -> Result<bool, StoreError> {
         let lessons: Vec<Lesson> = batch.lessons.values().cloned().collect();
         if !lessons.is_empty() && !Memory::put(&*self.store, &lessons, known.lessons).await?.outdated.is_empty() {
             return Ok(false);

@@ -13,18 +13,18 @@ use callwright_types::{Evidence, EvidenceKind, LessonDraft, MemoryNote, Procedur
 /// Progress of learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Progress {
+pub(super) struct LearningProgress {
     /// Last processed trace.
     pub(super) traces: Revision,
     /// Last processed feedback.
     pub(super) feedback: Revision,
     /// Drafts that wait for results of client calls, oldest first.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingTurn>,
 }
 
 /// Draft that waits for results of client calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Waiting {
+pub(super) struct WaitingTurn {
     pub(super) scope: Scope,
     /// Client: each client of a group with a shared scope has its own sessions.
     tenant: String,
@@ -34,18 +34,18 @@ pub(super) struct Waiting {
     since: Timestamp,
     /// Ids of the calls whose results are missing.
     calls: Vec<String>,
-    pub(super) draft: Awaited,
+    pub(super) draft: AwaitedDraft,
 }
 
 /// Draft to learn from once the results of its calls have arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Awaited {
+pub(super) enum AwaitedDraft {
     Lesson(LessonDraft),
     Workflow(ProcedureDraft),
 }
 
-impl Awaited {
+impl AwaitedDraft {
     fn backing(&self) -> &Backing {
         match self {
             Self::Lesson(draft) => &draft.backing,
@@ -61,7 +61,7 @@ impl Awaited {
     }
 }
 
-impl Waiting {
+impl WaitingTurn {
     /// Returns the evidence that the results of its calls provide.
     pub(super) fn evidence(&self) -> Evidence {
         let (trace, session) = (Some(self.trace.clone()), Some(self.session.clone()));
@@ -69,15 +69,15 @@ impl Waiting {
     }
 }
 
-impl Progress {
+impl LearningProgress {
     /// Stores a draft until the results of its calls arrive. Without a session the results cannot be attributed, so
     /// that the draft is dropped.
-    pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: Awaited, settings: &Settings) {
+    pub(super) fn wait(&mut self, trace: &Trace, scope: &Scope, draft: AwaitedDraft, settings: &Settings) {
         let (Backing::Awaits(calls), Some(session)) = (draft.backing(), &trace.session) else { return };
         if calls.is_empty() {
             return;
         }
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(WaitingTurn {
             scope: scope.clone(),
             tenant: trace.tenant.clone(),
             session: session.clone(),
@@ -92,7 +92,7 @@ impl Progress {
 
     /// Processes the results of client calls in this turn. Returns the drafts of its session that they verify; drafts
     /// with a failed call are dropped.
-    pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<Waiting> {
+    pub(super) fn came_back(&mut self, trace: &Trace, memory: &MemoryNote) -> Vec<WaitingTurn> {
         let (mut verified, returned) = (Vec::new(), &memory.returned);
         if returned.is_empty() {
             return verified;
@@ -133,8 +133,8 @@ mod tests {
     use callwright_types::memory::Polarity;
     use callwright_types::trace;
 
-    fn draft(calls: &[&str]) -> Awaited {
-        Awaited::Lesson(LessonDraft {
+    fn draft(calls: &[&str]) -> AwaitedDraft {
+        AwaitedDraft::Lesson(LessonDraft {
             kind: EvidenceKind::Mended,
             toolset: Some("hotel".to_owned()),
             tools: vec!["book".to_owned()],
@@ -150,8 +150,8 @@ mod tests {
         Returned { call: call.to_owned(), tool: "book".to_owned(), failed }
     }
 
-    fn waiting_for(drafts: &[Awaited], settings: &Settings) -> Progress {
-        let (mut progress, turn) = (Progress::default(), turn("jill", "s"));
+    fn waiting_for(drafts: &[AwaitedDraft], settings: &Settings) -> LearningProgress {
+        let (mut progress, turn) = (LearningProgress::default(), turn("jill", "s"));
         drafts.iter().for_each(|draft| progress.wait(&turn, &scope("a"), draft.clone(), settings));
         progress
     }
@@ -166,7 +166,7 @@ mod tests {
 
     /// Returns the drafts that are verified when the client `tenant` returns these calls.
     fn verified(
-        progress: &mut Progress,
+        progress: &mut LearningProgress,
         group: &str,
         (tenant, session): (&str, &str),
         returned: &[Returned],
@@ -174,8 +174,8 @@ mod tests {
         let memory = MemoryNote { returned: returned.to_vec(), ..MemoryNote::of(scope(group)) };
         let verified = progress.came_back(&turn(tenant, session), &memory).into_iter();
         let said = verified.map(|waiting| match waiting.draft {
-            Awaited::Lesson(draft) => draft.value,
-            Awaited::Workflow(draft) => draft.output,
+            AwaitedDraft::Lesson(draft) => draft.value,
+            AwaitedDraft::Workflow(draft) => draft.output,
         });
         said.collect()
     }
@@ -217,9 +217,9 @@ mod tests {
 
     #[test]
     fn without_a_session_or_a_call_nothing_is_waited_for() {
-        let mut progress = Progress::default();
+        let mut progress = LearningProgress::default();
         progress.wait(&trace::sample(), &scope("a"), draft(&["1"]), &Settings::default());
         progress.wait(&turn("jill", "s"), &scope("a"), draft(&[]), &Settings::default());
-        assert_eq!(progress, Progress::default());
+        assert_eq!(progress, LearningProgress::default());
     }
 }

@@ -20,13 +20,13 @@ const MAX_NAME_CHARS: usize = 128;
 
 /// Part of `expected` that names tools.
 #[derive(Deserialize)]
-struct Expected {
+struct ExpectedTools {
     tools: Vec<String>,
 }
 
 /// Expected tools of a turn according to feedback.
 #[derive(Debug)]
-pub(super) struct Expectation {
+pub(super) struct ToolExpectation {
     /// Id of the turn's sample.
     pub(super) id: String,
     /// Kind of evidence of the feedback.
@@ -35,7 +35,7 @@ pub(super) struct Expectation {
     sample: Option<ToolSample>,
 }
 
-impl Expectation {
+impl ToolExpectation {
     /// Returns the expectation of valid feedback on its turn.
     pub(super) fn of(row: &FeedbackRow, trace: &Trace, memory: &MemoryNote, evidence: Evidence) -> Self {
         let (id, kind) = (format!("sam_{}", trace.id), evidence.kind);
@@ -82,7 +82,7 @@ fn sample_of(
 
 /// Returns the distinct tools in `expected`.
 fn tools_named(row: &FeedbackRow) -> Option<Vec<String>> {
-    let Expected { tools: named } = Expected::deserialize(row.expected.as_ref()?).ok()?;
+    let ExpectedTools { tools: named } = ExpectedTools::deserialize(row.expected.as_ref()?).ok()?;
     if named.len() > MAX_TOOLS {
         return None;
     }
@@ -115,7 +115,7 @@ mod tests {
         said(EvidenceKind::Operator, request, expected).sample
     }
 
-    fn said(kind: EvidenceKind, request: Value, expected: Value) -> Expectation {
+    fn said(kind: EvidenceKind, request: Value, expected: Value) -> ToolExpectation {
         let trace = Trace { id: "t1".to_owned(), request: Some(request), ..sample() };
         let row = FeedbackRow {
             trace: "t1".to_owned(),
@@ -126,7 +126,7 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
         };
         let evidence = Evidence { kind, trace: Some("t1".to_owned()), session: None, source: None, at: row.at };
-        Expectation::of(&row, &trace, &MemoryNote::of(Scope::of_key("a")), evidence)
+        ToolExpectation::of(&row, &trace, &MemoryNote::of(Scope::of_key("a")), evidence)
     }
 
     fn asking(query: &str) -> Value {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Settings;
 use super::batch::went_wrong;
-use super::progress::{Awaited, Progress};
+use super::progress::{AwaitedDraft, LearningProgress};
 use super::verdicts::without;
 use callwright_knowledge::experience::{self, Watched, observe, retirement};
 use callwright_knowledge::procedures::{Joined, ProcedureStore, join};
@@ -39,7 +39,7 @@ impl Workflows {
     /// `true` if the workflow is verified.
     pub(super) fn turn(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut LearningProgress,
         trace: &Trace,
         memory: &MemoryNote,
         settings: &Settings,
@@ -51,7 +51,7 @@ impl Workflows {
                 self.learn(&memory.scope, &workflow, Evidence::of_turn(EvidenceKind::Mended, trace, trace.started_at));
             }
             Backing::Awaits(_) => {
-                progress.wait(trace, &memory.scope, Awaited::Workflow(workflow), settings);
+                progress.wait(trace, &memory.scope, AwaitedDraft::Workflow(workflow), settings);
             }
             Backing::Verdict => {}
         }

@@ -9,11 +9,11 @@ use tokio::runtime::Handle;
 
 use super::CandidatesSummary;
 use super::record::PlanRecord;
-use super::toolsets::{Ingredients, Toolset, Toolsets};
-use crate::answers::{Answers, Summary, answer_lines};
-use crate::input::{Input, STANDARD_STREAM};
-use crate::lines::{Batch, Lines};
-use crate::output::Output;
+use super::toolsets::{Ingredients, PlanToolset, PlanToolsets};
+use crate::answers::{AnswerLines, LineSummary, answer_lines};
+use crate::input::{InputReader, STANDARD_STREAM};
+use crate::lines::{InputLines, LineBatch};
+use crate::output::OutputWriter;
 use crate::{OfflineError, Watcher};
 use callwright_common::json::raw;
 use callwright_judge::scanner::{self, Validators};
@@ -91,11 +91,11 @@ pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<D
         validators: Some(&validators),
     };
     let mut read = CandidatesSummary::default();
-    let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut read))?;
+    let toolsets = runtime.block_on(PlanToolsets::read(from, watcher, &mut read))?;
     let CandidatesSummary { toolsets: known, tools, repeated, problems, .. } = read;
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
-    let records = Lines::of(Input::open(&job.records)?);
-    let output = Output::create(&job.plans, &[&job.tools, &job.records])?;
+    let records = InputLines::of(InputReader::open(&job.records)?);
+    let output = OutputWriter::create(&job.plans, &[&job.tools, &job.records])?;
     // One thread: the plans of a batch are drawn concurrently, and wait for a model.
     answer_lines(records, output, 1, &mut summary, watcher, |file, batch, answers| {
         runtime.block_on(of_batch(job, &toolsets, file, batch, answers))
@@ -106,10 +106,10 @@ pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<D
 /// Processes a batch; the vectors of its requests are computed together.
 async fn of_batch(
     job: &DrawJob,
-    toolsets: &Toolsets,
+    toolsets: &PlanToolsets,
     file: &str,
-    batch: &Batch,
-    answers: &mut Answers<DrawSummary>,
+    batch: &LineBatch,
+    answers: &mut AnswerLines<DrawSummary>,
 ) -> Result<(), OfflineError> {
     let mut records = Vec::new();
     for line in &batch.lines {
@@ -144,7 +144,7 @@ async fn of_batch(
 
 async fn of_record(
     job: &DrawJob,
-    toolset: &Toolset,
+    toolset: &PlanToolset,
     request: &Request,
     vectors: &[Vector],
     record: &PlanRecord,
@@ -183,7 +183,7 @@ impl DrawSummary {
     }
 }
 
-impl Summary for DrawSummary {
+impl LineSummary for DrawSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.plans += other.plans;

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::answers::{Answers, answer_lines};
-use super::input::{Input, STANDARD_STREAM};
-use super::lines::{Batch, Lines};
-use super::output::Output;
+use super::answers::{AnswerLines, answer_lines};
+use super::input::{InputReader, STANDARD_STREAM};
+use super::lines::{InputLines, LineBatch};
+use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
 use callwright_judge::scanner::{self, Validators};
 use callwright_knowledge::planner::producers::{Edges, Request};
@@ -24,7 +24,7 @@ use callwright_search::embedding::Embedder;
 pub use drawn::{DrawJob, DrawSummary, plans};
 use record::{PlanRecord, write};
 pub use summary::CandidatesSummary;
-use toolsets::{Ingredients, Toolsets};
+use toolsets::{Ingredients, PlanToolsets};
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -66,9 +66,9 @@ pub fn candidates(
     let CandidatesJob { tools, edges, embedder, .. } = job;
     let validators = job.auto.then(|| Validators::new(&scanner::Settings::default()));
     let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: validators.as_ref() };
-    let toolsets = runtime.block_on(Toolsets::read(from, watcher, &mut summary))?;
-    let records = Lines::of(Input::open(&job.records)?);
-    let output = Output::create(&job.candidates, &[&job.tools, &job.records])?;
+    let toolsets = runtime.block_on(PlanToolsets::read(from, watcher, &mut summary))?;
+    let records = InputLines::of(InputReader::open(&job.records)?);
+    let output = OutputWriter::create(&job.candidates, &[&job.tools, &job.records])?;
     answer_lines(records, output, job.jobs, &mut summary, watcher, |file, batch, found| {
         of_batch(&toolsets, job, runtime, file, batch, found)
     })?;
@@ -77,12 +77,12 @@ pub fn candidates(
 
 /// Processes a batch; the vectors of its requests are computed together.
 fn of_batch(
-    toolsets: &Toolsets,
+    toolsets: &PlanToolsets,
     job: &CandidatesJob,
     runtime: &Handle,
     file: &str,
-    batch: &Batch,
-    answers: &mut Answers<CandidatesSummary>,
+    batch: &LineBatch,
+    answers: &mut AnswerLines<CandidatesSummary>,
 ) -> Result<(), OfflineError> {
     let mut records = Vec::new();
     for line in &batch.lines {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::CandidatesSummary;
 use super::record::{PlanRecord, told};
-use super::toolsets::Toolset;
-use crate::answers::Answers;
+use super::toolsets::PlanToolset;
+use crate::answers::AnswerLines;
 use callwright_common::json::raw;
 use callwright_knowledge::planner::drawing::Occasion;
 use callwright_knowledge::planner::producers::Request;
@@ -16,7 +16,7 @@ use callwright_types::{Message, Speaker};
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PlanNeededLine<'a> {
     id: &'a Value,
     plan_needed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,10 +26,10 @@ struct Answer<'a> {
 /// Appends whether a record needs a plan, with all tools of its toolset offered.
 pub(super) fn write(
     record: &PlanRecord,
-    toolset: &Toolset,
+    toolset: &PlanToolset,
     request: &Request,
     vectors: &[Vector],
-    answers: &mut Answers<CandidatesSummary>,
+    answers: &mut AnswerLines<CandidatesSummary>,
 ) {
     let (text, speaker) = (record.query.clone(), Speaker::User);
     let conversation = [Message { speaker, text, calls: Vec::new(), answers: None, name: None }];
@@ -52,7 +52,7 @@ pub(super) fn write(
             "producer": told(&why.producer, toolset),
         })
     });
-    let answer = Answer { id: &record.id, plan_needed: why.is_some(), why };
+    let answer = PlanNeededLine { id: &record.id, plan_needed: why.is_some(), why };
     answers.lines.extend_from_slice(raw(&answer).get().as_bytes());
     answers.lines.push(b'\n');
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::toolsets::{FoundCandidates, Toolset};
+use super::toolsets::{FoundCandidates, PlanToolset};
 use callwright_common::json::{raw, scalar_text};
 use callwright_knowledge::planner::producers::Candidate;
 
@@ -20,7 +20,7 @@ pub(super) struct PlanRecord {
 
 /// Used members of a line; others, such as the expected result, are ignored.
 #[derive(Deserialize)]
-struct Line {
+struct PlanRecordLine {
     id: Option<Value>,
     query: Option<String>,
     toolset: Option<Value>,
@@ -29,7 +29,7 @@ struct Line {
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CandidatesLine<'a> {
     id: &'a Value,
     candidates: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl PlanRecord {
     /// # Errors
     /// The error and its remedy if the line is unusable.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let line: Line = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let line: PlanRecordLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         let id = line.id.filter(|id| id.is_string() || id.is_number());
         let toolset = line.toolset.as_ref().and_then(scalar_text);
         Ok(Self {
@@ -58,7 +58,7 @@ impl PlanRecord {
 pub(super) fn write(
     record: &PlanRecord,
     found: &FoundCandidates,
-    toolset: &Toolset,
+    toolset: &PlanToolset,
     details: bool,
     lines: &mut Vec<u8>,
 ) {
@@ -71,12 +71,12 @@ pub(super) fn write(
             why.insert(key, of_argument.iter().map(|candidate| told(candidate, toolset)).collect());
         }
     }
-    let answer = Answer { id: &record.id, candidates, why: details.then_some(why) };
+    let answer = CandidatesLine { id: &record.id, candidates, why: details.then_some(why) };
     lines.extend_from_slice(raw(&answer).get().as_bytes());
     lines.push(b'\n');
 }
 
-pub(super) fn told(candidate: &Candidate, toolset: &Toolset) -> Value {
+pub(super) fn told(candidate: &Candidate, toolset: &PlanToolset) -> Value {
     let reasons = candidate.reasons.iter().map(|reason| (reason.evidence.to_string(), Value::from(reason.weight)));
     serde_json::json!({
         "tool": toolset.name(candidate.tool),

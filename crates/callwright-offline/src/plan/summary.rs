@@ -1,7 +1,7 @@
 //! Counts of found candidates.
 
 use super::toolsets::FoundCandidates;
-use crate::answers::Summary;
+use crate::answers::LineSummary;
 
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl CandidatesSummary {
     }
 }
 
-impl Summary for CandidatesSummary {
+impl LineSummary for CandidatesSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.needed += other.needed;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::CandidatesSummary;
-use crate::input::Input;
-use crate::lines::Lines;
+use crate::input::InputReader;
+use crate::lines::InputLines;
 use crate::questions::MAX_QUOTED;
 use crate::{OfflineError, Watcher};
 use callwright_common::json::scalar_text;
@@ -33,13 +33,13 @@ pub(super) struct Ingredients<'a> {
 
 /// Toolsets by id.
 #[derive(Debug, Default)]
-pub(super) struct Toolsets {
-    by_id: HashMap<String, Toolset>,
+pub(super) struct PlanToolsets {
+    by_id: HashMap<String, PlanToolset>,
 }
 
 /// Tools of one line.
 #[derive(Debug)]
-pub(super) struct Toolset {
+pub(super) struct PlanToolset {
     names: Vec<String>,
     producers: Producers,
     /// Compiled tools; empty if calls are not judged.
@@ -54,13 +54,13 @@ pub(super) struct FoundCandidates {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct ToolsetLine {
     id: Option<Value>,
     tools: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
-struct ToolForm {
+struct ToolsetToolForm {
     name: Option<String>,
     #[serde(default)]
     description: Option<String>,
@@ -71,20 +71,20 @@ struct ToolForm {
 }
 
 /// Tool of a line.
-struct Listed {
+struct ToolsetTool {
     name: String,
-    form: ToolForm,
+    form: ToolsetToolForm,
 }
 
-impl Listed {
+impl ToolsetTool {
     fn into_tool(self) -> Arc<Tool> {
-        let ToolForm { description, parameters, .. } = self.form;
+        let ToolsetToolForm { description, parameters, .. } = self.form;
         let (description, parameters) = (description.unwrap_or_default(), Arc::new(parameters));
         Arc::new(Tool { name: self.name, description, parameters, free_text: false, reads: None, owner: Owner::Client })
     }
 }
 
-impl Toolsets {
+impl PlanToolsets {
     /// Reads the whole file. Unusable lines and tools are reported to the watcher and counted.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Toolsets {
         watcher: &dyn Watcher,
         summary: &mut CandidatesSummary,
     ) -> Result<Self, OfflineError> {
-        let mut lines = Lines::of(Input::open(from.tools)?);
+        let mut lines = InputLines::of(InputReader::open(from.tools)?);
         let name = lines.name().to_owned();
         let mut toolsets = Self::default();
         watcher.begins(&name, lines.size());
@@ -123,7 +123,7 @@ impl Toolsets {
                 let (listed, repeated) = each_once(listed);
                 summary.repeated += repeated;
                 summary.tools += listed.len() as u64;
-                let toolset = Toolset::of(listed, from).await?;
+                let toolset = PlanToolset::of(listed, from).await?;
                 toolsets.by_id.insert(id, toolset);
             }
             watcher.advances(batch.consumed, toolsets.by_id.len() as u64);
@@ -142,15 +142,15 @@ impl Toolsets {
     ///
     /// # Errors
     /// A message with the remedy if there is none.
-    pub(super) fn get(&self, id: &str) -> Result<&Toolset, String> {
+    pub(super) fn get(&self, id: &str) -> Result<&PlanToolset, String> {
         self.by_id.get(id).ok_or_else(|| {
             format!("there is no toolset `{}`; give the `id` of a line of --tools", excerpt(id, MAX_QUOTED))
         })
     }
 }
 
-impl Toolset {
-    async fn of(listed: Vec<Listed>, from: Ingredients<'_>) -> Result<Self, OfflineError> {
+impl PlanToolset {
+    async fn of(listed: Vec<ToolsetTool>, from: Ingredients<'_>) -> Result<Self, OfflineError> {
         let outputs: Vec<_> = listed.iter().map(|tool| told_fields(&tool.form.output)).collect();
         let shapes = listed.iter().zip(&outputs).map(|(tool, outputs)| ToolShape {
             name: &tool.name,
@@ -168,7 +168,7 @@ impl Toolset {
         }
         let producers = Producers::new([Arc::new(segment)]).with_edges(from.edges);
         let names = listed.iter().map(|tool| tool.name.clone()).collect();
-        let tools = listed.into_iter().map(Listed::into_tool).zip(outputs).collect();
+        let tools = listed.into_iter().map(ToolsetTool::into_tool).zip(outputs).collect();
         let tools = from.validators.map(|validators| ToolList::compile(tools, validators)).unwrap_or_default();
         Ok(Self { names, producers, tools })
     }
@@ -218,8 +218,8 @@ impl Toolset {
 }
 
 /// Returns the id of a line, its tools, and the errors of unusable tools.
-fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
-    let line: Line = serde_json::from_str(text).map_err(|error| {
+fn read_line(text: &str) -> Result<(String, Vec<ToolsetTool>, Vec<String>), String> {
+    let line: ToolsetLine = serde_json::from_str(text).map_err(|error| {
         format!("the line is not a toolset: {error}; give one object with `id` and `tools` on each line")
     })?;
     let id =
@@ -227,9 +227,9 @@ fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
     let tools = line.tools.ok_or("there are no `tools`; give a list of them")?;
     let (mut listed, mut broken) = (Vec::new(), Vec::new());
     for (number, tool) in tools.into_iter().enumerate() {
-        match serde_json::from_value::<ToolForm>(tool) {
+        match serde_json::from_value::<ToolsetToolForm>(tool) {
             Ok(mut form) => match form.name.take().filter(|name| !name.trim().is_empty()) {
-                Some(name) => listed.push(Listed { name, form }),
+                Some(name) => listed.push(ToolsetTool { name, form }),
                 None => broken.push(format!("/tools/{number}: there is no `name`; the tool is skipped")),
             },
             Err(error) => broken.push(format!("/tools/{number}: this is not a tool: {error}; it is skipped")),
@@ -239,9 +239,9 @@ fn read_line(text: &str) -> Result<(String, Vec<Listed>, Vec<String>), String> {
 }
 
 /// Returns the first tool of each name, and the number of the others.
-fn each_once(listed: Vec<Listed>) -> (Vec<Listed>, u64) {
+fn each_once(listed: Vec<ToolsetTool>) -> (Vec<ToolsetTool>, u64) {
     let (all, mut seen) = (listed.len(), HashSet::new());
-    let kept: Vec<Listed> = listed.into_iter().filter(|tool| seen.insert(tool.name.clone())).collect();
+    let kept: Vec<ToolsetTool> = listed.into_iter().filter(|tool| seen.insert(tool.name.clone())).collect();
     let repeated = all - kept.len();
     (kept, repeated as u64)
 }

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::answer::Answer;
+use super::answer::ReplayedAnswer;
 use super::recorded::{counted_attempts, recorded_answer};
 use crate::judge::Judge;
-use crate::tool_sets::{Key, Offered};
+use crate::tool_sets::{OfferedToolSet, ToolSetKey};
 use callwright_judge::repair::Spoken;
 use callwright_judge::repair::rescue::Situation;
 use callwright_openai::{Completion, RecordedAnswer, is_cut_off};
@@ -15,12 +15,12 @@ use callwright_types::{RepairKind, Trace};
 
 /// Judges the answers again. Returns `None` if the trace lacks the required data: the request with all offered tools,
 /// and the calls with their arguments.
-pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
+pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnswer>> {
     let request = trace.request.as_ref()?.to_string();
     let request = RecordedAnswer::parse(&request).ok()?;
     let tools = request.tools_text().ok()??;
     let read = || Ok::<_, std::convert::Infallible>(tools.to_owned());
-    let Ok(offered) = judge.offered(Key::Own(tools.to_owned()), read);
+    let Ok(offered) = judge.offered(ToolSetKey::Own(tools.to_owned()), read);
     // Tools of a toolset are not part of any body.
     let knows_all = trace.tools_offered.iter().all(|name| offered.tool_set.get(name).is_some());
     if offered.tool_set.is_empty() || !knows_all {
@@ -30,7 +30,7 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<Answer>> {
         return whole(trace, &request, &offered, judge);
     }
     let answers = counted_attempts(trace).filter(|(_, attempt)| attempt.verdict.is_some());
-    let answers: Vec<Answer> =
+    let answers: Vec<ReplayedAnswer> =
         answers.map(|(position, attempt)| of_attempt(attempt, position, &request, &offered, judge)).collect();
     (!answers.is_empty()).then_some(answers)
 }
@@ -42,12 +42,17 @@ fn is_untouched(trace: &Trace) -> bool {
 }
 
 /// Judges the body that the client got, which is the model's own.
-fn whole(trace: &Trace, request: &RecordedAnswer<'_>, offered: &Offered, judge: &Judge<'_>) -> Option<Vec<Answer>> {
+fn whole(
+    trace: &Trace,
+    request: &RecordedAnswer<'_>,
+    offered: &OfferedToolSet,
+    judge: &Judge<'_>,
+) -> Option<Vec<ReplayedAnswer>> {
     let body = trace.answer.as_ref()?.to_string();
     let completion = Completion::parse(Bytes::from(body)).ok()?;
     let answers = completion.choices().iter().map(|choice| {
         let cut_off = choice.finish_reason.as_deref().is_some_and(is_cut_off);
-        Answer::judged(judge.message(&choice.message, cut_off, request, offered), 0)
+        ReplayedAnswer::judged(judge.message(&choice.message, cut_off, request, offered), 0)
     });
     Some(answers.collect())
 }
@@ -57,16 +62,16 @@ fn of_attempt(
     attempt: &Attempt,
     position: usize,
     request: &RecordedAnswer<'_>,
-    offered: &Offered,
+    offered: &OfferedToolSet,
     judge: &Judge<'_>,
-) -> Answer {
+) -> ReplayedAnswer {
     if attempt.calls.is_empty() {
         return recorded_answer(attempt, position);
     }
     let spoken = Spoken { text: None, calls: &attempt.calls, situation: Situation::with(Evidence::Off) };
     // The conversation before a later attempt, feedback included, is not in the trace.
     let answered = Some(request).filter(|_| position == 0);
-    let mut answer = Answer::judged(judge.spoken(&spoken, answered, offered), position);
+    let mut answer = ReplayedAnswer::judged(judge.spoken(&spoken, answered, offered), position);
     for repair in attempt.repairs.iter().filter(|repair| repair.kind == RepairKind::Rescued) {
         if let Some(call) = answer.calls.get_mut(repair.call) {
             call.repairs.insert(0, RepairKind::Rescued);

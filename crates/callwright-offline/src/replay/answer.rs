@@ -8,7 +8,7 @@ pub(super) const NO_CALL: &str = "(no call)";
 
 /// Answer of a model.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ReplayedAnswer {
     /// Calls; a single [`NO_CALL`] if a call was intended and is missing.
     pub(super) calls: Vec<CountedCall>,
     /// Position of its attempt within the turn.
@@ -28,7 +28,7 @@ pub(super) struct CountedCall {
     pub(super) noted: Vec<FaultCode>,
 }
 
-impl Answer {
+impl ReplayedAnswer {
     /// Creates an answer from a judgement.
     pub(super) fn judged(message: JudgedMessage, attempt: usize) -> Self {
         let mut calls: Vec<CountedCall> = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::answer::{Answer, CountedCall};
+use super::answer::{CountedCall, ReplayedAnswer};
 use callwright_types::{Limits, Trace};
 
 /// Outcome of a call, from best to worst.
@@ -86,7 +86,7 @@ impl TurnFates {
 }
 
 /// Applies the limits of a turn, as the proxy does.
-pub(super) struct Budget<'a> {
+pub(super) struct ReplayBudget<'a> {
     trace: &'a Trace,
     limits: &'a Limits,
     /// Number of choices: feedback is impossible with several.
@@ -94,13 +94,13 @@ pub(super) struct Budget<'a> {
     rounds: u32,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> ReplayBudget<'a> {
     pub(super) fn of(trace: &'a Trace, limits: &'a Limits, choices: usize) -> Self {
         Self { trace, limits, choices, rounds: 0 }
     }
 
     /// Returns the outcomes of the calls of the next answer.
-    pub(super) fn fates(&mut self, answer: &Answer) -> Vec<Fate> {
+    pub(super) fn fates(&mut self, answer: &ReplayedAnswer) -> Vec<Fate> {
         let is_faulty = answer.calls.iter().any(|call| !call.codes.is_empty());
         let sent_back = is_faulty && self.may_ask(answer.attempt);
         self.rounds += u32::from(sent_back);

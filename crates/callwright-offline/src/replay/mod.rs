@@ -15,9 +15,9 @@ mod words;
 
 use std::path::PathBuf;
 
-use super::input::Input;
+use super::input::InputReader;
 use super::judge::Judge;
-use super::lines::{Batch, Lines};
+use super::lines::{InputLines, LineBatch};
 use super::parallel::in_order;
 use super::{OfflineError, Problem, Watcher};
 use callwright_judge::repair::Notations;
@@ -48,7 +48,7 @@ pub struct ReplayJob {
 /// # Errors
 /// [`OfflineError`] if the file cannot be read. Unusable lines are reported to the watcher and counted instead.
 pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineError> {
-    let lines = Lines::of(Input::open(&job.traces)?);
+    let lines = InputLines::of(InputReader::open(&job.traces)?);
     let name = lines.name().to_owned();
     watcher.begins(&name, lines.size());
     // A damaged table is reported where it is configured; names are compared by spelling then.
@@ -72,7 +72,7 @@ pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineE
     Ok(all)
 }
 
-fn count_batch(judge: &Judge<'_>, file: &str, batch: &Batch) -> (Replay, Vec<Problem>, u64) {
+fn count_batch(judge: &Judge<'_>, file: &str, batch: &LineBatch) -> (Replay, Vec<Problem>, u64) {
     let (mut counted, mut problems) = (Replay::default(), Vec::new());
     for line in &batch.lines {
         counted.lines += 1;

@@ -8,16 +8,16 @@ use serde_json::value::RawValue;
 use callwright_types::{Trace, Verdict};
 
 /// Record of a turn.
-pub(crate) enum Record {
+pub(crate) enum TraceRecord {
     /// Full trace.
     Trace(Box<Trace>),
     /// Entry of a list.
-    Summary(Summary),
+    Summary(ListedTrace),
 }
 
 /// Used members of a list entry.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Summary {
+pub(crate) struct ListedTrace {
     pub(crate) mode: String,
     pub(crate) policy: String,
     pub(crate) verdict: Verdict,
@@ -25,7 +25,7 @@ pub(crate) struct Summary {
 
 /// Members that distinguish the forms of a line.
 #[derive(Deserialize)]
-struct Form<'a> {
+struct TraceRecordForm<'a> {
     #[serde(borrow, default)]
     traces: Option<Vec<&'a RawValue>>,
     #[serde(default)]
@@ -39,7 +39,7 @@ const NO_TRACE: &str = "this is not a trace from `GET /admin/traces/{id}`";
 ///
 /// # Errors
 /// The error of the first unusable record; the others are used.
-pub(crate) fn read(line: &str, mut each: impl FnMut(Record)) -> Result<(), String> {
+pub(crate) fn read(line: &str, mut each: impl FnMut(TraceRecord)) -> Result<(), String> {
     let mut outcome = Ok(());
     for value in Deserializer::from_str(line).into_iter::<&RawValue>() {
         let value = value.map_err(|error| match error.is_eof() {
@@ -60,16 +60,16 @@ fn records(value: &RawValue) -> Result<Vec<&RawValue>, String> {
     if value.get().starts_with('[') {
         return serde_json::from_str(value.get()).map_err(|_| NO_TRACE.to_owned());
     }
-    let form: Form<'_> = serde_json::from_str(value.get()).map_err(|_| NO_TRACE)?;
+    let form: TraceRecordForm<'_> = serde_json::from_str(value.get()).map_err(|_| NO_TRACE)?;
     Ok(form.traces.unwrap_or_else(|| vec![value]))
 }
 
-fn read_one(record: &RawValue) -> Result<Record, String> {
-    let form: Form<'_> = serde_json::from_str(record.get()).map_err(|_| NO_TRACE)?;
+fn read_one(record: &RawValue) -> Result<TraceRecord, String> {
+    let form: TraceRecordForm<'_> = serde_json::from_str(record.get()).map_err(|_| NO_TRACE)?;
     let read = if form.attempts.is_some() {
-        serde_json::from_str(record.get()).map(|trace| Record::Trace(Box::new(trace)))
+        serde_json::from_str(record.get()).map(|trace| TraceRecord::Trace(Box::new(trace)))
     } else {
-        serde_json::from_str(record.get()).map(Record::Summary)
+        serde_json::from_str(record.get()).map(TraceRecord::Summary)
     };
     read.map_err(|error| {
         let text = error.to_string();

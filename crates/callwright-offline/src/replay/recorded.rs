@@ -1,6 +1,6 @@
 //! Answers of a trace with their recorded judgement.
 
-use super::answer::{Answer, CountedCall};
+use super::answer::{CountedCall, ReplayedAnswer};
 use callwright_types::rules::Mode;
 use callwright_types::trace::Attempt;
 use callwright_types::{Diagnosis, FaultCode, Trace, Verdict};
@@ -15,18 +15,18 @@ pub(super) fn counted_attempts(trace: &Trace) -> impl Iterator<Item = (usize, &A
 }
 
 /// Returns the answers with their recorded judgement; `None` if none was judged.
-pub(super) fn recorded(trace: &Trace) -> Option<Vec<Answer>> {
+pub(super) fn recorded(trace: &Trace) -> Option<Vec<ReplayedAnswer>> {
     if trace.mode == Mode::Off.label() {
         return None;
     }
     let judged = |attempt: &Attempt| attempt.verdict.is_some_and(|verdict| verdict != Verdict::Unguarded);
     let answers = counted_attempts(trace).filter(|(_, attempt)| judged(attempt));
-    let answers: Vec<Answer> = answers.map(|(position, attempt)| recorded_answer(attempt, position)).collect();
+    let answers: Vec<ReplayedAnswer> = answers.map(|(position, attempt)| recorded_answer(attempt, position)).collect();
     (!answers.is_empty()).then_some(answers)
 }
 
 /// Returns an answer with its recorded judgement. Calls with the same number in several choices are not distinguished.
-pub(super) fn recorded_answer(attempt: &Attempt, position: usize) -> Answer {
+pub(super) fn recorded_answer(attempt: &Attempt, position: usize) -> ReplayedAnswer {
     let mut calls: Vec<CountedCall> = attempt
         .calls
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn recorded_answer(attempt: &Attempt, position: usize) -> Answer {
     if calls.is_empty() && !attempt.diagnoses.is_empty() {
         calls.push(CountedCall::meant(attempt.diagnoses.iter().map(|found| found.code).collect()));
     }
-    Answer { calls, attempt: position }
+    ReplayedAnswer { calls, attempt: position }
 }
 
 fn codes_of(call: usize, found: &[Diagnosis]) -> Vec<FaultCode> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::again::again;
-use super::answer::Answer;
-use super::fates::{Budget, Fate, Fates, TurnFates};
-use super::reading::{Record, Summary};
+use super::answer::ReplayedAnswer;
+use super::fates::{Fate, Fates, ReplayBudget, TurnFates};
+use super::reading::{ListedTrace, TraceRecord};
 use super::recorded::{counted_attempts, recorded};
 use super::rows::Rows;
 use crate::judge::Judge;
@@ -74,10 +74,10 @@ pub struct Judgements {
 
 impl Replay {
     /// Counts one record.
-    pub(super) fn count(&mut self, record: &Record, judge: &Judge<'_>) {
+    pub(super) fn count(&mut self, record: &TraceRecord, judge: &Judge<'_>) {
         match record {
-            Record::Trace(trace) => self.count_trace(trace, judge),
-            Record::Summary(summary) => self.count_summary(summary, judge),
+            TraceRecord::Trace(trace) => self.count_trace(trace, judge),
+            TraceRecord::Summary(summary) => self.count_summary(summary, judge),
         }
     }
 
@@ -119,10 +119,10 @@ impl Replay {
         self.answers_to_feedback += (trace.attempts.len() - counted_attempts(trace).count()) as u64;
     }
 
-    fn count_answers(&mut self, trace: &Trace, answers: &[Answer], limits: &Limits) {
+    fn count_answers(&mut self, trace: &Trace, answers: &[ReplayedAnswer], limits: &Limits) {
         // Several answers of one attempt are its choices.
         let choices = answers.iter().filter(|answer| answer.attempt == 0).count();
-        let mut budget = Budget::of(trace, limits, choices);
+        let mut budget = ReplayBudget::of(trace, limits, choices);
         let fates = answers.iter().filter_map(|answer| {
             let fates = budget.fates(answer);
             self.count_calls(&trace.model, answer, &fates);
@@ -134,7 +134,7 @@ impl Replay {
         }
     }
 
-    fn count_calls(&mut self, model: &str, answer: &Answer, fates: &[Fate]) {
+    fn count_calls(&mut self, model: &str, answer: &ReplayedAnswer, fates: &[Fate]) {
         for (call, fate) in answer.calls.iter().zip(fates) {
             self.calls.count(*fate);
             self.tools.count(&call.tool, *fate);
@@ -151,7 +151,7 @@ impl Replay {
         }
     }
 
-    fn count_summary(&mut self, summary: &Summary, judge: &Judge<'_>) {
+    fn count_summary(&mut self, summary: &ListedTrace, judge: &Judge<'_>) {
         bump(&mut self.modes, &summary.mode, 1);
         self.judged.by_verdict_alone += 1;
         bump(&mut self.policies, &summary.policy, 1);

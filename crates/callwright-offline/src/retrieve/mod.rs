@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::answers::{Answers, answer_lines};
-use super::input::{Input, STANDARD_STREAM};
-use super::lines::{Batch, Lines};
-use super::output::Output;
+use super::answers::{AnswerLines, answer_lines};
+use super::input::{InputReader, STANDARD_STREAM};
+use super::lines::{InputLines, LineBatch};
+use super::output::OutputWriter;
 use super::{OfflineError, Watcher};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::ToolQuery;
 
 use record::{query_of, write};
 pub use summary::RetrieveSummary;
-use tools::Tools;
+use tools::RetrievalTools;
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -52,9 +52,9 @@ pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> R
         return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
     }
     let mut summary = RetrieveSummary::default();
-    let tools = runtime.block_on(Tools::read(job, watcher, &mut summary))?;
-    let queries = Lines::of(Input::open(&job.queries)?);
-    let output = Output::create(&job.rankings, &[&job.tools, &job.queries])?;
+    let tools = runtime.block_on(RetrievalTools::read(job, watcher, &mut summary))?;
+    let queries = InputLines::of(InputReader::open(&job.queries)?);
+    let output = OutputWriter::create(&job.rankings, &[&job.tools, &job.queries])?;
     answer_lines(queries, output, job.jobs, &mut summary, watcher, |file, batch, rankings| {
         rank_batch(&tools, job, runtime, file, batch, rankings)
     })?;
@@ -63,12 +63,12 @@ pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> R
 
 /// Processes a batch; the vectors of its queries are computed together.
 fn rank_batch(
-    tools: &Tools,
+    tools: &RetrievalTools,
     job: &RetrieveJob,
     runtime: &Handle,
     file: &str,
-    batch: &Batch,
-    rankings: &mut Answers<RetrieveSummary>,
+    batch: &LineBatch,
+    rankings: &mut AnswerLines<RetrieveSummary>,
 ) -> Result<(), OfflineError> {
     let mut queries = Vec::new();
     for line in &batch.lines {

@@ -2,28 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tools::Tools;
+use super::tools::RetrievalTools;
 use callwright_common::json::raw;
 use callwright_search::retrieval::Found;
 
 /// Used members of a line; others are ignored.
 #[derive(Deserialize)]
-struct Asked {
+struct RetrievalQueryLine {
     query: Option<String>,
 }
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RankingLine<'a> {
     query: &'a str,
     ranked: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Vec<Why<'a>>>,
+    why: Option<Vec<RankingReason<'a>>>,
 }
 
 /// Reasons for a found tool.
 #[derive(Serialize)]
-struct Why<'a> {
+struct RankingReason<'a> {
     score: f32,
     named: bool,
     words: f32,
@@ -42,13 +42,13 @@ struct Why<'a> {
 /// # Errors
 /// The error and its remedy if the line is unusable.
 pub(super) fn query_of(text: &str) -> Result<String, String> {
-    let asked: Asked = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+    let asked: RetrievalQueryLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
     asked.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
 }
 
 /// Appends the ranking for a query.
-pub(super) fn write(query: &str, found: &[Found], tools: &Tools, details: bool, lines: &mut Vec<u8>) {
-    let line = Line {
+pub(super) fn write(query: &str, found: &[Found], tools: &RetrievalTools, details: bool, lines: &mut Vec<u8>) {
+    let line = RankingLine {
         query,
         ranked: found.iter().filter_map(|found| tools.name(found.position)).collect(),
         why: details.then(|| found.iter().map(|found| why(found, tools)).collect()),
@@ -57,10 +57,10 @@ pub(super) fn write(query: &str, found: &[Found], tools: &Tools, details: bool, 
     lines.push(b'\n');
 }
 
-fn why<'a>(found: &Found, tools: &'a Tools) -> Why<'a> {
+fn why<'a>(found: &Found, tools: &'a RetrievalTools) -> RankingReason<'a> {
     let closest = found.why.closest;
     let pattern = closest.and_then(|closest| tools.pattern(found.position, closest.pattern?));
-    Why {
+    RankingReason {
         score: found.score,
         named: found.why.named,
         words: found.why.words,

@@ -1,6 +1,6 @@
 //! Counts of found tools.
 
-use crate::answers::Summary;
+use crate::answers::LineSummary;
 use callwright_search::retrieval::Found;
 
 /// Counts over a run.
@@ -25,7 +25,7 @@ impl RetrieveSummary {
     }
 }
 
-impl Summary for RetrieveSummary {
+impl LineSummary for RetrieveSummary {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.empty += other.empty;

@@ -9,12 +9,12 @@ use callwright_search::retrieval::{FieldWeights, Fusion, ToolIndex, ToolSegment,
 
 /// Indexed tools of a file.
 #[derive(Debug)]
-pub(super) struct Tools {
+pub(super) struct RetrievalTools {
     texts: Vec<ToolText>,
     index: ToolIndex,
 }
 
-impl Tools {
+impl RetrievalTools {
     /// Reads the tools and their learned representations, and indexes both. Unusable lines are reported to the watcher
     /// and counted.
     ///

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::answers::answer_lines;
-use super::input::{Input, STANDARD_STREAM};
-use super::lines::Lines;
-use super::output::Output;
-use super::questions::Questions;
+use super::input::{InputReader, STANDARD_STREAM};
+use super::lines::InputLines;
+use super::output::OutputWriter;
+use super::questions::QuestionIndex;
 use super::{OfflineError, Watcher};
 use callwright_judge::repair::Notations;
 use callwright_policy::Policy;
@@ -59,17 +59,17 @@ pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<Sc
         return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
     }
     let mut summary = ScanSummary::default();
-    let answers = Lines::of(Input::open(&job.answers)?);
+    let answers = InputLines::of(InputReader::open(&job.answers)?);
     let questions = match &job.tools {
         Some(tools) => {
-            let (questions, problems) = Questions::index(tools, watcher)?;
+            let (questions, problems) = QuestionIndex::index(tools, watcher)?;
             summary.problems += problems;
             Some(questions)
         }
         None => None,
     };
     let inputs: Vec<_> = job.tools.iter().chain([&job.answers]).map(PathBuf::as_path).collect();
-    let output = Output::create(&job.verdicts, &inputs)?;
+    let output = OutputWriter::create(&job.verdicts, &inputs)?;
     let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
     let judge = Judge::new(&job.policy, job.native_tool_calls, job.notations.clone(), vectors);
     answer_lines(answers, output, job.jobs, &mut summary, watcher, |file, batch, verdicts| {

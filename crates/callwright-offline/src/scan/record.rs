@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::verdict_line::write_verdict;
 use crate::judge::Judge;
-use crate::questions::{MAX_QUOTED, Questions};
-use crate::tool_sets::{Key, Offered};
+use crate::questions::{MAX_QUOTED, QuestionIndex};
+use crate::tool_sets::{OfferedToolSet, ToolSetKey};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
 use callwright_openai::{RecordedAnswer, name_of};
@@ -17,7 +17,7 @@ use callwright_openai::{RecordedAnswer, name_of};
 pub(super) fn judge_line(
     text: &str,
     judge: &Judge<'_>,
-    questions: Option<&Questions>,
+    questions: Option<&QuestionIndex>,
     verdicts: &mut Vec<u8>,
 ) -> Result<JudgedMessage, String> {
     let answer = RecordedAnswer::parse(text).map_err(|error| error.message)?;
@@ -34,10 +34,10 @@ pub(super) fn judge_line(
 fn offered(
     answer: &RecordedAnswer<'_>,
     judge: &Judge<'_>,
-    questions: Option<&Questions>,
-) -> Result<Arc<Offered>, String> {
+    questions: Option<&QuestionIndex>,
+) -> Result<Arc<OfferedToolSet>, String> {
     if let Some(text) = answer.tools_text().map_err(|error| error.message)? {
-        return judge.offered(Key::Own(text.to_owned()), || Ok(text.to_owned()));
+        return judge.offered(ToolSetKey::Own(text.to_owned()), || Ok(text.to_owned()));
     }
     let question = answer.member("question").and_then(name_of);
     let question = question.ok_or(
@@ -46,7 +46,7 @@ fn offered(
     let Some(questions) = questions else {
         return Err("it names a `question`, but no --tools file with its tools is given; give one".to_owned());
     };
-    judge.offered(Key::Question(question.clone()), || {
+    judge.offered(ToolSetKey::Question(question.clone()), || {
         questions.tools_text(&question)?.ok_or_else(|| {
             let shown = excerpt(&question, MAX_QUOTED);
             format!("there is no question `{shown}` in the --tools file; add a line with that `id`")

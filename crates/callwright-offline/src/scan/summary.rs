@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::answers::Summary;
+use crate::answers::LineSummary;
 use callwright_judge::repair::JudgedMessage;
 use callwright_types::{FaultCode, RepairKind, Verdict};
 
@@ -49,7 +49,7 @@ impl ScanSummary {
     }
 }
 
-impl Summary for ScanSummary {
+impl LineSummary for ScanSummary {
     fn add(&mut self, other: &Self) {
         add_all(&mut self.verdicts, &other.verdicts);
         add_all(&mut self.codes, &other.codes);

@@ -15,10 +15,10 @@ struct VerdictLine<'a> {
     id: &'a RawValue,
     verdict: Verdict,
     calls: Vec<FinalCall<'a>>,
-    diagnoses: Vec<Finding<'a>>,
+    diagnoses: Vec<VerdictFinding<'a>>,
     /// Faults that policy only notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    advice: Vec<Finding<'a>>,
+    advice: Vec<VerdictFinding<'a>>,
     actions: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ struct FinalCall<'a> {
 
 /// Diagnosis without the members for feedback.
 #[derive(Serialize)]
-struct Finding<'a> {
+struct VerdictFinding<'a> {
     code: FaultCode,
     call: usize,
     path: &'a Pointer,
@@ -42,7 +42,7 @@ struct Finding<'a> {
     reason: Option<&'a str>,
 }
 
-impl<'a> Finding<'a> {
+impl<'a> VerdictFinding<'a> {
     fn of(found: &'a Diagnosis) -> Self {
         let reason = found.reason();
         Self { code: found.code, call: found.call, path: &found.path, message: &found.message, reason }
@@ -59,8 +59,8 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
             .iter()
             .map(|call| FinalCall { name: &call.mended.name, arguments: arguments(call) })
             .collect(),
-        diagnoses: judged.diagnoses().map(Finding::of).collect(),
-        advice: judged.advice().map(Finding::of).collect(),
+        diagnoses: judged.diagnoses().map(VerdictFinding::of).collect(),
+        advice: judged.advice().map(VerdictFinding::of).collect(),
         actions: actions(judged),
     };
     lines.extend_from_slice(raw(&line).get().as_bytes());

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::extent::Extent;
 use super::members::Members;
 use crate::AnswerError;
-use crate::fields::{Fields, string};
+use crate::fields::{ObjectFields, string};
 use crate::message::MAX_CALLS;
 use callwright_common::json::{RawObject, raw};
 
@@ -18,7 +18,7 @@ use callwright_common::json::{RawObject, raw};
 /// call. It begins another call if it cannot belong to that one: a new id with a name, or a name after complete
 /// arguments.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CallAssembler {
     parts: Vec<CallParts>,
     /// Position of the last call for each index.
     by_index: HashMap<u64, usize>,
@@ -45,30 +45,30 @@ pub(super) struct CallParts {
 
 /// One element of a delta's `tool_calls`.
 #[derive(Default)]
-pub(super) struct Piece<'a> {
+pub(super) struct CallPiece<'a> {
     index: Option<u64>,
     id: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
-    arguments: Option<Arguments<'a>>,
-    element: Option<Fields<'a>>,
-    body: Option<Fields<'a>>,
+    arguments: Option<PieceArguments<'a>>,
+    element: Option<ObjectFields<'a>>,
+    body: Option<ObjectFields<'a>>,
     custom: bool,
 }
 
-enum Arguments<'a> {
+enum PieceArguments<'a> {
     /// A piece of the arguments' text.
     Text(Cow<'a, str>),
     /// The complete arguments, as an object instead of a string.
     Whole(&'a str),
 }
 
-impl Calls {
+impl CallAssembler {
     /// Adds the `tool_calls` of a delta.
     pub(super) fn push_list(&mut self, list: &[&RawValue]) -> Result<(), AnswerError> {
         let mut touched = HashSet::new();
         for element in list {
-            let Some(piece) = Fields::parse(element.get()).map(Piece::read) else {
+            let Some(piece) = ObjectFields::parse(element.get()).map(CallPiece::read) else {
                 self.irregular = true;
                 continue;
             };
@@ -104,7 +104,7 @@ impl Calls {
     }
 
     /// Returns the position of the call that the piece belongs to, by index, by id, or as the last call.
-    fn target(&self, piece: &Piece<'_>) -> Option<usize> {
+    fn target(&self, piece: &CallPiece<'_>) -> Option<usize> {
         if let Some(index) = piece.index {
             return self.by_index.get(&index).copied();
         }
@@ -116,7 +116,7 @@ impl Calls {
         })
     }
 
-    fn begins_another(&self, at: usize, piece: &Piece<'_>, touched: &HashSet<usize>) -> bool {
+    fn begins_another(&self, at: usize, piece: &CallPiece<'_>, touched: &HashSet<usize>) -> bool {
         let Some(call) = self.parts.get(at) else { return true };
         match (&piece.id, &call.id) {
             (Some(id), Some(own)) if id == own => return false,
@@ -135,7 +135,7 @@ impl Calls {
         }
     }
 
-    fn begin(&mut self, piece: &Piece<'_>) -> Result<usize, AnswerError> {
+    fn begin(&mut self, piece: &CallPiece<'_>) -> Result<usize, AnswerError> {
         let at = self.parts.len();
         if at >= MAX_CALLS {
             return Err(AnswerError::new(format!("the streamed answer has more than {MAX_CALLS} calls")));
@@ -149,7 +149,7 @@ impl Calls {
         Ok(at)
     }
 
-    fn push_piece(&mut self, at: usize, piece: &Piece<'_>) {
+    fn push_piece(&mut self, at: usize, piece: &CallPiece<'_>) {
         let Some(call) = self.parts.get_mut(at) else { return };
         let is_first = call.id.is_none() && call.name.is_empty() && call.extent == Extent::Empty;
         self.irregular |= piece.index.is_none() || (!is_first && piece.id.is_some());
@@ -163,17 +163,17 @@ impl Calls {
 
 impl CallParts {
     /// Adds a piece to the call. Returns false if the piece does not conform to the API reference.
-    pub(super) fn push(&mut self, piece: &Piece<'_>) -> bool {
+    pub(super) fn push(&mut self, piece: &CallPiece<'_>) -> bool {
         self.custom |= piece.custom;
         if let (None, Some(kind)) = (&self.kind, &piece.kind) {
             self.kind = Some(kind.to_string());
         }
         let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "index" | "id" | "type" | "function" | "custom");
-        for (key, value) in piece.element.iter().flat_map(Fields::iter).filter(members) {
+        for (key, value) in piece.element.iter().flat_map(ObjectFields::iter).filter(members) {
             self.fields.push(key, value);
         }
         let members = |(key, _): &(&str, &RawValue)| !matches!(*key, "name" | "arguments" | "input");
-        for (key, value) in piece.body.iter().flat_map(Fields::iter).filter(members) {
+        for (key, value) in piece.body.iter().flat_map(ObjectFields::iter).filter(members) {
             self.body.push(key, value);
         }
         let name_is_regular = self.push_name(piece);
@@ -181,7 +181,7 @@ impl CallParts {
     }
 
     /// Adds the name. A repeated name is either its next piece or, with an id or after arguments, a repetition.
-    fn push_name(&mut self, piece: &Piece<'_>) -> bool {
+    fn push_name(&mut self, piece: &CallPiece<'_>) -> bool {
         let Some(name) = piece.name.as_deref() else { return true };
         if self.name.is_empty() {
             self.name.push_str(name);
@@ -194,15 +194,15 @@ impl CallParts {
         false
     }
 
-    fn push_arguments(&mut self, piece: &Piece<'_>) -> bool {
+    fn push_arguments(&mut self, piece: &CallPiece<'_>) -> bool {
         match &piece.arguments {
             None => true,
-            Some(Arguments::Text(text)) => {
+            Some(PieceArguments::Text(text)) => {
                 self.arguments.push_str(text);
                 self.extent.push(text);
                 true
             }
-            Some(Arguments::Whole(text)) => {
+            Some(PieceArguments::Whole(text)) => {
                 (*text).clone_into(&mut self.arguments);
                 self.extent = Extent::Complete;
                 false
@@ -212,7 +212,7 @@ impl CallParts {
 
     /// Whether a piece with this call's index but another id begins another call. Some servers generate an id for
     /// every piece; such pieces continue the arguments and at most repeat the name.
-    fn is_followed_by_other_id(&self, piece: &Piece<'_>) -> bool {
+    fn is_followed_by_other_id(&self, piece: &CallPiece<'_>) -> bool {
         let is_open = matches!(self.extent, Extent::Open { .. } | Extent::Scalar);
         match piece.name.as_deref() {
             Some(name) => !(is_open && name == self.name),
@@ -242,8 +242,8 @@ impl CallParts {
     }
 }
 
-impl<'a> Piece<'a> {
-    fn read(element: Fields<'a>) -> Self {
+impl<'a> CallPiece<'a> {
+    fn read(element: ObjectFields<'a>) -> Self {
         let custom = element.object("custom");
         let is_custom = custom.is_some();
         let body = custom.or_else(|| element.object("function"));
@@ -254,11 +254,11 @@ impl<'a> Piece<'a> {
     }
 
     /// Parses a piece of the legacy `function_call`, or the inner object of a `tool_calls` element.
-    pub(super) fn read_body(body: Fields<'a>) -> Self {
+    pub(super) fn read_body(body: ObjectFields<'a>) -> Self {
         let arguments = body.get("arguments").or_else(|| body.get("input"));
         let arguments = arguments.map(|value| match string(value) {
-            Some(text) => Arguments::Text(text),
-            None => Arguments::Whole(value.get()),
+            Some(text) => PieceArguments::Text(text),
+            None => PieceArguments::Whole(value.get()),
         });
         let name = body.string("name").filter(|name| !name.is_empty());
         Self { name, arguments, body: Some(body), ..Self::default() }
@@ -271,8 +271,8 @@ impl<'a> Piece<'a> {
     fn has_arguments(&self) -> bool {
         match &self.arguments {
             None => false,
-            Some(Arguments::Text(text)) => !text.trim().is_empty(),
-            Some(Arguments::Whole(_)) => true,
+            Some(PieceArguments::Text(text)) => !text.trim().is_empty(),
+            Some(PieceArguments::Whole(_)) => true,
         }
     }
 }

@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::calls::{CallParts, Calls, Piece};
+use super::calls::{CallAssembler, CallParts, CallPiece};
 use super::members::{Members, keep_last};
 use crate::AnswerError;
 use crate::chunk::ChoiceFields;
-use crate::fields::{Fields, present};
+use crate::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
 
 /// Received parts of a choice.
@@ -15,7 +15,7 @@ use callwright_common::json::{RawObject, raw};
 pub(super) struct ChoiceParts {
     role: Option<Box<RawValue>>,
     message: Members,
-    calls: Calls,
+    calls: CallAssembler,
     legacy_call: Option<CallParts>,
     legacy_irregular: bool,
     logprobs: Members,
@@ -39,7 +39,7 @@ impl ChoiceParts {
         choice.delta.as_ref().map_or(Ok(()), |delta| self.push_delta(delta))
     }
 
-    fn push_delta(&mut self, delta: &Fields<'_>) -> Result<(), AnswerError> {
+    fn push_delta(&mut self, delta: &ObjectFields<'_>) -> Result<(), AnswerError> {
         for (key, value) in delta.iter() {
             match key {
                 "tool_calls" | "function_call" => {}
@@ -50,7 +50,7 @@ impl ChoiceParts {
             }
         }
         if let Some(function) = delta.object("function_call") {
-            let piece = Piece::read_body(function);
+            let piece = CallPiece::read_body(function);
             let is_first = self.legacy_call.is_none();
             let regular = self.legacy_call.get_or_insert_default().push(&piece);
             self.legacy_irregular |= !regular || is_first != piece.has_name();

@@ -5,16 +5,16 @@ use serde_json::value::RawValue;
 
 use super::super::completion::object;
 use super::super::content::part_text;
-use super::super::fields::{Fields, string};
+use super::super::fields::{ObjectFields, string};
 use callwright_common::json::raw;
 
 /// Members of an object that arrives in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Members(IndexMap<String, Member>);
+pub(super) struct Members(IndexMap<String, MergedMember>);
 
 /// Accumulated value. Strings and arrays are concatenated; for other values, the last one counts; `null` is ignored.
 #[derive(Debug)]
-enum Member {
+enum MergedMember {
     Null,
     Text(String),
     /// An array: content may start as parts and continue as a string.
@@ -37,7 +37,7 @@ impl Members {
         match self.0.get_mut(key) {
             Some(member) => member.join(piece),
             None => {
-                let mut member = Member::Null;
+                let mut member = MergedMember::Null;
                 member.join(piece);
                 self.0.insert(key.to_owned(), member);
             }
@@ -45,7 +45,7 @@ impl Members {
     }
 
     /// Adds every member of an object.
-    pub(super) fn push_all(&mut self, pieces: &Fields<'_>) {
+    pub(super) fn push_all(&mut self, pieces: &ObjectFields<'_>) {
         pieces.iter().for_each(|(key, piece)| self.push(key, piece));
     }
 
@@ -58,15 +58,15 @@ impl Members {
     /// unless a server sends a value of another type.
     pub(super) fn text(&self, key: &str) -> &str {
         match self.0.get(key) {
-            Some(Member::Text(text)) => text,
-            Some(Member::List(list)) => &list.text,
+            Some(MergedMember::Text(text)) => text,
+            Some(MergedMember::List(list)) => &list.text,
             _ => "",
         }
     }
 
     /// Removes one member and returns it.
     pub(super) fn take(&mut self, key: &str) -> Option<Box<RawValue>> {
-        self.0.shift_remove(key).map(Member::into_raw)
+        self.0.shift_remove(key).map(MergedMember::into_raw)
     }
 
     /// Returns the members, in the order of their first occurrence.
@@ -75,7 +75,7 @@ impl Members {
     }
 }
 
-impl Member {
+impl MergedMember {
     fn join(&mut self, piece: &RawValue) {
         if piece.get() == "null" {
             return;

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::choice::MAX_CHOICES;
 use super::chunk::{ChoiceFields, ChunkFields, EventFields, read_event};
 use super::completion::now;
-use super::fields::{Fields, present};
+use super::fields::{ObjectFields, present};
 use super::{AnswerError, Choice, Completion, SseEvent, StreamHead, StreamItem};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::ids;
@@ -115,7 +115,7 @@ impl Assembler {
         self.choices.entry(index).or_default().push(choice)
     }
 
-    fn keep_members(&mut self, fields: &Fields<'_>) {
+    fn keep_members(&mut self, fields: &ObjectFields<'_>) {
         for (key, value) in fields.iter().filter(|(key, value)| is_member(key) && present(Some(value)).is_some()) {
             members::keep_last(&mut self.fields, key, value);
         }
@@ -129,7 +129,7 @@ fn is_member(key: &str) -> bool {
 
 /// Returns the head from a chunk. Some servers begin with a chunk without id and choices (Azure's prompt filter
 /// results).
-fn head(fields: &Fields<'_>, has_choices: bool) -> Option<StreamHead> {
+fn head(fields: &ObjectFields<'_>, has_choices: bool) -> Option<StreamHead> {
     let id = fields.string("id").filter(|id| !id.is_empty());
     if id.is_none() && !has_choices {
         return None;

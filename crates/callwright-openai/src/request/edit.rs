@@ -116,16 +116,16 @@ impl ChatRequest {
     pub fn push_tool_result(&mut self, call: &Call, content: &str) {
         let legacy = self.additions.legacy_calls.unwrap_or_else(|| self.is_legacy());
         let message = if legacy {
-            raw(&Message::Function { name: &call.name, content })
+            raw(&AddedMessage::Function { name: &call.name, content })
         } else {
-            raw(&Message::Tool { tool_call_id: &call.id, content })
+            raw(&AddedMessage::Tool { tool_call_id: &call.id, content })
         };
         self.push(message);
     }
 
     /// Appends a user message.
     pub fn push_user(&mut self, text: &str) {
-        self.push(raw(&Message::User { content: text }));
+        self.push(raw(&AddedMessage::User { content: text }));
     }
 
     /// Replaces `stream`. If it is false, `stream_options` is removed too, because upstreams reject it without
@@ -167,7 +167,7 @@ impl ChatRequest {
             return self.original.clone();
         }
         let mut body = Vec::with_capacity(self.original.len() + 256);
-        match serde_json::to_writer(&mut body, &Edited(self)) {
+        match serde_json::to_writer(&mut body, &EditedRequest(self)) {
             Ok(()) => body.into(),
             // Serialising parsed JSON cannot fail. The received bytes are the fallback.
             Err(_) => self.original.clone(),
@@ -196,16 +196,16 @@ impl ChatRequest {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Message<'a> {
+enum AddedMessage<'a> {
     User { content: &'a str },
     Tool { tool_call_id: &'a str, content: &'a str },
     Function { name: &'a str, content: &'a str },
 }
 
 /// Serialises the current state: the client's fields in their order, and arrays with the appended items.
-struct Edited<'a>(&'a ChatRequest);
+struct EditedRequest<'a>(&'a ChatRequest);
 
-impl Serialize for Edited<'_> {
+impl Serialize for EditedRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ChatRequest { fields, additions, .. } = self.0;
         let mut map = serializer.serialize_map(None)?;

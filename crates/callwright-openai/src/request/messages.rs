@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::ChatRequest;
 use crate::content::text_of;
-use crate::fields::{Fields, present};
+use crate::fields::{ObjectFields, present};
 use callwright_types::{Call, Message, Speaker};
 
 /// View of one message of a request, with the members that the proxy needs.
@@ -82,7 +82,7 @@ impl From<MessageView<'_>> for Message {
 
 /// Parses a message; `None` if it is not an object.
 pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
-    let fields = Fields::parse(message.get())?;
+    let fields = ObjectFields::parse(message.get())?;
     let listed = fields.items("tool_calls").unwrap_or_default();
     let legacy = fields.object("function_call").map(|function| call_of(String::new(), Some(&function)));
     let calls = listed.into_iter().filter_map(call).chain(legacy).collect();
@@ -96,12 +96,12 @@ pub(crate) fn view(message: &RawValue) -> Option<MessageView<'_>> {
 }
 
 fn call(call: &RawValue) -> Option<Call> {
-    let fields = Fields::parse(call.get())?;
+    let fields = ObjectFields::parse(call.get())?;
     let id = fields.string("id").unwrap_or_default().into_owned();
     Some(call_of(id, fields.object("function").or_else(|| fields.object("custom")).as_ref()))
 }
 
-fn call_of(id: String, function: Option<&Fields<'_>>) -> Call {
+fn call_of(id: String, function: Option<&ObjectFields<'_>>) -> Call {
     let text = |key: &str| function.and_then(|function| function.string(key)).unwrap_or_default().into_owned();
     let arguments = function.and_then(|function| function.string("arguments").or_else(|| function.string("input")));
     Call { id, name: text("name"), arguments: arguments.unwrap_or_default().into_owned() }

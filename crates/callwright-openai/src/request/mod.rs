@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 pub use messages::MessageView;
 pub(super) use messages::view;
 
-use super::fields::{Fields, present, string};
+use super::fields::{ObjectFields, present, string};
 use super::tools::{read_legacy_tool, read_tool};
 use super::{RequestError, ToolChoice};
 use callwright_common::json::RawObject;
@@ -87,7 +87,7 @@ impl ChatRequest {
 
     /// `stream_options.include_usage`.
     pub fn wants_usage_chunk(&self) -> bool {
-        let options = present(self.fields.get("stream_options")).and_then(|value| Fields::parse(value.get()));
+        let options = present(self.fields.get("stream_options")).and_then(|value| ObjectFields::parse(value.get()));
         options.and_then(|options| options.get_as("include_usage")).unwrap_or(false)
     }
 
@@ -103,7 +103,7 @@ impl ChatRequest {
 
     /// Whether `response_format` requests JSON.
     pub fn wants_json(&self) -> bool {
-        let format = present(self.fields.get("response_format")).and_then(|value| Fields::parse(value.get()));
+        let format = present(self.fields.get("response_format")).and_then(|value| ObjectFields::parse(value.get()));
         let kind = format.as_ref().and_then(|format| format.string("type"));
         matches!(kind.as_deref(), Some("json_object" | "json_schema"))
     }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::ChatRequest;
 use crate::completion::object;
-use crate::fields::{Fields, present};
+use crate::fields::{ObjectFields, present};
 use callwright_common::json::{RawObject, raw};
 
 /// Separator between a text and the note after it.
@@ -32,7 +32,7 @@ impl ChatRequest {
 /// Returns the array of messages with their notes, by message position; `None` if it cannot be parsed.
 pub(super) fn noted(messages: &RawValue, notes: &BTreeMap<usize, String>) -> Option<Box<RawValue>> {
     let mut messages: Vec<Box<RawValue>> = serde_json::from_str(messages.get()).ok()?;
-    let counted = messages.iter_mut().filter(|message| Fields::parse(message.get()).is_some());
+    let counted = messages.iter_mut().filter(|message| ObjectFields::parse(message.get()).is_some());
     for (place, message) in counted.enumerate() {
         if let Some(with_note) = notes.get(&place).and_then(|note| with_note(message, note)) {
             *message = with_note;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::ChatRequest;
 use crate::KeptPart;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use callwright_common::json::raw;
 
 impl ChatRequest {
@@ -19,7 +19,7 @@ impl ChatRequest {
         let mut messages = Vec::new();
         let (mut place, mut new_place) = (0, 0);
         for message in self.client_messages() {
-            if Fields::parse(message.get()).is_none() {
+            if ObjectFields::parse(message.get()).is_none() {
                 messages.push(message.to_owned());
                 continue;
             }

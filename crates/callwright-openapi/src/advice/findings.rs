@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::files::Place;
+use super::super::files::ValuePosition;
 use super::{Advice, Rule};
 
 /// Advice given so far, and the rule that is running.
@@ -23,7 +23,7 @@ impl Findings {
     }
 
     /// Adds one piece of advice about `operation` (empty: the whole document); `at` is the place to change.
-    pub(super) fn add(&mut self, operation: &str, at: &Place<'_>, message: impl Into<String>) {
+    pub(super) fn add(&mut self, operation: &str, at: &ValuePosition<'_>, message: impl Into<String>) {
         let message = message.into();
         let mut hasher = DefaultHasher::new();
         (self.code, at.id(), &message).hash(&mut hasher);

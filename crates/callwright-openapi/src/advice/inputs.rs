@@ -3,31 +3,31 @@
 use serde_json::Value;
 
 use super::super::binding::{BodyMember, BodyShape};
-use super::super::body::Body;
-use super::super::document::Document;
-use super::super::files::Place;
-use super::super::notes::Notes;
-use super::super::parameter::Parameter;
-use super::super::path_parameters::{Placed, place};
+use super::super::body::OperationBody;
+use super::super::document::ApiDocument;
+use super::super::files::ValuePosition;
+use super::super::notes::LoadNotes;
+use super::super::parameter::OperationParameter;
+use super::super::path_parameters::{TemplateParameters, place};
 use super::super::reader::request;
-use super::super::walk::Found;
+use super::super::walk::DocumentOperation;
 use super::super::{Binding, Operation};
 
 /// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
 const MAX_LAYERS: usize = 16;
 
 /// One argument of a tool.
-pub(super) struct Input<'c> {
+pub(super) struct InputArgument<'c> {
     pub(super) argument: &'c str,
     /// Kind of the argument, for messages: `query parameter`.
     pub(super) kind: &'static str,
     /// Place of the argument's description in the document; the operation's place if the argument has none.
-    pub(super) at: Place<'c>,
+    pub(super) at: ValuePosition<'c>,
     /// The argument's schema in the tool, followed by its `$ref` targets and subschemas.
     layers: Vec<&'c Value>,
 }
 
-impl<'c> Input<'c> {
+impl<'c> InputArgument<'c> {
     /// Returns the value of `keyword` in the first of the argument's schemas that has it.
     pub(super) fn keyword(&self, keyword: &str) -> Option<&'c Value> {
         self.layers.iter().find_map(|schema| schema.get(keyword))
@@ -47,21 +47,26 @@ impl<'c> Input<'c> {
 
 /// Returns the arguments of `operation` in the order of the document. `found` is the operation as written in the
 /// document.
-pub(super) fn inputs<'c>(document: &'c Document, found: &Found<'c>, operation: &'c Operation) -> Vec<Input<'c>> {
+pub(super) fn inputs<'c>(
+    document: &'c ApiDocument,
+    found: &DocumentOperation<'c>,
+    operation: &'c Operation,
+) -> Vec<InputArgument<'c>> {
     // Broken parts were reported when the operation was first parsed.
-    let mut notes = Notes::default();
+    let mut notes = LoadNotes::default();
     let Ok((written, body)) = request(document, found, &mut notes) else { return Vec::new() };
-    let Ok(Placed { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
+    let Ok(TemplateParameters { parameters, .. }) = place(found, written, &mut notes) else { return Vec::new() };
     let root: &Value = &operation.tool.parameters;
-    let input = |argument: &'c str, kind: &'static str, at: Place<'c>| {
+    let input = |argument: &'c str, kind: &'static str, at: ValuePosition<'c>| {
         let layers = layers(root, root.get("properties")?.get(argument)?);
-        Some(Input { argument, kind, at, layers })
+        Some(InputArgument { argument, kind, at, layers })
     };
     // `operation.bindings` has one binding per parameter, in the same order.
-    let of_parameter = |(binding, parameter): (&'c Binding, &Parameter<'c>)| {
+    let of_parameter = |(binding, parameter): (&'c Binding, &OperationParameter<'c>)| {
         input(&binding.argument, kind(binding), parameter.at.at.clone())
     };
-    let mut inputs: Vec<Input<'c>> = operation.bindings.iter().zip(&parameters).filter_map(of_parameter).collect();
+    let mut inputs: Vec<InputArgument<'c>> =
+        operation.bindings.iter().zip(&parameters).filter_map(of_parameter).collect();
     let place_of = |name: Option<&str>| {
         body.as_ref().and_then(|body| place_in(document, body, name)).unwrap_or_else(|| found.operation.at.clone())
     };
@@ -87,7 +92,7 @@ fn kind(binding: &Binding) -> &'static str {
 }
 
 /// Returns the place of the body, or of its property `name`, in the document.
-fn place_in<'c>(document: &'c Document, body: &Body<'c>, name: Option<&str>) -> Option<Place<'c>> {
+fn place_in<'c>(document: &'c ApiDocument, body: &OperationBody<'c>, name: Option<&str>) -> Option<ValuePosition<'c>> {
     let whole = || Some(body.schema.as_ref().or(body.at.as_ref())?.at.clone());
     let Some(name) = name else { return whole() };
     let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schema.as_ref());

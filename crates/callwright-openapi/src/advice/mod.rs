@@ -15,10 +15,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::document::Document;
+use super::document::ApiDocument;
 use super::{DocumentLimits, Toolset};
 use findings::Findings;
-use subject::{Case, Subject};
+use subject::{AdviceSubject, OperationCase};
 
 /// One piece of advice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,16 +44,16 @@ pub struct Rule {
     pub about: &'static str,
     /// The change to make.
     pub fix: &'static str,
-    look: Look,
+    look: RuleCheck,
 }
 
 /// Scope of a rule and its check function.
 #[derive(Clone, Copy)]
-enum Look {
+enum RuleCheck {
     /// Runs once per operation.
-    Operation(fn(&Subject<'_>, &Case<'_>, &mut Findings)),
+    Operation(fn(&AdviceSubject<'_>, &OperationCase<'_>, &mut Findings)),
     /// Runs once for the document with all its operations.
-    Document(fn(&Subject<'_>, &mut Findings)),
+    Document(fn(&AdviceSubject<'_>, &mut Findings)),
 }
 
 impl Rule {
@@ -91,19 +91,24 @@ impl PartialEq for Rule {
 
 /// Runs `rules` on `document` and on the `toolset` made from it: first the rules for the whole document, then the
 /// rules for each operation. A place that several operations share is reported once.
-pub(super) fn advise(document: &Document, toolset: &Toolset, limits: &DocumentLimits, rules: &[Rule]) -> Vec<Advice> {
-    let subject = Subject::new(document, toolset, limits);
+pub(super) fn advise(
+    document: &ApiDocument,
+    toolset: &Toolset,
+    limits: &DocumentLimits,
+    rules: &[Rule],
+) -> Vec<Advice> {
+    let subject = AdviceSubject::new(document, toolset, limits);
     let mut findings = Findings::default();
     for rule in rules {
-        if let Look::Document(look) = rule.look {
+        if let RuleCheck::Document(look) = rule.look {
             findings.begin(rule);
             look(&subject, &mut findings);
         }
     }
-    if rules.iter().any(|rule| matches!(rule.look, Look::Operation(_))) {
+    if rules.iter().any(|rule| matches!(rule.look, RuleCheck::Operation(_))) {
         for case in subject.cases() {
             for rule in rules {
-                if let Look::Operation(look) = rule.look {
+                if let RuleCheck::Operation(look) = rule.look {
                     findings.begin(rule);
                     look(&subject, &case, &mut findings);
                 }

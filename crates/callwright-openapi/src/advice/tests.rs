@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::document::Document;
+use super::super::document::ApiDocument;
 use super::super::load::toolset_of;
 use super::super::{DocumentLimits, ToolsetSettings};
 use super::{Advice, Rule, advise};
@@ -15,7 +15,7 @@ fn advised(rules: &[Rule], document: Value) -> Vec<Advice> {
     let path = Path::new("api.json");
     let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();
     assert_eq!(toolset.report.operations_skipped, []);
-    advise(&Document::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), rules)
+    advise(&ApiDocument::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), rules)
 }
 
 /// Returns the advice of the rule `code` on `document`.
@@ -86,7 +86,7 @@ fn operations_that_were_skipped_are_passed_over() {
     document["paths"]["/b"] = json!({"get": {"operationId": "b"}});
     let path = Path::new("api.json");
     let toolset = toolset_of(document.clone(), "api", path, &ToolsetSettings::default()).unwrap();
-    let found = advise(&Document::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), &Rule::ALL);
+    let found = advise(&ApiDocument::new(document, path).unwrap(), &toolset, &DocumentLimits::default(), &Rule::ALL);
     assert_eq!((toolset.report.operations_skipped.len(), toolset.operations.len()), (1, 2));
     assert!(!found.is_empty() && found.iter().all(|advice| advice.operation == "GET /b"), "{found:?}");
 }

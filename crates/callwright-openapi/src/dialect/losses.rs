@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::trail::Trail;
+use super::trail::DialectTrail;
 use callwright_common::json::Pointer;
 
 /// JSON Pointer prefix of a schema's definitions.
@@ -18,7 +18,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    pub(super) fn new(at: &Trail<'_>, what: impl Into<String>) -> Self {
+    pub(super) fn new(at: &DialectTrail<'_>, what: impl Into<String>) -> Self {
         Self { at: at.pointer(), what: what.into() }
     }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Loss {
 pub(super) struct Losses(Vec<Loss>);
 
 impl Losses {
-    pub(super) fn add(&mut self, at: &Trail<'_>, what: impl Into<String>) {
+    pub(super) fn add(&mut self, at: &DialectTrail<'_>, what: impl Into<String>) {
         let loss = Loss::new(at, what);
         if !self.0.contains(&loss) {
             self.0.push(loss);

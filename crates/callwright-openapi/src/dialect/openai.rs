@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::losses::Losses;
-use super::trail::Trail;
+use super::trail::DialectTrail;
 use super::walk::rewrite;
 use super::words::{say, sentence};
 use super::{Translated, pattern};
@@ -17,14 +17,14 @@ const NOT_AT_THE_TOP: [&str; 9] = ["oneOf", "anyOf", "allOf", "enum", "const", "
 
 pub(super) fn translate(schema: &Value) -> Translated {
     let mut losses = Losses::default();
-    let trail = Trail::Root;
+    let trail = DialectTrail::Root;
     let written = rewrite(schema, &trail, &mut |members, trail| readable(members, trail, &mut losses));
     let parameters = top(written, &trail, &mut losses);
     Translated { parameters, strict: false, losses: losses.finish() }
 }
 
 /// Removes from one schema the parts that OpenAI rejects in any schema.
-fn readable(mut schema: Map<String, Value>, trail: &Trail<'_>, losses: &mut Losses) -> Map<String, Value> {
+fn readable(mut schema: Map<String, Value>, trail: &DialectTrail<'_>, losses: &mut Losses) -> Map<String, Value> {
     let may_be_array = schema.get("type").is_some_and(|name| match name {
         Value::Array(names) => names.iter().any(|name| name == "array"),
         name => name == "array",
@@ -43,7 +43,7 @@ fn readable(mut schema: Map<String, Value>, trail: &Trail<'_>, losses: &mut Loss
 }
 
 /// Returns the top-level schema as an object with `properties`.
-fn top(schema: Value, trail: &Trail<'_>, losses: &mut Losses) -> Value {
+fn top(schema: Value, trail: &DialectTrail<'_>, losses: &mut Losses) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,
         _ => Map::new(),

@@ -6,10 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{Form, form, is_annotation};
+use super::super::schema::{KeywordForm, form, is_annotation};
 use super::losses::Losses;
 use super::reference::{definitions, name_of, reference, used_here};
-use super::trail::Trail;
+use super::trail::DialectTrail;
 use super::words::say;
 use super::{Loss, Translated};
 
@@ -45,7 +45,7 @@ fn inline(schema: &Value, depth: usize, bytes: usize) -> Option<(Value, Vec<Loss
         bytes_left: bytes,
         losses: Losses::default(),
     };
-    let written = inliner.any(schema, &Trail::Root, &mut Vec::new(), 0)?;
+    let written = inliner.any(schema, &DialectTrail::Root, &mut Vec::new(), 0)?;
     Some((written, inliner.losses.finish()))
 }
 
@@ -59,7 +59,13 @@ struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     /// Inlines one schema. `copied` lists the definitions whose copies enclose it. Returns `None` if the result is
     /// too large.
-    fn any(&mut self, schema: &'a Value, trail: &Trail<'_>, copied: &mut Vec<&'a str>, level: usize) -> Option<Value> {
+    fn any(
+        &mut self,
+        schema: &'a Value,
+        trail: &DialectTrail<'_>,
+        copied: &mut Vec<&'a str>,
+        level: usize,
+    ) -> Option<Value> {
         let Value::Object(members) = schema else { return Some(schema.clone()) };
         if level > MAX_LEVELS {
             return self.opened(members, trail).map(Value::Object);
@@ -79,7 +85,7 @@ impl<'a> Inliner<'a> {
             return Some(Value::Object(used_here(self.opened(target, trail)?, beside)));
         }
         copied.push(name);
-        let all = Trail::Root.member("$defs");
+        let all = DialectTrail::Root.member("$defs");
         let copy = self.any(schema, &all.member(name), copied, level + 1);
         copied.pop();
         let Value::Object(copy) = copy? else { return None };
@@ -89,7 +95,7 @@ impl<'a> Inliner<'a> {
     fn members(
         &mut self,
         members: &'a Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         copied: &mut Vec<&'a str>,
         level: usize,
     ) -> Option<Map<String, Value>> {
@@ -98,14 +104,14 @@ impl<'a> Inliner<'a> {
             let place = trail.member(key);
             self.spend(key.len())?;
             let value = match (form(key), value) {
-                (Some(Form::Schema), _) => self.any(value, &place, copied, level + 1)?,
-                (Some(Form::Schemas), Value::Array(schemas)) => {
+                (Some(KeywordForm::Schema), _) => self.any(value, &place, copied, level + 1)?,
+                (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
                     let each = schemas.iter().enumerate();
                     let inlined: Option<Vec<Value>> =
                         each.map(|(index, schema)| self.any(schema, &place.item(index), copied, level + 1)).collect();
                     Value::Array(inlined?)
                 }
-                (Some(Form::SchemaMap), Value::Object(schemas)) => {
+                (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
                     let mut inlined = Map::new();
                     for (name, schema) in schemas {
                         self.spend(name.len())?;
@@ -124,7 +130,7 @@ impl<'a> Inliner<'a> {
     }
 
     /// Returns the open replacement of a definition that is not copied: its type and annotations.
-    fn opened(&mut self, target: &Map<String, Value>, trail: &Trail<'_>) -> Option<Map<String, Value>> {
+    fn opened(&mut self, target: &Map<String, Value>, trail: &DialectTrail<'_>) -> Option<Map<String, Value>> {
         let is_kept = |key: &str| key == "type" || is_annotation(key);
         let mut kept: Map<String, Value> =
             target.iter().filter(|(key, _)| is_kept(key)).map(|(key, value)| (key.clone(), value.clone())).collect();

@@ -4,32 +4,32 @@ use callwright_common::json::Pointer;
 
 /// A place in a schema, as a linked list on the stack of the traversal.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Trail<'t> {
+pub(super) enum DialectTrail<'t> {
     /// The whole schema.
     Root,
     /// A member of the parent place.
-    Member(&'t Trail<'t>, &'t str),
+    Member(&'t DialectTrail<'t>, &'t str),
     /// An item of the parent place.
-    Item(&'t Trail<'t>, usize),
+    Item(&'t DialectTrail<'t>, usize),
 }
 
-impl<'t> Trail<'t> {
+impl<'t> DialectTrail<'t> {
     /// Returns the place of the member `key`.
-    pub(super) fn member(&'t self, key: &'t str) -> Trail<'t> {
-        Trail::Member(self, key)
+    pub(super) fn member(&'t self, key: &'t str) -> DialectTrail<'t> {
+        DialectTrail::Member(self, key)
     }
 
     /// Returns the place of the item `index`.
-    pub(super) fn item(&'t self, index: usize) -> Trail<'t> {
-        Trail::Item(self, index)
+    pub(super) fn item(&'t self, index: usize) -> DialectTrail<'t> {
+        DialectTrail::Item(self, index)
     }
 
     /// Returns the place as a JSON Pointer.
     pub(super) fn pointer(&self) -> Pointer {
         match self {
-            Trail::Root => Pointer::root(),
-            Trail::Member(before, key) => before.pointer().child(key),
-            Trail::Item(before, index) => before.pointer().item(*index),
+            DialectTrail::Root => Pointer::root(),
+            DialectTrail::Member(before, key) => before.pointer().child(key),
+            DialectTrail::Item(before, index) => before.pointer().item(*index),
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::super::schema::{Form, form};
-use super::trail::Trail;
+use super::super::schema::{KeywordForm, form};
+use super::trail::DialectTrail;
 
 /// Applies `change` to every object schema in `schema`, definitions included, innermost first. Replaces the schema
 /// `true` by an equivalent schema without keywords.
 pub(super) fn rewrite(
     schema: &Value,
-    trail: &Trail<'_>,
-    change: &mut impl FnMut(Map<String, Value>, &Trail<'_>) -> Map<String, Value>,
+    trail: &DialectTrail<'_>,
+    change: &mut impl FnMut(Map<String, Value>, &DialectTrail<'_>) -> Map<String, Value>,
 ) -> Value {
     match schema {
         Value::Bool(true) => Value::Object(change(Map::new(), trail)),
@@ -27,20 +27,20 @@ pub(super) fn rewrite(
 fn member(
     key: &str,
     value: &Value,
-    trail: &Trail<'_>,
-    change: &mut impl FnMut(Map<String, Value>, &Trail<'_>) -> Map<String, Value>,
+    trail: &DialectTrail<'_>,
+    change: &mut impl FnMut(Map<String, Value>, &DialectTrail<'_>) -> Map<String, Value>,
 ) -> Value {
-    let form = if key == "$defs" { Some(Form::SchemaMap) } else { form(key) };
+    let form = if key == "$defs" { Some(KeywordForm::SchemaMap) } else { form(key) };
     match (form, value) {
         // Boolean `additionalProperties` and `items` act as flags and are kept.
-        (Some(Form::Schema), Value::Bool(_)) => value.clone(),
-        (Some(Form::Schema), _) => rewrite(value, trail, change),
-        (Some(Form::Schemas), Value::Array(schemas)) => {
+        (Some(KeywordForm::Schema), Value::Bool(_)) => value.clone(),
+        (Some(KeywordForm::Schema), _) => rewrite(value, trail, change),
+        (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
             let rewritten =
                 schemas.iter().enumerate().map(|(index, schema)| rewrite(schema, &trail.item(index), change));
             Value::Array(rewritten.collect())
         }
-        (Some(Form::SchemaMap), Value::Object(schemas)) => {
+        (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
             let rewritten =
                 schemas.iter().map(|(name, schema)| (name.clone(), rewrite(schema, &trail.member(name), change)));
             Value::Object(rewritten.collect())

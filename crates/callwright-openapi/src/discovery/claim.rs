@@ -7,7 +7,7 @@ use super::super::parse::end_of_string;
 
 /// The outermost keys found in a text.
 #[derive(Default)]
-struct Said {
+struct OutermostKeys {
     /// `openapi` or `swagger` has a version.
     version: bool,
     /// `openapi` or `swagger` has another value, such as the path of a document in a configuration file.
@@ -19,7 +19,7 @@ struct Said {
 /// Whether `text`, or its beginning, is an OpenAPI document: it has a version, or has `paths` and an `openapi` or
 /// `swagger` member without a version.
 pub(in super::super) fn is_in(text: &str) -> bool {
-    let mut said = Said::default();
+    let mut said = OutermostKeys::default();
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {
         said.flow(start);
@@ -29,7 +29,7 @@ pub(in super::super) fn is_in(text: &str) -> bool {
     said.is_claim()
 }
 
-impl Said {
+impl OutermostKeys {
     fn is_claim(&self) -> bool {
         self.version || self.name && self.paths
     }

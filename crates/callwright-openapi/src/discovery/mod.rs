@@ -45,11 +45,11 @@ pub struct Discovered {
 ///
 /// Returns [`LoadError::Read`] if `folder` cannot be listed.
 pub fn discover(folder: &Path) -> Result<Vec<Discovered>, LoadError> {
-    Search::of(folder).map(|search| search.found)
+    DocumentSearch::of(folder).map(|search| search.found)
 }
 
 /// State and result of a search.
-pub(super) struct Search<'a> {
+pub(super) struct DocumentSearch<'a> {
     root: &'a Path,
     /// Files that are not examined.
     known: Option<&'a BTreeSet<PathBuf>>,
@@ -58,7 +58,7 @@ pub(super) struct Search<'a> {
     pub(super) folders: Vec<PathBuf>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> DocumentSearch<'a> {
     /// Searches `root` and its subfolders.
     pub(super) fn of(root: &'a Path) -> Result<Self, LoadError> {
         Self::new(root, None)

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::document::{Document, Located};
-use super::super::files::{Place, PlaceId};
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::files::{ValuePosition, ValuePositionId};
 use callwright_types::DocText;
 
 /// Maximum number of texts of one operation.
@@ -12,32 +12,32 @@ const MAX_TEXTS: usize = 400;
 const MAX_CHARS: usize = 200_000;
 
 /// The texts of one operation or document.
-pub(in super::super) struct Collector<'d> {
-    document: &'d Document,
+pub(in super::super) struct DocTextCollector<'d> {
+    document: &'d ApiDocument,
     texts: Vec<DocText>,
     chars_left: usize,
     /// Schemas already visited, each with a flag whether it was described.
-    visited: HashSet<(PlaceId, bool)>,
+    visited: HashSet<(ValuePositionId, bool)>,
 }
 
-impl<'d> Collector<'d> {
-    pub(in super::super) fn new(document: &'d Document) -> Self {
+impl<'d> DocTextCollector<'d> {
+    pub(in super::super) fn new(document: &'d ApiDocument) -> Self {
         Self { document, texts: Vec::new(), chars_left: MAX_CHARS, visited: HashSet::new() }
     }
 
-    pub(in super::super) fn document(&self) -> &'d Document {
+    pub(in super::super) fn document(&self) -> &'d ApiDocument {
         self.document
     }
 
     /// Adds the string member `key` of `holder`, prefixed with `label` if that is not empty.
-    pub(in super::super) fn member(&mut self, holder: &Located<'_>, key: &str, label: &str) {
+    pub(in super::super) fn member(&mut self, holder: &LocatedValue<'_>, key: &str, label: &str) {
         if let Some(text) = holder.text(key) {
             self.push(label, text, &holder.at.child(key));
         }
     }
 
     /// Adds a text that is at `at`, prefixed with `label` if that is not empty.
-    pub(in super::super) fn push(&mut self, label: &str, text: &str, at: &Place<'_>) {
+    pub(in super::super) fn push(&mut self, label: &str, text: &str, at: &ValuePosition<'_>) {
         if self.is_full() || text.is_empty() {
             return;
         }
@@ -54,7 +54,7 @@ impl<'d> Collector<'d> {
 
     /// Whether the schema at `at` is visited for the first time, separately for visits that describe it (`described`)
     /// and visits that do not.
-    pub(in super::super) fn is_new(&mut self, at: &Place<'_>, described: bool) -> bool {
+    pub(in super::super) fn is_new(&mut self, at: &ValuePosition<'_>, described: bool) -> bool {
         self.visited.insert((at.id(), described))
     }
 

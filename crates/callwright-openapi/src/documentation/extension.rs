@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::super::document::Located;
-use super::collector::Collector;
+use super::super::document::LocatedValue;
+use super::collector::DocTextCollector;
 
 /// Words in an extension's key that indicate a list of errors.
 const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];
@@ -12,7 +12,7 @@ const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];
 const MAX_LEVELS: usize = 4;
 
 /// Adds the entries of all error-listing extensions of `holder`, one text each.
-pub(super) fn error_lists<'d>(texts: &mut Collector<'d>, holder: &Located<'d>) {
+pub(super) fn error_lists<'d>(texts: &mut DocTextCollector<'d>, holder: &LocatedValue<'d>) {
     for (key, value) in holder.members() {
         let lower = key.to_ascii_lowercase();
         if lower.starts_with("x-") && lists_errors(&lower) {
@@ -26,7 +26,7 @@ fn lists_errors(key: &str) -> bool {
     ERROR_WORDS.iter().any(|word| key.contains(word)) || key.contains("codes") && !key.contains("sample")
 }
 
-fn entries<'d>(texts: &mut Collector<'d>, label: &str, entry: &Located<'d>, levels: usize) {
+fn entries<'d>(texts: &mut DocTextCollector<'d>, label: &str, entry: &LocatedValue<'d>, levels: usize) {
     if let Some(line) = line(entry.value) {
         return texts.push(label, &line, &entry.at);
     }

@@ -11,19 +11,19 @@ mod library;
 mod response;
 mod schema;
 
-use super::body::Body;
-use super::document::{Document, Located, Version};
-use super::parameter::Parameter;
+use super::body::OperationBody;
+use super::document::{ApiDocument, LocatedValue, Version};
+use super::parameter::OperationParameter;
 use super::swagger;
 use callwright_types::DocText;
-pub(super) use collector::Collector;
+pub(super) use collector::DocTextCollector;
 pub(super) use library::DocumentationLibrary;
 pub(super) use response::{describe_content, is_error, show_example};
 pub(super) use schema::describe as describe_schema;
 
 /// Returns the texts about the document as a whole.
-pub(super) fn of_document(document: &Document) -> Vec<DocText> {
-    let mut texts = Collector::new(document);
+pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
+    let mut texts = DocTextCollector::new(document);
     if let Some(info) = document.member("info") {
         texts.member(&info, "description", "");
     }
@@ -35,13 +35,13 @@ pub(super) fn of_document(document: &Document) -> Vec<DocText> {
 
 /// Returns the texts about one operation.
 pub(super) fn of_operation<'d>(
-    document: &'d Document,
-    path_item: &Located<'d>,
-    operation: &Located<'d>,
-    parameters: &[Parameter<'d>],
-    body: Option<&Body<'d>>,
+    document: &'d ApiDocument,
+    path_item: &LocatedValue<'d>,
+    operation: &LocatedValue<'d>,
+    parameters: &[OperationParameter<'d>],
+    body: Option<&OperationBody<'d>>,
 ) -> Vec<DocText> {
-    let mut texts = Collector::new(document);
+    let mut texts = DocTextCollector::new(document);
     for holder in [operation, path_item] {
         texts.member(holder, "summary", "");
         texts.member(holder, "description", "");
@@ -60,13 +60,13 @@ pub(super) fn of_operation<'d>(
     texts.finish()
 }
 
-fn external_docs(texts: &mut Collector<'_>, holder: &Located<'_>) {
+fn external_docs(texts: &mut DocTextCollector<'_>, holder: &LocatedValue<'_>) {
     if let Some(docs) = holder.member("externalDocs") {
         texts.member(&docs, "description", "");
     }
 }
 
-fn describe_parameter<'d>(texts: &mut Collector<'d>, parameter: &Parameter<'d>) {
+fn describe_parameter<'d>(texts: &mut DocTextCollector<'d>, parameter: &OperationParameter<'d>) {
     let label = format!("{} ({} parameter)", parameter.name, parameter.location.as_str());
     texts.member(&parameter.at, "description", &label);
     if let Some(schema) = &parameter.schema {
@@ -76,7 +76,7 @@ fn describe_parameter<'d>(texts: &mut Collector<'d>, parameter: &Parameter<'d>) 
     }
 }
 
-fn request_body<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
+fn request_body<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
     let Some(body) = operation.member("requestBody") else { return };
     let Ok(body) = texts.document().follow(body) else { return };
     texts.member(&body, "description", "Request body");
@@ -87,10 +87,10 @@ fn request_body<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
     }
 }
 
-fn tags<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
+fn tags<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
     let document = texts.document();
     let own = operation.value.get("tags").and_then(serde_json::Value::as_array);
-    for tag in document.member("tags").iter().flat_map(Located::items) {
+    for tag in document.member("tags").iter().flat_map(LocatedValue::items) {
         let Some(name) = tag.value.get("name") else { continue };
         if own.is_some_and(|names| names.contains(name)) {
             texts.member(&tag, "description", "");

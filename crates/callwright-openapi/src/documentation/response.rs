@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 
-use super::super::document::{Located, Version};
+use super::super::document::{LocatedValue, Version};
 use super::super::shorten::shorten;
 use super::super::swagger;
-use super::collector::Collector;
+use super::collector::DocTextCollector;
 use super::{extension, schema};
 
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;
 
 /// Adds the texts of all responses of `operation`.
-pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) {
-    for (status, response) in operation.member("responses").iter().flat_map(Located::members) {
+pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
+    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Ok(response) = texts.document().follow(response) else { continue };
         texts.member(&response, "description", status);
         extension::error_lists(texts, &response);
         if texts.document().version == Version::V2_0 {
             swagger::describe_response(texts, status, &response);
         }
-        for (_, media) in response.member("content").iter().flat_map(Located::members) {
+        for (_, media) in response.member("content").iter().flat_map(LocatedValue::members) {
             describe_content(texts, status, &media);
             named_examples(texts, status, &media);
         }
@@ -29,7 +29,7 @@ pub(super) fn responses<'d>(texts: &mut Collector<'d>, operation: &Located<'d>) 
 
 /// Adds the texts of `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) for responses with
 /// `status`.
-pub(in super::super) fn describe_content<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
+pub(in super::super) fn describe_content<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
     let schema = media.member("schema");
     if !is_error(status) {
         // Some APIs respond with status 200 and report errors in the body.
@@ -43,11 +43,11 @@ pub(in super::super) fn describe_content<'d>(texts: &mut Collector<'d>, status: 
     }
 }
 
-fn named_examples<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'d>) {
+fn named_examples<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
     if !is_error(status) {
         return;
     }
-    for (name, example) in media.member("examples").iter().flat_map(Located::members) {
+    for (name, example) in media.member("examples").iter().flat_map(LocatedValue::members) {
         let Ok(example) = texts.document().follow(example) else { continue };
         texts.member(&example, "summary", name);
         texts.member(&example, "description", name);
@@ -56,7 +56,7 @@ fn named_examples<'d>(texts: &mut Collector<'d>, status: &str, media: &Located<'
 }
 
 /// Adds an example of a response with `status`.
-pub(in super::super) fn show_example(texts: &mut Collector<'_>, status: &str, example: &Located<'_>) {
+pub(in super::super) fn show_example(texts: &mut DocTextCollector<'_>, status: &str, example: &LocatedValue<'_>) {
     let text = match example.value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

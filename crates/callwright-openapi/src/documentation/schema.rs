@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::document::Located;
-use super::collector::Collector;
+use super::super::document::LocatedValue;
+use super::collector::DocTextCollector;
 
 /// Maximum nesting of properties that are described.
 const MAX_LEVELS: usize = 4;
@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 200;
 
 /// Selects the properties to describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum PropertySelection {
     /// All properties of a request.
     Request,
     /// All properties of a response.
@@ -21,20 +21,20 @@ enum Wanted {
     Errors,
 }
 
-impl Wanted {
+impl PropertySelection {
     /// Whether the property belongs only to the other direction (`readOnly`, `writeOnly`).
-    fn leaves_out(self, property: &Located<'_>) -> bool {
+    fn leaves_out(self, property: &LocatedValue<'_>) -> bool {
         property.flag(if self == Self::Request { "readOnly" } else { "writeOnly" }) == Some(true)
     }
 }
 
 /// Describes `schema` and its subschemas. `name` is its name (may be empty).
-pub(in super::super) fn describe<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
-    visit(texts, schema, name, MAX_LEVELS, Wanted::Request);
+pub(in super::super) fn describe<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
+    visit(texts, schema, name, MAX_LEVELS, PropertySelection::Request);
 }
 
 /// Describes the values of `schema`; its description has already been added.
-pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str) {
+pub(super) fn describe_values<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
     values(texts, schema, name);
     if let Some(items) = schema.member("items") {
         describe(texts, &items, name);
@@ -42,20 +42,26 @@ pub(super) fn describe_values<'d>(texts: &mut Collector<'d>, schema: &Located<'d
 }
 
 /// Describes the `schema` of a response and its subschemas.
-pub(super) fn describe_answer<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
-    visit(texts, schema, "", MAX_LEVELS, Wanted::Answer);
+pub(super) fn describe_answer<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>) {
+    visit(texts, schema, "", MAX_LEVELS, PropertySelection::Answer);
 }
 
 /// Describes only those properties below `schema` whose names suggest errors.
-pub(super) fn describe_errors<'d>(texts: &mut Collector<'d>, schema: &Located<'d>) {
-    visit(texts, schema, "", MAX_LEVELS, Wanted::Errors);
+pub(super) fn describe_errors<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>) {
+    visit(texts, schema, "", MAX_LEVELS, PropertySelection::Errors);
 }
 
 /// Visits each schema once, so that the work is bounded by the document's size and not by the number of paths through
 /// it.
-fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels: usize, wanted: Wanted) {
+fn visit<'d>(
+    texts: &mut DocTextCollector<'d>,
+    schema: &LocatedValue<'d>,
+    name: &str,
+    levels: usize,
+    wanted: PropertySelection,
+) {
     let Ok(target) = texts.document().follow(schema.clone()) else { return };
-    let is_wanted = wanted != Wanted::Errors || speaks_of_errors(name);
+    let is_wanted = wanted != PropertySelection::Errors || speaks_of_errors(name);
     if is_wanted && schema.at != target.at {
         texts.member(schema, "description", name);
     }
@@ -72,14 +78,14 @@ fn visit<'d>(texts: &mut Collector<'d>, schema: &Located<'d>, name: &str, levels
     }
     let Some(levels) = levels.checked_sub(1) else { return };
     for keyword in ["allOf", "oneOf", "anyOf"] {
-        for branch in target.member(keyword).iter().flat_map(Located::items) {
+        for branch in target.member(keyword).iter().flat_map(LocatedValue::items) {
             visit(texts, &branch, name, levels, wanted);
         }
     }
     if let Some(items) = target.member("items") {
         visit(texts, &items, name, levels, wanted);
     }
-    for (property, schema) in target.member("properties").iter().flat_map(Located::members) {
+    for (property, schema) in target.member("properties").iter().flat_map(LocatedValue::members) {
         if !wanted.leaves_out(&schema) {
             visit(texts, &schema, property, levels, wanted);
         }
@@ -91,13 +97,13 @@ fn speaks_of_errors(name: &str) -> bool {
     name.contains("error") || name.contains("warning")
 }
 
-fn one_value(texts: &mut Collector<'_>, schema: &Located<'_>, value: &str) {
+fn one_value(texts: &mut DocTextCollector<'_>, schema: &LocatedValue<'_>, value: &str) {
     let key = if schema.text("description").is_some() { "description" } else { "title" };
     texts.member(schema, key, &format!("`{value}`"));
 }
 
 /// Adds the allowed values in one line, and the description of each value if an extension has one.
-fn values(texts: &mut Collector<'_>, schema: &Located<'_>, name: &str) {
+fn values(texts: &mut DocTextCollector<'_>, schema: &LocatedValue<'_>, name: &str) {
     let Some(list) = schema.member("enum") else { return };
     let values: Vec<String> = list.items().take(MAX_VALUES).map(|item| plain(item.value)).collect();
     let explained = schema.members().find(|(key, _)| {

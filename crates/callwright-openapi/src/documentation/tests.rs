@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::notes::Notes;
+use super::super::notes::LoadNotes;
 use super::super::parameter_list::lists;
 use super::super::walk::operations;
 use super::*;
@@ -10,9 +10,9 @@ use super::*;
 fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let mut root = json!({"openapi": "3.0.0", "paths": {"/pets": {"get": operation}}});
     root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let document = Document::new(root, Path::new("shop/pets.yaml")).unwrap();
+    let document = ApiDocument::new(root, Path::new("shop/pets.yaml")).unwrap();
     let found = operations(&document).0.remove(0);
-    let parameters = lists(&document, &found, &mut Notes::default()).unwrap().parameters;
+    let parameters = lists(&document, &found, &mut LoadNotes::default()).unwrap().parameters;
     let texts = of_operation(&document, &found.path_item, &found.operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }

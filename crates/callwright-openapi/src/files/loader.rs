@@ -12,12 +12,12 @@ use url::Url;
 
 #[cfg(test)]
 use super::super::parse::Syntax;
-use super::super::parse::{Parsed, parse};
+use super::super::parse::{ParsedText, parse};
 use super::super::{DocumentLimits, LoadError, ToolsetSettings};
 use super::address::{Address, shown};
 use super::boundary::Boundary;
-use super::resources::Names;
-use super::scan::{Finding, scan};
+use super::resources::ResourceNames;
+use super::scan::{ScanFinding, scan};
 use super::{Fetch, FetchBounds, Fetched, RemoteFile, SourceFile};
 
 /// Source of a document.
@@ -42,7 +42,7 @@ impl Origin<'_> {
 }
 
 /// The files of a document.
-pub(in super::super) struct Files {
+pub(in super::super) struct DocumentFileSet {
     main: SourceFile,
     others: Vec<SourceFile>,
     /// Referenced local files with links resolved, including files that could not be parsed.
@@ -50,7 +50,7 @@ pub(in super::super) struct Files {
     remote: Vec<RemoteFile>,
 }
 
-impl Files {
+impl DocumentFileSet {
     /// Returns the main file.
     pub(in super::super) fn main(&self) -> &SourceFile {
         &self.main
@@ -94,7 +94,7 @@ pub(in super::super) struct Loader<'a> {
     /// Fetcher for referenced files; `None`: remote files are not read.
     fetch: Option<&'a dyn Fetch>,
     files: Vec<SourceFile>,
-    names: Names,
+    names: ResourceNames,
     /// Results for the addresses already followed.
     known: HashMap<Address, Result<usize, String>>,
     /// Indexes of local files by path, with links resolved.
@@ -126,7 +126,7 @@ impl<'a> Loader<'a> {
             boundary: Boundary::below(root),
             fetch: settings.allow_remote_refs.then_some(fetch),
             files: Vec::new(),
-            names: Names::default(),
+            names: ResourceNames::default(),
             known: HashMap::new(),
             by_path: HashMap::new(),
             referred: BTreeSet::new(),
@@ -166,11 +166,11 @@ impl<'a> Loader<'a> {
     #[cfg(test)]
     /// Uses `root` as the content of the document's main file at `path`.
     pub(in super::super) fn value(&mut self, root: Value, path: &Path) -> SourceFile {
-        let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
+        let parsed = ParsedText { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         self.first(Address::of_path(path), parsed)
     }
 
-    fn first(&mut self, address: Address, parsed: Parsed) -> SourceFile {
+    fn first(&mut self, address: Address, parsed: ParsedText) -> SourceFile {
         let name = match &address {
             Address::Path(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             Address::Url(url) => shown(url),
@@ -183,7 +183,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Reads all files that `main` refers to, transitively. A failure is recorded at the reference.
-    pub(in super::super) fn complete(mut self, main: SourceFile) -> Files {
+    pub(in super::super) fn complete(mut self, main: SourceFile) -> DocumentFileSet {
         self.files.push(main);
         let mut number = 0;
         while number < self.files.len() {
@@ -198,7 +198,7 @@ impl<'a> Loader<'a> {
         }
         self.names.settle(&mut self.files);
         let main = self.files.remove(0);
-        Files { main, others: self.files, referred: self.referred, remote: self.fetched }
+        DocumentFileSet { main, others: self.files, referred: self.referred, remote: self.fetched }
     }
 
     /// Returns the distinct links of the file, except links to parts that have an address of their own.
@@ -209,9 +209,9 @@ impl<'a> Loader<'a> {
         let names = &mut self.names;
         names.resource(&base, number, callwright_common::json::Pointer::root());
         scan(&file.root, &base, &mut |finding| match finding {
-            Finding::Resource(url, at) => names.resource(&url, number, at),
-            Finding::Anchor(url, name, at) => names.anchor(&url, name, number, at),
-            Finding::Reference(reference) => {
+            ScanFinding::Resource(url, at) => names.resource(&url, number, at),
+            ScanFinding::Anchor(url, name, at) => names.anchor(&url, name, number, at),
+            ScanFinding::Reference(reference) => {
                 names.has_others |= reference.keyword != "$ref";
                 let link = reference.text.split('#').next().unwrap_or_default();
                 if !link.is_empty() && !links.contains(link) && !names.is_part([&reference.base, &base], link) {

@@ -14,8 +14,8 @@ mod source_file;
 
 pub use fetch::{Fetch, FetchBounds, Fetched, Offline, RemoteFile};
 pub use loader::Origin;
-pub(super) use loader::{Files, Loader};
-pub(super) use place::{Place, PlaceId};
+pub(super) use loader::{DocumentFileSet, Loader};
+pub(super) use place::{ValuePosition, ValuePositionId};
 pub(super) use source_file::SourceFile;
 
 #[cfg(test)]

@@ -8,20 +8,20 @@ use callwright_common::json::Pointer;
 /// Place of a value in a document. Displayed as `pets.yaml:12 #/paths/~1pets`. The line is determined only when the
 /// place is displayed.
 #[derive(Clone)]
-pub(in super::super) struct Place<'d> {
+pub(in super::super) struct ValuePosition<'d> {
     file: &'d SourceFile,
     pointer: Pointer,
 }
 
 /// Identity of a place. Two places of one document have equal identities if and only if they are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in super::super) struct PlaceId {
+pub(in super::super) struct ValuePositionId {
     /// Memory address of the file, which does not move while a document is processed.
     file: usize,
     pointer: Pointer,
 }
 
-impl<'d> Place<'d> {
+impl<'d> ValuePosition<'d> {
     pub(in super::super) fn new(file: &'d SourceFile, pointer: Pointer) -> Self {
         Self { file, pointer }
     }
@@ -52,8 +52,8 @@ impl<'d> Place<'d> {
     }
 
     /// Returns the identity of the place.
-    pub(in super::super) fn id(&self) -> PlaceId {
-        PlaceId { file: std::ptr::from_ref(self.file).addr(), pointer: self.pointer.clone() }
+    pub(in super::super) fn id(&self) -> ValuePositionId {
+        ValuePositionId { file: std::ptr::from_ref(self.file).addr(), pointer: self.pointer.clone() }
     }
 
     /// Returns file and pointer without the line: `pets.yaml#/paths/~1pets`. Used as source of documentation texts,
@@ -63,15 +63,15 @@ impl<'d> Place<'d> {
     }
 }
 
-impl PartialEq for Place<'_> {
+impl PartialEq for ValuePosition<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.file, other.file) && self.pointer == other.pointer
     }
 }
 
-impl Eq for Place<'_> {}
+impl Eq for ValuePosition<'_> {}
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePosition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.file.line(&self.pointer) {
             Some(line) => write!(f, "{}:{line} #{}", self.file.name, self.pointer),
@@ -80,7 +80,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl fmt::Debug for Place<'_> {
+impl fmt::Debug for ValuePosition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source())
     }

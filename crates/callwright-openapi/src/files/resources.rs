@@ -13,30 +13,30 @@ use serde_json::Value;
 use url::Url;
 
 use super::SourceFile;
-use super::scan::{Finding, Reference, scan};
+use super::scan::{ScanFinding, ScannedReference, scan};
 use callwright_common::json::Pointer;
 
 /// A part of a file.
 #[derive(Debug, Clone)]
-struct Part {
+struct FilePart {
     file: usize,
     at: Pointer,
 }
 
 /// The named parts of all files. If two parts have the same name, the first one is used.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    resources: HashMap<String, Part>,
+pub(super) struct ResourceNames {
+    resources: HashMap<String, FilePart>,
     /// Parts by resource and name.
-    anchors: HashMap<(String, String), Part>,
+    anchors: HashMap<(String, String), FilePart>,
     /// Parts by file and name, for references with a wrong base.
-    anchors_of_file: HashMap<(usize, String), Part>,
+    anchors_of_file: HashMap<(usize, String), FilePart>,
     /// Whether there is a `$dynamicRef` or `$recursiveRef`.
     pub(super) has_others: bool,
 }
 
 /// Rewrite of one reference.
-struct Edit {
+struct ReferenceEdit {
     file: usize,
     holder: Pointer,
     keyword: &'static str,
@@ -45,16 +45,16 @@ struct Edit {
     target: Pointer,
 }
 
-impl Names {
+impl ResourceNames {
     /// Registers the address `url` of the part `at` of `file`.
     pub(super) fn resource(&mut self, url: &Url, file: usize, at: Pointer) {
-        let part = Part { file, at };
+        let part = FilePart { file, at };
         self.resources.entry(url.to_string()).or_insert(part);
     }
 
     /// Registers the anchor `name` of the part `at` of `file` in the resource `url`.
     pub(super) fn anchor(&mut self, url: &Url, name: &str, file: usize, at: Pointer) {
-        let part = Part { file, at };
+        let part = FilePart { file, at };
         self.anchors_of_file.entry((file, name.to_owned())).or_insert_with(|| part.clone());
         self.anchors.entry((url.to_string(), name.to_owned())).or_insert(part);
     }
@@ -74,7 +74,7 @@ impl Names {
         for (number, file) in files.iter().enumerate() {
             let Some(base) = file.address.base() else { continue };
             scan(&file.root, &base, &mut |finding| {
-                if let Finding::Reference(reference) = finding {
+                if let ScanFinding::Reference(reference) = finding {
                     edits.extend(self.settled(&reference, number, &base, files));
                 }
             });
@@ -84,25 +84,31 @@ impl Names {
         }
     }
 
-    fn at(&self, bases: [&Url; 2], link: &str) -> Option<&Part> {
+    fn at(&self, bases: [&Url; 2], link: &str) -> Option<&FilePart> {
         bases.into_iter().find_map(|base| self.resources.get(without_fragment(base.join(link).ok()?).as_str()))
     }
 
-    fn settled(&self, reference: &Reference<'_>, number: usize, base: &Url, files: &[SourceFile]) -> Option<Edit> {
+    fn settled(
+        &self,
+        reference: &ScannedReference<'_>,
+        number: usize,
+        base: &Url,
+        files: &[SourceFile],
+    ) -> Option<ReferenceEdit> {
         let (link, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
         let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
         let start = if link.is_empty() {
-            Part { file: number, at: reference.resource.clone() }
+            FilePart { file: number, at: reference.resource.clone() }
         } else if let Some(part) = self.at([&reference.base, base], link) {
             part.clone()
         } else {
             let file = *files.get(number)?.links.get(link)?.as_ref().ok()?;
-            Part { file, at: Pointer::root() }
+            FilePart { file, at: Pointer::root() }
         };
         let target = self.within(&start, &fragment, reference, link, files)?;
         let leads_elsewhere = target.file != number;
         let address = files.get(target.file)?.address.to_string();
-        Some(Edit {
+        Some(ReferenceEdit {
             file: number,
             holder: reference.holder.clone(),
             keyword: reference.keyword,
@@ -114,12 +120,12 @@ impl Names {
     /// Returns the part that `fragment` refers to in the resource that begins at `start`.
     fn within(
         &self,
-        start: &Part,
+        start: &FilePart,
         fragment: &str,
-        reference: &Reference<'_>,
+        reference: &ScannedReference<'_>,
         link: &str,
         files: &[SourceFile],
-    ) -> Option<Part> {
+    ) -> Option<FilePart> {
         if fragment.is_empty() {
             return Some(start.clone());
         }
@@ -127,7 +133,7 @@ impl Names {
         if fragment.starts_with('/') {
             let inner = format!("{}{fragment}", start.at);
             let at = [inner.as_str(), fragment].into_iter().find(|at| file.root.pointer(at).is_some())?;
-            return Some(Part { file: start.file, at: Pointer::from(at) });
+            return Some(FilePart { file: start.file, at: Pointer::from(at) });
         }
         let resource = reference.base.join(link).ok().map(without_fragment);
         let by_resource = resource.and_then(|url| self.anchors.get(&(url.to_string(), fragment.to_owned())));
@@ -135,7 +141,7 @@ impl Names {
     }
 }
 
-impl Edit {
+impl ReferenceEdit {
     fn apply(self, files: &mut [SourceFile]) {
         let Some(file) = files.get_mut(self.file) else { return };
         let Some(Value::Object(holder)) = file.root.pointer_mut(self.holder.as_str()) else { return };

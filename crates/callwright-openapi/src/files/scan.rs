@@ -30,7 +30,7 @@ const NAMED: [&str; 17] = [
 ];
 
 /// A reference with its context.
-pub(super) struct Reference<'v> {
+pub(super) struct ScannedReference<'v> {
     /// The keyword: `$ref`, `$dynamicRef` or `$recursiveRef`.
     pub(super) keyword: &'static str,
     /// The reference as written.
@@ -44,9 +44,9 @@ pub(super) struct Reference<'v> {
 }
 
 /// An item found by the traversal.
-pub(super) enum Finding<'v> {
+pub(super) enum ScanFinding<'v> {
     /// A reference to anything other than a JSON Pointer of the same resource.
-    Reference(Reference<'v>),
+    Reference(ScannedReference<'v>),
     /// A part with an address of its own (`$id`, at the root also `$self`).
     Resource(Url, Pointer),
     /// A part with a name within its resource (`$anchor`, `$dynamicAnchor`).
@@ -54,57 +54,57 @@ pub(super) enum Finding<'v> {
 }
 
 /// Traverses the file `root`, whose address is `base`.
-pub(super) fn scan<'v>(root: &'v Value, base: &Url, found: &mut dyn FnMut(Finding<'v>)) {
-    let start = Scope { base: base.clone(), resource: Pointer::root() };
-    let mut walk = Walk { way: Vec::new(), found };
-    walk.value(root, &start, Kind::Keywords);
+pub(super) fn scan<'v>(root: &'v Value, base: &Url, found: &mut dyn FnMut(ScanFinding<'v>)) {
+    let start = ReferenceBase { base: base.clone(), resource: Pointer::root() };
+    let mut walk = ReferenceScanner { way: Vec::new(), found };
+    walk.value(root, &start, ObjectKeyKind::Keywords);
 }
 
 /// Base of the references in a part of the file.
 #[derive(Clone)]
-struct Scope {
+struct ReferenceBase {
     base: Url,
     resource: Pointer,
 }
 
 /// Kind of the keys of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ObjectKeyKind {
     Keywords,
     Names,
 }
 
-enum Step<'v> {
+enum PointerStep<'v> {
     Member(&'v str),
     Item(usize),
 }
 
-struct Walk<'v, 'f> {
-    way: Vec<Step<'v>>,
-    found: &'f mut dyn FnMut(Finding<'v>),
+struct ReferenceScanner<'v, 'f> {
+    way: Vec<PointerStep<'v>>,
+    found: &'f mut dyn FnMut(ScanFinding<'v>),
 }
 
-impl<'v> Walk<'v, '_> {
+impl<'v> ReferenceScanner<'v, '_> {
     /// Recursion is bounded by the maximum nesting of a parsed text.
-    fn value(&mut self, value: &'v Value, scope: &Scope, kind: Kind) {
+    fn value(&mut self, value: &'v Value, scope: &ReferenceBase, kind: ObjectKeyKind) {
         match value {
             Value::Object(members) => {
-                let own = if kind == Kind::Keywords { self.keywords(value, scope) } else { None };
+                let own = if kind == ObjectKeyKind::Keywords { self.keywords(value, scope) } else { None };
                 let scope = own.as_ref().unwrap_or(scope);
                 for (key, member) in members {
-                    if !has_members(member) || kind == Kind::Keywords && is_data(key, member) {
+                    if !has_members(member) || kind == ObjectKeyKind::Keywords && is_data(key, member) {
                         continue;
                     }
-                    let is_named = kind == Kind::Keywords && NAMED.contains(&key.as_str());
-                    self.way.push(Step::Member(key));
-                    self.value(member, scope, if is_named { Kind::Names } else { Kind::Keywords });
+                    let is_named = kind == ObjectKeyKind::Keywords && NAMED.contains(&key.as_str());
+                    self.way.push(PointerStep::Member(key));
+                    self.value(member, scope, if is_named { ObjectKeyKind::Names } else { ObjectKeyKind::Keywords });
                     self.way.pop();
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate().filter(|(_, item)| has_members(item)) {
-                    self.way.push(Step::Item(index));
-                    self.value(item, scope, Kind::Keywords);
+                    self.way.push(PointerStep::Item(index));
+                    self.value(item, scope, ObjectKeyKind::Keywords);
                     self.way.pop();
                 }
             }
@@ -113,27 +113,27 @@ impl<'v> Walk<'v, '_> {
     }
 
     /// Returns the scope of an object with `$id`.
-    fn keywords(&mut self, object: &'v Value, scope: &Scope) -> Option<Scope> {
+    fn keywords(&mut self, object: &'v Value, scope: &ReferenceBase) -> Option<ReferenceBase> {
         let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
         let id = text("$id").or_else(|| if self.way.is_empty() { text("$self") } else { None });
         let own = id.and_then(|id| scope.base.join(id).ok()).map(|mut base| {
             base.set_fragment(None);
-            Scope { base, resource: self.here() }
+            ReferenceBase { base, resource: self.here() }
         });
         if let Some(own) = &own {
-            (self.found)(Finding::Resource(own.base.clone(), own.resource.clone()));
+            (self.found)(ScanFinding::Resource(own.base.clone(), own.resource.clone()));
         }
         let scope = own.as_ref().unwrap_or(scope);
         for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
             let here = self.here();
-            (self.found)(Finding::Anchor(scope.base.clone(), name, here));
+            (self.found)(ScanFinding::Anchor(scope.base.clone(), name, here));
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let Some(text) = text(keyword) else { continue };
             let is_plain = keyword == "$ref" && scope.resource.is_root() && (text.starts_with("#/") || text == "#");
             if !is_plain {
                 let (base, resource, holder) = (scope.base.clone(), scope.resource.clone(), self.here());
-                (self.found)(Finding::Reference(Reference { keyword, text, holder, base, resource }));
+                (self.found)(ScanFinding::Reference(ScannedReference { keyword, text, holder, base, resource }));
             }
         }
         own
@@ -141,8 +141,8 @@ impl<'v> Walk<'v, '_> {
 
     fn here(&self) -> Pointer {
         self.way.iter().fold(Pointer::root(), |place, step| match step {
-            Step::Member(key) => place.child(key),
-            Step::Item(index) => place.item(*index),
+            PointerStep::Member(key) => place.child(key),
+            PointerStep::Item(index) => place.item(*index),
         })
     }
 }
@@ -179,9 +179,11 @@ mod tests {
         let mut said = Vec::new();
         scan(&root, &Url::parse("file:///d/api.yaml").unwrap(), &mut |finding| {
             said.push(match finding {
-                Finding::Reference(it) => format!("{} at {} in {} from {}", it.text, it.holder, it.resource, it.base),
-                Finding::Resource(url, at) => format!("{url} is {at}"),
-                Finding::Anchor(url, name, at) => format!("{url}#{name} is {at}"),
+                ScanFinding::Reference(it) => {
+                    format!("{} at {} in {} from {}", it.text, it.holder, it.resource, it.base)
+                }
+                ScanFinding::Resource(url, at) => format!("{url} is {at}"),
+                ScanFinding::Anchor(url, name, at) => format!("{url}#{name} is {at}"),
             });
         });
         assert_eq!(

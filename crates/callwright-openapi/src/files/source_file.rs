@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use url::Url;
 
-use super::super::parse::{Lines, Parsed, Syntax};
+use super::super::parse::{LineIndex, ParsedText, Syntax};
 use super::address::Address;
 use callwright_common::json::Pointer;
 
@@ -24,22 +24,22 @@ pub(in super::super) struct SourceFile {
     syntax: Syntax,
     /// Repairs that the file's text needed.
     pub(super) remarks: Vec<String>,
-    lines: OnceLock<Lines>,
+    lines: OnceLock<LineIndex>,
     /// Targets of links (references without fragment): the index of the file, or the reason why it is not available.
     pub(super) links: HashMap<String, Result<usize, String>>,
 }
 
 impl SourceFile {
     /// Creates a file from `parsed`; without a text, lines are not available.
-    pub(super) fn new(name: String, address: Address, parsed: Parsed) -> Self {
-        let Parsed { value: root, text, syntax, remarks } = parsed;
+    pub(super) fn new(name: String, address: Address, parsed: ParsedText) -> Self {
+        let ParsedText { value: root, text, syntax, remarks } = parsed;
         Self { name, root, address, text, syntax, remarks, lines: OnceLock::new(), links: HashMap::new() }
     }
 
     /// Creates a stand-alone file without a text.
     #[cfg(test)]
     pub(in super::super) fn of_value(root: Value) -> Self {
-        let parsed = Parsed { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
+        let parsed = ParsedText { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
         Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), parsed)
     }
 
@@ -62,6 +62,6 @@ impl SourceFile {
     /// Returns the line, counted from 1, on which the value at `pointer` begins; `None` if it is not available. The
     /// first call scans the text once.
     pub(super) fn line(&self, pointer: &Pointer) -> Option<usize> {
-        self.lines.get_or_init(|| Lines::of(&self.text, self.syntax)).line(pointer)
+        self.lines.get_or_init(|| LineIndex::of(&self.text, self.syntax)).line(pointer)
     }
 }

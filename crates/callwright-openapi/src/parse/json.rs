@@ -4,18 +4,18 @@ use serde::de::DeserializeSeed;
 use serde_json::{Deserializer, Value};
 
 use super::mend;
-use super::value::Reading;
-use super::{Parsed, Syntax};
+use super::value::ValueReader;
+use super::{ParsedText, Syntax};
 
 /// Parses a text.
 ///
 /// # Errors
 ///
 /// Returns the text and the error of the strict parser.
-pub(super) fn parse(text: String) -> Result<Parsed, (String, serde_json::Error)> {
+pub(super) fn parse(text: String) -> Result<ParsedText, (String, serde_json::Error)> {
     let error = match strict(&text) {
         Ok((value, remark)) => {
-            return Ok(Parsed { value, text, syntax: Syntax::Json, remarks: remark.into_iter().collect() });
+            return Ok(ParsedText { value, text, syntax: Syntax::Json, remarks: remark.into_iter().collect() });
         }
         Err(error) => error,
     };
@@ -24,14 +24,14 @@ pub(super) fn parse(text: String) -> Result<Parsed, (String, serde_json::Error)>
         Ok((value, remark)) => {
             let what = "has comments, or commas before a closing bracket, which JSON does not allow; they are ignored";
             let remarks = std::iter::once(what.to_owned()).chain(remark).collect();
-            Ok(Parsed { value, text: plain, syntax: Syntax::Json, remarks })
+            Ok(ParsedText { value, text: plain, syntax: Syntax::Json, remarks })
         }
         Err(_) => Err((text, error)),
     }
 }
 
 fn strict(text: &str) -> Result<(Value, Option<String>), serde_json::Error> {
-    let reading = Reading::default();
+    let reading = ValueReader::default();
     let mut deserializer = Deserializer::from_str(text);
     let value = reading.deserialize(&mut deserializer)?;
     deserializer.end()?;

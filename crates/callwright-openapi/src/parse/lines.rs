@@ -13,19 +13,19 @@ use callwright_common::json::Pointer;
 
 /// Line numbers of the values of a text.
 #[derive(Debug, Default)]
-pub(in super::super) struct Lines {
+pub(in super::super) struct LineIndex {
     /// Lines by a hash of the place. On a hash collision both places get the later one's line, which is acceptable in
     /// a message.
     by_place: HashMap<u64, u32>,
 }
 
 /// A collection that is being parsed.
-struct Open {
+struct OpenCollection {
     place: u64,
-    state: State,
+    state: CollectionState,
 }
 
-enum State {
+enum CollectionState {
     /// Expects a key.
     Key,
     /// Expects the value of the member at this place; `None` if the key is not a scalar.
@@ -36,10 +36,10 @@ enum State {
     Ignored,
 }
 
-impl Lines {
+impl LineIndex {
     /// Computes the lines of `text`, which has been parsed as `syntax`.
     pub(in super::super) fn of(text: &str, syntax: Syntax) -> Self {
-        let mut reader = Reader { lines: Self::default(), open: Vec::new() };
+        let mut reader = LineIndexer { lines: Self::default(), open: Vec::new() };
         match syntax {
             Syntax::Json => reader.json(text),
             Syntax::Yaml => reader.yaml(text),
@@ -72,12 +72,12 @@ fn child(place: u64, token: &str) -> u64 {
     hasher.finish()
 }
 
-struct Reader {
-    lines: Lines,
-    open: Vec<Open>,
+struct LineIndexer {
+    lines: LineIndex,
+    open: Vec<OpenCollection>,
 }
 
-impl Reader {
+impl LineIndexer {
     /// Processes the beginning of a value on `line`. `text` is its text if it is a scalar, which may be a key.
     /// Returns the value's place, if it has one.
     fn begin(&mut self, line: usize, text: Option<&str>) -> Option<u64> {
@@ -86,32 +86,32 @@ impl Reader {
             return Some(ROOT);
         };
         match within.state {
-            State::Key => {
+            CollectionState::Key => {
                 let place = text.map(|text| child(within.place, text));
-                within.state = State::Member(place);
+                within.state = CollectionState::Member(place);
                 if let Some(place) = place {
                     self.note(place, line);
                 }
                 None
             }
-            State::Member(place) => {
-                within.state = State::Key;
+            CollectionState::Member(place) => {
+                within.state = CollectionState::Key;
                 place
             }
-            State::Item(index) => {
-                within.state = State::Item(index + 1);
+            CollectionState::Item(index) => {
+                within.state = CollectionState::Item(index + 1);
                 let place = child(within.place, &index.to_string());
                 self.note(place, line);
                 Some(place)
             }
-            State::Ignored => None,
+            CollectionState::Ignored => None,
         }
     }
 
-    fn open(&mut self, line: usize, state: State) {
+    fn open(&mut self, line: usize, state: CollectionState) {
         let open = match self.begin(line, None) {
-            Some(place) => Open { place, state },
-            None => Open { place: ROOT, state: State::Ignored },
+            Some(place) => OpenCollection { place, state },
+            None => OpenCollection { place: ROOT, state: CollectionState::Ignored },
         };
         self.open.push(open);
     }
@@ -133,8 +133,8 @@ impl Reader {
                 Event::Alias(_) => {
                     self.begin(line, None);
                 }
-                Event::MappingStart(..) => self.open(line, State::Key),
-                Event::SequenceStart(..) => self.open(line, State::Item(0)),
+                Event::MappingStart(..) => self.open(line, CollectionState::Key),
+                Event::SequenceStart(..) => self.open(line, CollectionState::Item(0)),
                 Event::MappingEnd | Event::SequenceEnd => {
                     self.open.pop();
                 }
@@ -153,8 +153,8 @@ impl Reader {
             at += 1;
             match byte {
                 b'\n' => line += 1,
-                b'{' if self.open.len() <= MAX_NESTING => self.open(line, State::Key),
-                b'[' if self.open.len() <= MAX_NESTING => self.open(line, State::Item(0)),
+                b'{' if self.open.len() <= MAX_NESTING => self.open(line, CollectionState::Key),
+                b'[' if self.open.len() <= MAX_NESTING => self.open(line, CollectionState::Item(0)),
                 b'}' | b']' => {
                     self.open.pop();
                 }
@@ -174,7 +174,7 @@ impl Reader {
     }
 
     fn json_string(&mut self, literal: &str, line: usize) {
-        let is_key = self.open.last().is_some_and(|open| matches!(open.state, State::Key));
+        let is_key = self.open.last().is_some_and(|open| matches!(open.state, CollectionState::Key));
         if !is_key {
             self.begin(line, None);
         } else if literal.contains('\\') {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn line(text: &str, syntax: Syntax, pointer: &str) -> Option<usize> {
-        Lines::of(text, syntax).line(&Pointer::from(pointer))
+        LineIndex::of(text, syntax).line(&Pointer::from(pointer))
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod yaml;
 use serde_json::Value;
 
 pub(super) use foreign::other_kind;
-pub(super) use lines::{Lines, end_of_string};
+pub(super) use lines::{LineIndex, end_of_string};
 pub(super) use text::decode;
 
 /// Maximum nesting of a document. It is serde_json's own limit, so that JSON and YAML have the same one. All later
@@ -33,7 +33,7 @@ pub(super) enum Syntax {
 
 /// A parsed text.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedText {
     pub(super) value: Value,
     /// The text, after repairs if any were needed; its line numbers are those of the file.
     pub(super) text: String,
@@ -47,7 +47,7 @@ pub(super) struct Parsed {
 /// # Errors
 ///
 /// Returns the fault with its line, or the actual format of the file.
-pub(super) fn parse(bytes: Vec<u8>) -> Result<Parsed, String> {
+pub(super) fn parse(bytes: Vec<u8>) -> Result<ParsedText, String> {
     let decoded = decode(bytes);
     let mut parsed = parse_text(decoded.text)?;
     parsed.remarks.splice(..0, decoded.remark.map(str::to_owned));
@@ -56,7 +56,7 @@ pub(super) fn parse(bytes: Vec<u8>) -> Result<Parsed, String> {
 
 /// Parses a text. JSON and YAML are distinguished by content, because file names are often wrong. A text that looks
 /// like JSON but is invalid may still be YAML, whose flow style is more permissive (unquoted keys, single quotes).
-fn parse_text(text: String) -> Result<Parsed, String> {
+fn parse_text(text: String) -> Result<ParsedText, String> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if let Some(kind) = foreign::kind_of_text(start) {
         return Err(kind.to_owned());

@@ -4,7 +4,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// A decoded text, and a remark about faulty bytes.
 #[derive(Debug)]
-pub(in super::super) struct Decoded {
+pub(in super::super) struct DecodedText {
     pub(in super::super) text: String,
     pub(super) remark: Option<&'static str>,
 }
@@ -12,21 +12,21 @@ pub(in super::super) struct Decoded {
 /// Decodes `bytes` without a byte order mark. UTF-8 and UTF-16 are detected, UTF-16 also without a mark, because one
 /// byte of its first character is zero (RFC 4627, section 3). Other bytes are decoded as Windows-1252, which accepts
 /// any bytes and is common in old documents. Unpaired UTF-16 surrogates become U+FFFD.
-pub(in super::super) fn decode(mut bytes: Vec<u8>) -> Decoded {
+pub(in super::super) fn decode(mut bytes: Vec<u8>) -> DecodedText {
     let (encoding, mark_bytes) = encoding(&bytes);
     bytes.drain(..mark_bytes);
     if encoding == UTF_8 {
         return match String::from_utf8(bytes) {
-            Ok(text) => Decoded { text, remark: None },
+            Ok(text) => DecodedText { text, remark: None },
             Err(error) => {
                 let text = WINDOWS_1252.decode_without_bom_handling(error.as_bytes()).0.into_owned();
-                Decoded { text, remark: Some("is not encoded in UTF-8, and is read as Windows-1252") }
+                DecodedText { text, remark: Some("is not encoded in UTF-8, and is read as Windows-1252") }
             }
         };
     }
     let (text, has_faults) = encoding.decode_without_bom_handling(&bytes);
     let remark = has_faults.then_some("has bytes that are not valid UTF-16; they are replaced by U+FFFD");
-    Decoded { text: text.into_owned(), remark }
+    DecodedText { text: text.into_owned(), remark }
 }
 
 /// Returns the encoding and the length of its byte order mark.

@@ -13,12 +13,12 @@ const MAX_NAMED: usize = 5;
 /// Deserialises a value. serde_json's own implementation would reject a document because of one key `null` or `~`,
 /// and silently drop the first value of a duplicate key.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ValueReader {
     /// Keys that occur more than once in one object.
     twice: RefCell<BTreeSet<String>>,
 }
 
-impl Reading {
+impl ValueReader {
     /// Returns the remark about duplicate keys, if any.
     pub(super) fn remark(self) -> Option<String> {
         let twice = self.twice.into_inner();
@@ -31,7 +31,7 @@ impl Reading {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &Reading {
+impl<'de> DeserializeSeed<'de> for &ValueReader {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -39,7 +39,7 @@ impl<'de> DeserializeSeed<'de> for &Reading {
     }
 }
 
-impl<'de> Visitor<'de> for &Reading {
+impl<'de> Visitor<'de> for &ValueReader {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,8 +4,8 @@ use serde::de::DeserializeSeed;
 use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
-use super::value::Reading;
-use super::{MAX_NESTING, Parsed, Syntax, mend, stream};
+use super::value::ValueReader;
+use super::{MAX_NESTING, ParsedText, Syntax, mend, stream};
 
 /// Stack size of the YAML parser. It recurses and needs about 24 KiB per level of nesting in debug builds.
 const YAML_STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -18,7 +18,7 @@ const MAX_ALIASED: usize = 200_000;
 const TAB_WIDTHS: [usize; 3] = [2, 4, 8];
 
 /// Parses a YAML text; if it has several documents, parses one of them.
-pub(super) fn parse(text: String) -> Result<Parsed, String> {
+pub(super) fn parse(text: String) -> Result<ParsedText, String> {
     let Some(document) = stream::one_document(&text) else { return one(text) };
     let what = "has several YAML documents; the first OpenAPI document among them is read, else the first one";
     let mut parsed = one(document)?;
@@ -27,8 +27,8 @@ pub(super) fn parse(text: String) -> Result<Parsed, String> {
 }
 
 /// Parses one document, with repairs if necessary.
-fn one(text: String) -> Result<Parsed, String> {
-    let parsed = |(value, remark), text, mended: Option<String>| Parsed {
+fn one(text: String) -> Result<ParsedText, String> {
+    let parsed = |(value, remark), text, mended: Option<String>| ParsedText {
         value,
         text,
         syntax: Syntax::Yaml,
@@ -59,7 +59,7 @@ fn read(text: &str) -> Result<(Value, Option<String>), String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
         let parser = thread.spawn_scoped(scope, || {
-            let reading = Reading::default();
+            let reading = ValueReader::default();
             let read = |deserializer: serde_saphyr::Deserializer<'_, '_>| reading.deserialize(deserializer);
             let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text.len()), read);
             value.map(|value| (value, reading.remark())).map_err(|error| format!("invalid YAML: {error}"))

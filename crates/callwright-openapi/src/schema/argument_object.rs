@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::{Document, Located};
-use super::super::notes::Notes;
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::notes::LoadNotes;
 use super::super::settings::DocumentLimits;
 use super::super::shorten::shorten;
-use super::emptiness::{self, Empty};
+use super::emptiness::{self, EmptyValueRule};
 use super::exclusive::relax;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::translator::{Detail, Part, TooLarge, Translator};
+use super::translator::{RequestPart, SchemaDetail, SchemaTranslator, TooLarge};
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.
@@ -26,12 +26,12 @@ const SHORT_DESCRIPTION_CHARS: usize = 160;
 const FEWER_LEVELS: [usize; 9] = [16, 12, 8, 6, 5, 4, 3, 2, 1];
 
 /// One member of an argument object.
-pub(crate) struct Argument<'d> {
+pub(crate) struct ObjectArgument<'d> {
     pub(crate) name: String,
     /// Schema of its values.
     pub(crate) schema: ArgumentSchema<'d>,
     /// The part of the request to which the argument belongs.
-    pub(crate) part: Part,
+    pub(crate) part: RequestPart,
     /// Description of the parameter itself; precedes the schema's description.
     pub(crate) description: Option<&'d str>,
     /// Example values, used if the schema has none.
@@ -41,7 +41,7 @@ pub(crate) struct Argument<'d> {
     /// Whether every call must have the argument.
     pub(crate) required: bool,
     /// Handling of empty values.
-    pub(crate) empty: Empty,
+    pub(crate) empty: EmptyValueRule,
     /// Whether the document marks the argument as deprecated.
     pub(crate) deprecated: bool,
 }
@@ -49,22 +49,22 @@ pub(crate) struct Argument<'d> {
 /// Source of an argument's schema.
 pub(crate) enum ArgumentSchema<'d> {
     /// A schema of the document.
-    Document(Located<'d>),
+    Document(LocatedValue<'d>),
     /// An object with these members.
-    Object(Vec<Argument<'d>>),
+    Object(Vec<ObjectArgument<'d>>),
     /// A generated schema, if the document has no suitable one.
     Own(Value),
 }
 
 /// Builds the argument schemas of a document's operations.
 pub(crate) struct SchemaWriter<'d> {
-    document: &'d Document,
+    document: &'d ApiDocument,
     limits: &'d DocumentLimits,
     memo: Memo,
 }
 
 impl<'d> SchemaWriter<'d> {
-    pub(crate) fn new(document: &'d Document, limits: &'d DocumentLimits) -> Self {
+    pub(crate) fn new(document: &'d ApiDocument, limits: &'d DocumentLimits) -> Self {
         Self { document, limits, memo: Memo::default() }
     }
 
@@ -73,7 +73,7 @@ impl<'d> SchemaWriter<'d> {
     /// # Errors
     ///
     /// Returns an error if the schema exceeds the size limit even without nested levels.
-    pub(crate) fn write(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<Value, String> {
+    pub(crate) fn write(&mut self, arguments: &[ObjectArgument<'d>], notes: &mut LoadNotes) -> Result<Value, String> {
         let whole = self.whole();
         let (written, detail) = match self.attempt(arguments, whole, notes) {
             Ok(written) => (written, whole),
@@ -105,7 +105,11 @@ impl<'d> SchemaWriter<'d> {
     }
 
     /// Finds the most detailed schema that fits by bisection, because less detail never takes more bytes.
-    fn write_less(&mut self, arguments: &[Argument<'d>], notes: &mut Notes) -> Result<(Written, Detail), String> {
+    fn write_less(
+        &mut self,
+        arguments: &[ObjectArgument<'d>],
+        notes: &mut LoadNotes,
+    ) -> Result<(BoundedSchema, SchemaDetail), String> {
         let details = self.less();
         let at = details.partition_point(|detail| self.attempt(arguments, *detail, notes).is_err());
         let fitting = details.get(at).and_then(|detail| Some((self.attempt(arguments, *detail, notes).ok()?, *detail)));
@@ -115,20 +119,25 @@ impl<'d> SchemaWriter<'d> {
         })
     }
 
-    fn whole(&self) -> Detail {
+    fn whole(&self) -> SchemaDetail {
         let levels = self.limits.schema_depth.clamp(1, MAX_LEVELS);
-        Detail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes, is_bare: false }
+        SchemaDetail { levels, description_chars: usize::MAX, bytes: self.limits.schema_bytes, is_bare: false }
     }
 
-    fn less(&self) -> Vec<Detail> {
-        let whole = Detail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
+    fn less(&self) -> Vec<SchemaDetail> {
+        let whole = SchemaDetail { description_chars: SHORT_DESCRIPTION_CHARS, ..self.whole() };
         let fewer = FEWER_LEVELS.into_iter().filter(|levels| *levels < whole.levels);
-        let bare = [1, 0].map(|levels| Detail { levels, is_bare: true, ..whole });
-        std::iter::once(whole).chain(fewer.map(|levels| Detail { levels, ..whole })).chain(bare).collect()
+        let bare = [1, 0].map(|levels| SchemaDetail { levels, is_bare: true, ..whole });
+        std::iter::once(whole).chain(fewer.map(|levels| SchemaDetail { levels, ..whole })).chain(bare).collect()
     }
 
-    fn attempt(&mut self, arguments: &[Argument<'d>], detail: Detail, notes: &mut Notes) -> Result<Written, TooLarge> {
-        let mut translator = Translator::new(self.document, &mut self.memo, notes, detail);
+    fn attempt(
+        &mut self,
+        arguments: &[ObjectArgument<'d>],
+        detail: SchemaDetail,
+        notes: &mut LoadNotes,
+    ) -> Result<BoundedSchema, TooLarge> {
+        let mut translator = SchemaTranslator::new(self.document, &mut self.memo, notes, detail);
         let mut properties = Map::new();
         let mut loose_properties = HashSet::new();
         for argument in arguments {
@@ -145,15 +154,15 @@ impl<'d> SchemaWriter<'d> {
         let is_relaxed = relax(&mut properties, &loose_properties, &mut definitions, loose);
         let schema = object(arguments, properties, definitions);
         let fits = schema.to_string().len() <= detail.bytes;
-        fits.then_some(Written { schema, is_cut, is_relaxed, opened }).ok_or(TooLarge)
+        fits.then_some(BoundedSchema { schema, is_cut, is_relaxed, opened }).ok_or(TooLarge)
     }
 }
 
 /// Returns the schema of one member on nesting level `level`.
 fn property<'d>(
-    translator: &mut Translator<'_, 'd>,
-    argument: &Argument<'d>,
-    detail: Detail,
+    translator: &mut SchemaTranslator<'_, 'd>,
+    argument: &ObjectArgument<'d>,
+    detail: SchemaDetail,
     level: usize,
 ) -> Result<Value, TooLarge> {
     let schema = match &argument.schema {
@@ -171,7 +180,7 @@ fn property<'d>(
 }
 
 /// An argument schema within the size limit.
-struct Written {
+struct BoundedSchema {
     schema: Value,
     /// Whether a part was nested too deeply.
     is_cut: bool,
@@ -181,7 +190,7 @@ struct Written {
     opened: Vec<String>,
 }
 
-fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definitions: Map<String, Value>) -> Value {
+fn object(arguments: &[ObjectArgument<'_>], properties: Map<String, Value>, definitions: Map<String, Value>) -> Value {
     let required: Vec<&str> =
         arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.as_str()).collect();
     let mut schema = Map::new();
@@ -199,7 +208,7 @@ fn object(arguments: &[Argument<'_>], properties: Map<String, Value>, definition
 
 /// Adds description, hint, examples and deprecation of `argument` to `schema`. The parameter's description comes
 /// first, because it describes this use. The schema's description follows, unless it is a repetition.
-fn described(schema: Value, argument: &Argument<'_>, detail: Detail) -> Value {
+fn described(schema: Value, argument: &ObjectArgument<'_>, detail: SchemaDetail) -> Value {
     let mut members = match schema {
         Value::Object(members) => members,
         _ => Map::new(),

@@ -2,51 +2,51 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::super::document::Located;
-use super::super::files::PlaceId;
-use super::translator::Part;
+use super::super::document::LocatedValue;
+use super::super::files::ValuePositionId;
+use super::translator::RequestPart;
 
 /// Names of referenced schemas, and the queue of definitions to write.
 #[derive(Debug, Default)]
 pub(super) struct Definitions<'d> {
-    by_place: HashMap<(PlaceId, Part), String>,
+    by_place: HashMap<(ValuePositionId, RequestPart), String>,
     names: HashSet<String>,
-    queue: VecDeque<Pending<'d>>,
+    queue: VecDeque<PendingDefinition<'d>>,
 }
 
 /// A referenced definition that is still to be written.
 #[derive(Debug)]
-pub(super) struct Pending<'d> {
+pub(super) struct PendingDefinition<'d> {
     /// Its name under `$defs`.
     pub(super) name: String,
     /// The schema of the definition.
-    pub(super) schema: Located<'d>,
+    pub(super) schema: LocatedValue<'d>,
     /// The part of the request to which it belongs.
-    pub(super) part: Part,
+    pub(super) part: RequestPart,
     /// Nesting level of its first use.
     pub(super) level: usize,
 }
 
 impl<'d> Definitions<'d> {
     /// Returns the name of the definition of `schema`. The first use, at `level`, adds it to the queue.
-    pub(super) fn name_of(&mut self, schema: &Located<'d>, part: Part, level: usize) -> String {
+    pub(super) fn name_of(&mut self, schema: &LocatedValue<'d>, part: RequestPart, level: usize) -> String {
         let key = (schema.at.id(), part);
         if let Some(name) = self.by_place.get(&key) {
             return name.clone();
         }
         let name = self.free_name(&schema.at.pointer().last().unwrap_or_default());
         self.by_place.insert(key, name.clone());
-        self.queue.push_back(Pending { name: name.clone(), schema: schema.clone(), part, level });
+        self.queue.push_back(PendingDefinition { name: name.clone(), schema: schema.clone(), part, level });
         name
     }
 
     /// Whether the schema has been referenced before.
-    pub(super) fn knows(&self, schema: &Located<'d>, part: Part) -> bool {
+    pub(super) fn knows(&self, schema: &LocatedValue<'d>, part: RequestPart) -> bool {
         self.by_place.contains_key(&(schema.at.id(), part))
     }
 
     /// Returns the next definition to write, in order of first reference.
-    pub(super) fn next(&mut self) -> Option<Pending<'d>> {
+    pub(super) fn next(&mut self) -> Option<PendingDefinition<'d>> {
         self.queue.pop_front()
     }
 

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::Document;
-use super::super::files::{PlaceId, SourceFile};
+use super::super::document::ApiDocument;
+use super::super::files::{SourceFile, ValuePositionId};
 use super::literal::{fit, types_of};
 
 /// Maximum number of names given as examples.
@@ -17,7 +17,7 @@ const MAX_EXAMPLES: usize = 20;
 
 /// Applies the discriminator of `members`, a schema in `file`, to its translation.
 pub(super) fn apply(
-    document: &Document,
+    document: &ApiDocument,
     members: &Map<String, Value>,
     file: &SourceFile,
     translated: &mut Map<String, Value>,
@@ -25,7 +25,7 @@ pub(super) fn apply(
     let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
     let Some(property) = discriminator.get("propertyName").and_then(Value::as_str) else { return };
     let mapping = discriminator.get("mapping").and_then(Value::as_object);
-    let mut names_of: HashMap<PlaceId, Vec<Value>> = HashMap::new();
+    let mut names_of: HashMap<ValuePositionId, Vec<Value>> = HashMap::new();
     for (name, target) in mapping.into_iter().flatten() {
         if let Some(place) = target_of(document, target, file) {
             names_of.entry(place).or_default().push(name.as_str().into());
@@ -53,7 +53,7 @@ pub(super) fn apply(
 }
 
 /// Resolves the target of a mapping entry: a reference, or the name of a component schema.
-fn target_of(document: &Document, target: &Value, file: &SourceFile) -> Option<PlaceId> {
+fn target_of(document: &ApiDocument, target: &Value, file: &SourceFile) -> Option<ValuePositionId> {
     let target = target.as_str()?;
     let component = format!("#/components/schemas/{target}");
     let found = document.lookup(target, file).or_else(|_| document.lookup(&component, file));

@@ -8,7 +8,7 @@ use super::nullable::or_else;
 
 /// Handling of an argument's empty values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Empty {
+pub(crate) enum EmptyValueRule {
     /// As the schema specifies.
     AsDescribed,
     /// An empty value is allowed regardless of the schema (OpenAPI 3.0.4 and Swagger 2.0, Parameter Object,
@@ -27,16 +27,16 @@ pub(crate) enum Empty {
 const BOUNDS: [(&str, &str); 3] = [("minLength", "string"), ("minItems", "array"), ("minProperties", "object")];
 
 /// Applies `empty` to the translated `schema` of an argument, and removes null if the argument is `required`.
-pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>) -> Map<String, Value> {
-    if required && empty != Empty::AsDescribed {
+pub(super) fn apply(empty: EmptyValueRule, required: bool, mut schema: Map<String, Value>) -> Map<String, Value> {
+    if required && empty != EmptyValueRule::AsDescribed {
         refuse_null(&mut schema);
     }
     match empty {
-        Empty::AsDescribed => {}
-        Empty::Allowed => return empty_or(schema),
-        Empty::NoParameter | Empty::NoText => {
+        EmptyValueRule::AsDescribed => {}
+        EmptyValueRule::Allowed => return empty_or(schema),
+        EmptyValueRule::NoParameter | EmptyValueRule::NoText => {
             let types = types_of(&schema);
-            if empty == Empty::NoText && types.contains(&"string") && !names_empty_text(&schema) {
+            if empty == EmptyValueRule::NoText && types.contains(&"string") && !names_empty_text(&schema) {
                 at_least_one(&mut schema, "minLength");
             }
             for (bound, name) in BOUNDS.iter().filter(|(_, name)| *name != "string") {
@@ -45,7 +45,7 @@ pub(super) fn apply(empty: Empty, required: bool, mut schema: Map<String, Value>
                 }
             }
         }
-        Empty::OtherPath => {
+        EmptyValueRule::OtherPath => {
             let types = types_of(&schema);
             for (bound, name) in BOUNDS {
                 if types.is_empty() || types.contains(&name) {
@@ -90,7 +90,7 @@ fn empty_or(schema: Map<String, Value>) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn applied(empty: Empty, required: bool, schema: Value) -> Value {
+    fn applied(empty: EmptyValueRule, required: bool, schema: Value) -> Value {
         Value::Object(apply(empty, required, schema.as_object().unwrap().clone()))
     }
 
@@ -105,29 +105,29 @@ mod tests {
             (json!({"type": "array"}), json!({"type": "array"})),
             (json!({}), json!({})),
         ] {
-            assert_eq!(applied(Empty::NoText, false, schema), expected);
+            assert_eq!(applied(EmptyValueRule::NoText, false, schema), expected);
         }
-        assert_eq!(applied(Empty::NoParameter, false, json!({"type": "string"})), json!({"type": "string"}));
+        assert_eq!(applied(EmptyValueRule::NoParameter, false, json!({"type": "string"})), json!({"type": "string"}));
     }
 
     #[test]
     fn what_is_required_is_not_written_as_nothing() {
         let array = json!({"type": ["array", "null"]});
-        assert_eq!(applied(Empty::NoParameter, true, array.clone()), json!({"type": "array", "minItems": 1}));
-        assert_eq!(applied(Empty::NoParameter, false, array.clone()), array);
-        assert_eq!(applied(Empty::AsDescribed, true, array.clone()), array);
+        assert_eq!(applied(EmptyValueRule::NoParameter, true, array.clone()), json!({"type": "array", "minItems": 1}));
+        assert_eq!(applied(EmptyValueRule::NoParameter, false, array.clone()), array);
+        assert_eq!(applied(EmptyValueRule::AsDescribed, true, array.clone()), array);
         let null = json!({"type": "null"});
-        assert_eq!(applied(Empty::NoParameter, true, null.clone()), null);
+        assert_eq!(applied(EmptyValueRule::NoParameter, true, null.clone()), null);
     }
 
     #[test]
     fn a_segment_of_the_path_is_never_empty() {
         assert_eq!(
-            applied(Empty::OtherPath, true, json!({})),
+            applied(EmptyValueRule::OtherPath, true, json!({})),
             json!({"minLength": 1, "minItems": 1, "minProperties": 1})
         );
         assert_eq!(
-            applied(Empty::OtherPath, true, json!({"type": "string", "minLength": 2})),
+            applied(EmptyValueRule::OtherPath, true, json!({"type": "string", "minLength": 2})),
             json!({"type": "string", "minLength": 2})
         );
     }
@@ -136,9 +136,9 @@ mod tests {
     fn what_may_be_empty_is_empty_or_what_its_schema_says() {
         let number = json!({"type": "integer", "description": "d"});
         assert_eq!(
-            applied(Empty::Allowed, false, number),
+            applied(EmptyValueRule::Allowed, false, number),
             json!({"description": "d", "anyOf": [{"type": "integer"}, {"const": ""}]})
         );
-        assert_eq!(applied(Empty::Allowed, false, json!({"type": "string"})), json!({"type": "string"}));
+        assert_eq!(applied(EmptyValueRule::Allowed, false, json!({"type": "string"})), json!({"type": "string"}));
     }
 }

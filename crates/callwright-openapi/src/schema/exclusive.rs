@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::keyword::{Form, form};
+use super::keyword::{KeywordForm, form};
 use super::loops::target;
 
 /// Keywords that can reject more values if a subschema accepts more. `oneOf` is replaced by `anyOf` instead.
@@ -64,9 +64,11 @@ fn refers_to(schema: &Value, is_wanted: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
     target(schema).is_some_and(&mut *is_wanted)
         || members.iter().any(|(key, value)| match form(key) {
-            Some(Form::Schema) => refers_to(value, is_wanted),
-            Some(Form::Schemas) => value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_wanted)),
-            Some(Form::SchemaMap) => {
+            Some(KeywordForm::Schema) => refers_to(value, is_wanted),
+            Some(KeywordForm::Schemas) => {
+                value.as_array().into_iter().flatten().any(|schema| refers_to(schema, is_wanted))
+            }
+            Some(KeywordForm::SchemaMap) => {
                 value.as_object().into_iter().flatten().any(|(_, schema)| refers_to(schema, is_wanted))
             }
             _ => false,
@@ -96,9 +98,11 @@ fn relax_one(schema: &mut Value) -> bool {
     }
     for (key, value) in members.iter_mut() {
         is_changed |= match form(key) {
-            Some(Form::Schema) => relax_one(value),
-            Some(Form::Schemas) => relax_all(value.as_array_mut().into_iter().flatten()),
-            Some(Form::SchemaMap) => relax_all(value.as_object_mut().into_iter().flatten().map(|(_, schema)| schema)),
+            Some(KeywordForm::Schema) => relax_one(value),
+            Some(KeywordForm::Schemas) => relax_all(value.as_array_mut().into_iter().flatten()),
+            Some(KeywordForm::SchemaMap) => {
+                relax_all(value.as_object_mut().into_iter().flatten().map(|(_, schema)| schema))
+            }
             _ => false,
         };
     }

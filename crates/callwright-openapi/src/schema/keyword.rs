@@ -5,7 +5,7 @@
 /// `readOnly`, `writeOnly` and `x-*` have no meaning for a model, and `$id`, `$anchor` and `$dynamicRef` lose their
 /// meaning when moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum KeywordForm {
     /// A schema.
     Schema,
     /// An array of schemas.
@@ -45,7 +45,7 @@ pub(crate) enum Form {
 }
 
 /// Returns the form of `keyword`'s value; `None` for a keyword that is dropped.
-pub(crate) fn form(keyword: &str) -> Option<Form> {
+pub(crate) fn form(keyword: &str) -> Option<KeywordForm> {
     Some(match keyword {
         "items"
         | "additionalProperties"
@@ -56,25 +56,25 @@ pub(crate) fn form(keyword: &str) -> Option<Form> {
         | "contains"
         | "propertyNames"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Form::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::Schemas,
-        "properties" | "patternProperties" | "dependentSchemas" => Form::SchemaMap,
-        "type" => Form::Types,
-        "enum" => Form::Enum,
-        "default" => Form::Default,
-        "const" => Form::Literal,
-        "examples" => Form::Examples,
-        "example" => Form::Example,
-        "title" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => Form::Text,
-        "description" => Form::Description,
-        "uniqueItems" | "deprecated" => Form::Flag,
-        "maximum" | "minimum" => Form::Number,
-        "multipleOf" => Form::PositiveNumber,
-        "exclusiveMaximum" | "exclusiveMinimum" => Form::ExclusiveBound,
+        | "unevaluatedProperties" => KeywordForm::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" => KeywordForm::SchemaMap,
+        "type" => KeywordForm::Types,
+        "enum" => KeywordForm::Enum,
+        "default" => KeywordForm::Default,
+        "const" => KeywordForm::Literal,
+        "examples" => KeywordForm::Examples,
+        "example" => KeywordForm::Example,
+        "title" | "format" | "pattern" | "contentEncoding" | "contentMediaType" => KeywordForm::Text,
+        "description" => KeywordForm::Description,
+        "uniqueItems" | "deprecated" => KeywordForm::Flag,
+        "maximum" | "minimum" => KeywordForm::Number,
+        "multipleOf" => KeywordForm::PositiveNumber,
+        "exclusiveMaximum" | "exclusiveMinimum" => KeywordForm::ExclusiveBound,
         "maxLength" | "minLength" | "maxItems" | "minItems" | "maxProperties" | "minProperties" | "maxContains"
-        | "minContains" => Form::Count,
-        "required" => Form::Names,
-        "dependentRequired" => Form::NamesMap,
+        | "minContains" => KeywordForm::Count,
+        "required" => KeywordForm::Names,
+        "dependentRequired" => KeywordForm::NamesMap,
         _ => return None,
     })
 }

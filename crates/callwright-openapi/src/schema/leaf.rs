@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Number, Value};
 
 use super::super::shorten::shorten;
-use super::keyword::Form;
+use super::keyword::KeywordForm;
 use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
 
@@ -43,32 +43,36 @@ impl Leaf {
 }
 
 /// Translates the keyword `key` of the schema `members`. `description_chars` limits the length of a description.
-pub(super) fn leaf(key: &str, form: Form, members: &Map<String, Value>, description_chars: usize) -> Leaf {
+pub(super) fn leaf(key: &str, form: KeywordForm, members: &Map<String, Value>, description_chars: usize) -> Leaf {
     let value = members.get(key).unwrap_or(&Value::Null);
     let malformed = "has a value of the wrong form; left out";
     match form {
-        Form::Types => types(value),
-        Form::Enum => enumeration(value, members),
-        Form::Default => {
+        KeywordForm::Types => types(value),
+        KeywordForm::Enum => enumeration(value, members),
+        KeywordForm::Default => {
             Leaf::or_lost(literal::fit(value, &types_with_null(members)), "is not of the type beside it; left out")
         }
-        Form::Literal => Leaf::or_lost(
+        KeywordForm::Literal => Leaf::or_lost(
             literal::fit(value, &types_with_null(members)),
             "is not of the type beside it, so no value would be valid; left out",
         ),
-        Form::Example if members.contains_key("examples") => Leaf::default(),
-        Form::Example => {
+        KeywordForm::Example if members.contains_key("examples") => Leaf::default(),
+        KeywordForm::Example => {
             Leaf { key: Some("examples"), value: examples(std::slice::from_ref(value)), ..Leaf::default() }
         }
-        Form::Examples => Leaf { value: value.as_array().and_then(|values| examples(values)), ..Leaf::default() },
-        Form::Description => {
+        KeywordForm::Examples => {
+            Leaf { value: value.as_array().and_then(|values| examples(values)), ..Leaf::default() }
+        }
+        KeywordForm::Description => {
             Leaf::or_lost(value.as_str().map(|text| shorten(text, description_chars).into()), malformed)
         }
         // The flag of a parameter, or of a property as in JSON Schema draft 3, which its object has already adopted.
-        Form::Names if key == "required" && is_flag(value) => Leaf::default(),
-        Form::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
-        Form::Number if is_replaced(key, members) => Leaf::default(),
-        Form::Text if key == "pattern" => Leaf::or_lost(value.as_str().map(|text| regular(text).into()), malformed),
+        KeywordForm::Names if key == "required" && is_flag(value) => Leaf::default(),
+        KeywordForm::ExclusiveBound if value.is_boolean() => exclusive_bound(key, value, members),
+        KeywordForm::Number if is_replaced(key, members) => Leaf::default(),
+        KeywordForm::Text if key == "pattern" => {
+            Leaf::or_lost(value.as_str().map(|text| regular(text).into()), malformed)
+        }
         _ => Leaf::or_lost(plain(form, value), malformed),
     }
 }
@@ -93,17 +97,17 @@ fn regular(pattern: &str) -> String {
     }
 }
 
-fn plain(form: Form, value: &Value) -> Option<Value> {
+fn plain(form: KeywordForm, value: &Value) -> Option<Value> {
     match form {
-        Form::Text => value.as_str().map(Value::from),
-        Form::Flag => value.as_bool().map(Value::from),
-        Form::Number | Form::ExclusiveBound => number(value).map(Value::Number),
-        Form::PositiveNumber => {
+        KeywordForm::Text => value.as_str().map(Value::from),
+        KeywordForm::Flag => value.as_bool().map(Value::from),
+        KeywordForm::Number | KeywordForm::ExclusiveBound => number(value).map(Value::Number),
+        KeywordForm::PositiveNumber => {
             number(value).filter(|number| number.as_f64().is_some_and(|number| number > 0.0)).map(Value::Number)
         }
-        Form::Count => count(value).map(Value::from),
-        Form::Names => names(value),
-        Form::NamesMap => {
+        KeywordForm::Count => count(value).map(Value::from),
+        KeywordForm::Names => names(value),
+        KeywordForm::NamesMap => {
             let members = value.as_object()?;
             members
                 .iter()

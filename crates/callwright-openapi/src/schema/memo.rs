@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::document::{Document, Located};
-use super::super::files::{PlaceId, SourceFile};
-use super::keyword::{Form, form};
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::files::{SourceFile, ValuePositionId};
+use super::keyword::{KeywordForm, form};
 
 /// Maximum number of schemas, subschemas included, up to which a referenced schema is copied inline. A larger or
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.
@@ -15,12 +15,12 @@ const MAX_COPIED_SCHEMAS: usize = 8;
 /// Cached results for a whole document.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
-    copied: HashMap<PlaceId, bool>,
+    copied: HashMap<ValuePositionId, bool>,
 }
 
 impl Memo {
     /// Whether the schema at `target` is small enough to be copied inline.
-    pub(super) fn is_copied(&mut self, document: &Document, target: &Located<'_>) -> bool {
+    pub(super) fn is_copied(&mut self, document: &ApiDocument, target: &LocatedValue<'_>) -> bool {
         let id = target.at.id();
         if let Some(known) = self.copied.get(&id) {
             return *known;
@@ -33,7 +33,7 @@ impl Memo {
 }
 
 /// Decrements `left` for each schema; a recursive schema exhausts it.
-fn is_within<'d>(document: &'d Document, schema: &'d Value, file: &'d SourceFile, left: &mut usize) -> bool {
+fn is_within<'d>(document: &'d ApiDocument, schema: &'d Value, file: &'d SourceFile, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return false };
     *left = rest;
     let Some(members) = schema.as_object() else { return true };
@@ -44,11 +44,11 @@ fn is_within<'d>(document: &'d Document, schema: &'d Value, file: &'d SourceFile
         return false;
     }
     members.iter().all(|(key, value)| match form(key) {
-        Some(Form::Schema) => is_within(document, value, file, left),
-        Some(Form::Schemas) => {
+        Some(KeywordForm::Schema) => is_within(document, value, file, left),
+        Some(KeywordForm::Schemas) => {
             value.as_array().into_iter().flatten().all(|schema| is_within(document, schema, file, left))
         }
-        Some(Form::SchemaMap) => {
+        Some(KeywordForm::SchemaMap) => {
             value.as_object().into_iter().flatten().all(|(_, schema)| is_within(document, schema, file, left))
         }
         _ => true,

@@ -17,11 +17,11 @@ mod read_only;
 mod trail;
 mod translator;
 
-pub(super) use argument_object::{Argument, ArgumentSchema, SchemaWriter};
-pub(super) use emptiness::Empty;
+pub(super) use argument_object::{ArgumentSchema, ObjectArgument, SchemaWriter};
+pub(super) use emptiness::EmptyValueRule;
 pub(super) use read_only::read_only_names;
-pub(super) use translator::Part;
+pub(super) use translator::RequestPart;
 pub(super) use {
-    keyword::{Form, form, is_annotation},
+    keyword::{KeywordForm, form, is_annotation},
     loops::DEFINITIONS,
 };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::super::document::Document;
+use super::super::document::ApiDocument;
 use super::super::files::SourceFile;
 
 /// Maximum nesting of `allOf`. Deeper ones are rare, and their properties are kept.
@@ -14,7 +14,7 @@ const MAX_LEVELS: usize = 8;
 /// described several times, one `readOnly: true` suffices (JSON Schema 2020-12 Validation, section 9.4), unless
 /// another description has `readOnly: false`.
 pub(crate) fn read_only_names<'d>(
-    document: &'d Document,
+    document: &'d ApiDocument,
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
 ) -> HashSet<&'d str> {
@@ -24,7 +24,7 @@ pub(crate) fn read_only_names<'d>(
         Some(false) => drop(writable.insert(name)),
         None => {}
     };
-    Search { document, visited: HashSet::new(), note: &mut note }.visit(schema, file, MAX_LEVELS);
+    ReadOnlySearch { document, visited: HashSet::new(), note: &mut note }.visit(schema, file, MAX_LEVELS);
     names.retain(|name| !writable.contains(name));
     names
 }
@@ -32,7 +32,7 @@ pub(crate) fn read_only_names<'d>(
 /// Returns those of the `hidden` names that are visible in a schema referenced by an `allOf` branch, because that
 /// schema is shared with other uses.
 pub(super) fn shown_by_reference<'d>(
-    document: &'d Document,
+    document: &'d ApiDocument,
     schema: &'d Map<String, Value>,
     file: &'d SourceFile,
     hidden: &HashSet<&'d str>,
@@ -43,7 +43,7 @@ pub(super) fn shown_by_reference<'d>(
             shown.push(name);
         }
     };
-    let mut search = Search { document, visited: HashSet::new(), note: &mut note };
+    let mut search = ReadOnlySearch { document, visited: HashSet::new(), note: &mut note };
     let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
         if let Some((Value::Object(target), file)) = document.end_of(branch, file) {
@@ -54,14 +54,14 @@ pub(super) fn shown_by_reference<'d>(
 }
 
 /// Visits the descriptions of an object's properties, and passes each name and flag to `note`.
-struct Search<'d, 'n> {
-    document: &'d Document,
+struct ReadOnlySearch<'d, 'n> {
+    document: &'d ApiDocument,
     /// Memory addresses of the visited schemas, so that shared and recursive schemas are visited once.
     visited: HashSet<usize>,
     note: &'n mut dyn FnMut(&'d str, Option<bool>),
 }
 
-impl<'d> Search<'d, '_> {
+impl<'d> ReadOnlySearch<'d, '_> {
     fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile, levels: usize) {
         if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
             return;
@@ -80,7 +80,7 @@ impl<'d> Search<'d, '_> {
 }
 
 /// Returns the flag beside a `$ref` or, if absent, in its target.
-fn flag<'d>(document: &'d Document, property: &'d Value, file: &'d SourceFile) -> Option<bool> {
+fn flag<'d>(document: &'d ApiDocument, property: &'d Value, file: &'d SourceFile) -> Option<bool> {
     let own = |schema: &Value| schema.get("readOnly").and_then(Value::as_bool);
     own(property).or_else(|| own(document.end_of(property, file)?.0))
 }

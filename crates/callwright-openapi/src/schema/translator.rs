@@ -5,22 +5,22 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::document::{Document, Located, ReferenceError, Version};
+use super::super::document::{ApiDocument, LocatedValue, ReferenceError, Version};
 use super::super::files::SourceFile;
-use super::super::notes::Notes;
+use super::super::notes::LoadNotes;
 use super::super::shorten::shorten;
 use super::all_of::unwrap_single;
-use super::definitions::{Definitions, Pending};
+use super::definitions::{Definitions, PendingDefinition};
 use super::discriminator;
 use super::intent::{give_values_to_items, has_malformed_properties, is_list_of_one};
-use super::keyword::{Form, form, is_annotation};
+use super::keyword::{KeywordForm, form, is_annotation};
 use super::leaf::leaf;
 use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::memo::Memo;
 use super::nullable::{is_nullable, make_nullable};
 use super::read_only::{read_only_names, shown_by_reference};
-use super::trail::Trail;
+use super::trail::SchemaTrail;
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;
@@ -30,7 +30,7 @@ const KEYWORD_BYTES: usize = 4;
 
 /// Limits on the detail of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Detail {
+pub(super) struct SchemaDetail {
     /// Maximum nesting of schemas.
     pub(super) levels: usize,
     /// Maximum length of a description, in characters.
@@ -43,7 +43,7 @@ pub(super) struct Detail {
 
 /// The part of a request that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
+pub(crate) enum RequestPart {
     /// A segment of the path, which cannot be empty.
     Path,
     /// Another parameter.
@@ -52,19 +52,19 @@ pub(crate) enum Part {
     Body,
 }
 
-/// The schema exceeds the bytes allowed by [`Detail`].
+/// The schema exceeds the bytes allowed by [`SchemaDetail`].
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
 /// Translates the schemas of one argument object.
-pub(super) struct Translator<'a, 'd> {
-    document: &'d Document,
+pub(super) struct SchemaTranslator<'a, 'd> {
+    document: &'d ApiDocument,
     memo: &'a mut Memo,
-    notes: &'a mut Notes,
-    detail: Detail,
+    notes: &'a mut LoadNotes,
+    detail: SchemaDetail,
     bytes_left: usize,
     definitions: Definitions<'d>,
-    part: Part,
+    part: RequestPart,
     /// Whether something was dropped because it was nested too deeply.
     pub(super) is_cut: bool,
     /// Whether something was dropped, so that the schema accepts more values than the document.
@@ -73,8 +73,13 @@ pub(super) struct Translator<'a, 'd> {
     pub(super) loose: HashSet<String>,
 }
 
-impl<'a, 'd> Translator<'a, 'd> {
-    pub(super) fn new(document: &'d Document, memo: &'a mut Memo, notes: &'a mut Notes, detail: Detail) -> Self {
+impl<'a, 'd> SchemaTranslator<'a, 'd> {
+    pub(super) fn new(
+        document: &'d ApiDocument,
+        memo: &'a mut Memo,
+        notes: &'a mut LoadNotes,
+        detail: SchemaDetail,
+    ) -> Self {
         let definitions = Definitions::default();
         Self {
             document,
@@ -83,7 +88,7 @@ impl<'a, 'd> Translator<'a, 'd> {
             detail,
             bytes_left: detail.bytes,
             definitions,
-            part: Part::Body,
+            part: RequestPart::Body,
             is_cut: false,
             is_loose: false,
             loose: HashSet::new(),
@@ -96,15 +101,20 @@ impl<'a, 'd> Translator<'a, 'd> {
     }
 
     /// Translates `schema`, which describes a `part` on nesting level `level` of the argument object.
-    pub(super) fn schema(&mut self, schema: &Located<'d>, part: Part, level: usize) -> Result<Value, TooLarge> {
+    pub(super) fn schema(
+        &mut self,
+        schema: &LocatedValue<'d>,
+        part: RequestPart,
+        level: usize,
+    ) -> Result<Value, TooLarge> {
         self.part = part;
-        self.any(schema.value, &Trail::Start(&schema.at), level)
+        self.any(schema.value, &SchemaTrail::Start(&schema.at), level)
     }
 
     /// Translates the definitions that the schemas translated so far refer to.
     pub(super) fn definitions(&mut self) -> Result<Map<String, Value>, TooLarge> {
         let mut written = Map::new();
-        while let Some(Pending { name, schema, part, level }) = self.definitions.next() {
+        while let Some(PendingDefinition { name, schema, part, level }) = self.definitions.next() {
             self.spend(name.len() + KEYWORD_BYTES)?;
             let translated = self.schema(&schema, part, level)?;
             if self.take_loose() {
@@ -115,7 +125,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &'d Value, trail: &Trail<'_, 'd>, level: usize) -> Result<Value, TooLarge> {
+    fn any(&mut self, schema: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Value, TooLarge> {
         self.spend(2)?;
         match schema {
             Value::Bool(_) => Ok(schema.clone()),
@@ -142,7 +152,7 @@ impl<'a, 'd> Translator<'a, 'd> {
     fn object(
         &mut self,
         members: &'d Map<String, Value>,
-        trail: &Trail<'_, 'd>,
+        trail: &SchemaTrail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
         let mut translated = Map::new();
@@ -166,7 +176,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         reference: &str,
         members: &'d Map<String, Value>,
-        trail: &Trail<'_, 'd>,
+        trail: &SchemaTrail<'_, 'd>,
         level: usize,
     ) -> Result<Value, TooLarge> {
         let target = match self.target(reference, trail.file()) {
@@ -185,14 +195,14 @@ impl<'a, 'd> Translator<'a, 'd> {
 
     /// Follows one `$ref`, because the siblings of each `$ref` in a chain count. Fails if the chain as a whole cannot
     /// be resolved.
-    fn target(&self, reference: &str, from: &'d SourceFile) -> Result<Located<'d>, ReferenceError> {
+    fn target(&self, reference: &str, from: &'d SourceFile) -> Result<LocatedValue<'d>, ReferenceError> {
         let target = self.document.lookup(reference, from)?;
         self.document.follow(target.clone())?;
         Ok(target)
     }
 
     /// Returns a copy of a small schema, otherwise a reference to its definition.
-    fn referred(&mut self, target: &Located<'d>, level: usize) -> Result<Value, TooLarge> {
+    fn referred(&mut self, target: &LocatedValue<'d>, level: usize) -> Result<Value, TooLarge> {
         if self.memo.is_copied(self.document, target) {
             return self.schema(target, self.part, level);
         }
@@ -228,7 +238,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         &mut self,
         members: &'d Map<String, Value>,
         wanted: impl Fn(&str) -> bool,
-        trail: &Trail<'_, 'd>,
+        trail: &SchemaTrail<'_, 'd>,
         level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
@@ -238,14 +248,14 @@ impl<'a, 'd> Translator<'a, 'd> {
             let place = trail.member(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 have no tuples: a list of one schema is the schema of every item.
-                Form::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
+                KeywordForm::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
                     (key.as_str(), Some(self.any(item, &place.item(0), level + 1)?))
                 }
-                Form::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
-                Form::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
-                Form::Schemas => (key.as_str(), self.list(value, &place, level)?),
-                Form::SchemaMap => (key.as_str(), self.map(value, &place, level)?),
+                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, &place, level)?),
+                KeywordForm::Schema => (key.as_str(), Some(self.any(value, &place, level + 1)?)),
+                KeywordForm::Schemas => (key.as_str(), self.list(value, &place, level)?),
+                KeywordForm::SchemaMap => (key.as_str(), self.map(value, &place, level)?),
                 _ => self.leaf(key, form, members, &place)?,
             };
             if let Some(value) = value {
@@ -258,13 +268,13 @@ impl<'a, 'd> Translator<'a, 'd> {
     fn leaf<'k>(
         &mut self,
         key: &'k str,
-        form: Form,
+        form: KeywordForm,
         members: &Map<String, Value>,
-        place: &Trail<'_, 'd>,
+        place: &SchemaTrail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
         let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
-        if self.detail.is_bare && (is_annotation(key) || is_list && form == Form::Enum) {
-            self.is_loose |= form == Form::Enum;
+        if self.detail.is_bare && (is_annotation(key) || is_list && form == KeywordForm::Enum) {
+            self.is_loose |= form == KeywordForm::Enum;
             return Ok((key, None));
         }
         let leaf = leaf(key, form, members, self.detail.description_chars);
@@ -278,7 +288,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok((leaf.key.unwrap_or(key), leaf.value))
     }
 
-    fn list(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn list(&mut self, value: &'d Value, place: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         // A single alternative without a list.
         if value.is_object() {
@@ -296,7 +306,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Array(translated?)))
     }
 
-    fn map(&mut self, value: &'d Value, place: &Trail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn map(&mut self, value: &'d Value, place: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
         let Some(schemas) = value.as_object() else { return Ok(self.malformed(place)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
@@ -307,7 +317,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         Ok(Some(Value::Object(translated)))
     }
 
-    fn malformed(&mut self, place: &Trail<'_, 'd>) -> Option<Value> {
+    fn malformed(&mut self, place: &SchemaTrail<'_, 'd>) -> Option<Value> {
         self.is_loose = true;
         self.notes.place(&place.place(), "has a value of the wrong form; left out");
         None
@@ -317,7 +327,7 @@ impl<'a, 'd> Translator<'a, 'd> {
     fn take_over_required(
         &mut self,
         members: &'d Map<String, Value>,
-        trail: &Trail<'_, 'd>,
+        trail: &SchemaTrail<'_, 'd>,
         translated: &mut Map<String, Value>,
     ) {
         let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -341,7 +351,7 @@ impl<'a, 'd> Translator<'a, 'd> {
         translated: &mut Map<String, Value>,
     ) {
         // A path parameter is always sent, even if its schema is read-only.
-        if self.part == Part::Path {
+        if self.part == RequestPart::Path {
             return;
         }
         let hidden = read_only_names(self.document, members, file);

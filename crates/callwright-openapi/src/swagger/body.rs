@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::super::binding::{BodyFormat, Content, Encoding, Location};
-use super::super::body::{Body, BodyProperty};
+use super::super::body::{BodyProperty, OperationBody};
 use super::super::content::content;
-use super::super::document::{Document, Located};
-use super::super::media_type::Sendable;
-use super::super::notes::Notes;
-use super::super::parameter_list::Lists;
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::media_type::SendableMediaType;
+use super::super::notes::LoadNotes;
+use super::super::parameter_list::ParameterLists;
 use super::collection::{Collection, collection};
 use super::parameter::{name, schema};
 
@@ -20,14 +20,14 @@ const BYTES: &str = "application/octet-stream";
 
 /// Returns the body that `lists` describe, sent as one of `consumes`.
 pub(super) fn body<'d>(
-    document: &'d Document,
-    lists: &Lists<'d>,
+    document: &'d ApiDocument,
+    lists: &ParameterLists<'d>,
     consumes: &[&str],
-    notes: &mut Notes,
-) -> Result<Option<Body<'d>>, String> {
-    let Lists { bodies, fields, .. } = lists;
+    notes: &mut LoadNotes,
+) -> Result<Option<OperationBody<'d>>, String> {
+    let ParameterLists { bodies, fields, .. } = lists;
     if !bodies.is_empty() && !fields.is_empty() {
-        let needs = |list: &[Located<'_>]| list.iter().any(is_required);
+        let needs = |list: &[LocatedValue<'_>]| list.iter().any(is_required);
         return match (needs(bodies), needs(fields)) {
             (true, false) => {
                 notes.remark("form fields are combined with a required body; they are left out");
@@ -50,14 +50,14 @@ pub(super) fn body<'d>(
 /// Returns the body of one or more body parameters. Several are treated as members of one object: each has a name,
 /// and a request has only one body.
 fn of_bodies<'d>(
-    document: &'d Document,
-    bodies: &[Located<'d>],
+    document: &'d ApiDocument,
+    bodies: &[LocatedValue<'d>],
     consumes: &[&str],
-    notes: &mut Notes,
-) -> Result<Option<Body<'d>>, String> {
-    let best = consumes.iter().map(|media_type| Sendable::of(media_type)).min_by_key(Sendable::rank);
-    let Sendable { media_type, format } = best.unwrap_or_else(|| Sendable::of(JSON));
-    let body = Body {
+    notes: &mut LoadNotes,
+) -> Result<Option<OperationBody<'d>>, String> {
+    let best = consumes.iter().map(|media_type| SendableMediaType::of(media_type)).min_by_key(SendableMediaType::rank);
+    let SendableMediaType { media_type, format } = best.unwrap_or_else(|| SendableMediaType::of(JSON));
+    let body = OperationBody {
         media_type,
         format,
         required: bodies.iter().any(is_required),
@@ -79,21 +79,26 @@ fn of_bodies<'d>(
                 }
                 None => notes.place(&only.at, "the request body has no schema; any value is accepted"),
             }
-            Ok(Some(Body { schema, description: only.text("description"), ..body }))
+            Ok(Some(OperationBody { schema, description: only.text("description"), ..body }))
         }
         _ if !format.has_members() => Err(format!("it has {} bodies; a request can have one", bodies.len())),
         _ => {
             notes.remark("it has several bodies, which are treated as members of one");
-            Ok(Some(Body { fields: bodies.iter().filter_map(field).collect(), ..body }))
+            Ok(Some(OperationBody { fields: bodies.iter().filter_map(field).collect(), ..body }))
         }
     }
 }
 
-fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&str], notes: &mut Notes) -> Body<'d> {
-    let content_of = |field: &Located<'d>| content(document, schema(field).as_ref(), None);
+fn of_fields<'d>(
+    document: &'d ApiDocument,
+    fields: &[LocatedValue<'d>],
+    consumes: &[&str],
+    notes: &mut LoadNotes,
+) -> OperationBody<'d> {
+    let content_of = |field: &LocatedValue<'d>| content(document, schema(field).as_ref(), None);
     let has_file = fields.iter().any(|field| content_of(field) == Content::File);
     let media_type = form_type(has_file, consumes, notes);
-    let format = Sendable::of(media_type).format;
+    let format = SendableMediaType::of(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
         let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
         let is_array = field.text("type") == Some("array");
@@ -109,7 +114,7 @@ fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&st
         (encoding != Encoding::default()).then(|| (name(field).unwrap_or_default().to_owned(), encoding))
     });
     let encoding = encoding.collect();
-    Body {
+    OperationBody {
         media_type: media_type.to_owned(),
         format,
         required: fields.iter().any(is_required),
@@ -122,13 +127,14 @@ fn of_fields<'d>(document: &'d Document, fields: &[Located<'d>], consumes: &[&st
 }
 
 /// Selects the media type of a form: multipart if there are files, otherwise as declared, by default URL-encoded.
-fn form_type(has_file: bool, consumes: &[&str], notes: &mut Notes) -> &'static str {
-    let lists = |wanted: BodyFormat| consumes.iter().any(|media_type| Sendable::of(media_type).format == wanted);
+fn form_type(has_file: bool, consumes: &[&str], notes: &mut LoadNotes) -> &'static str {
+    let lists =
+        |wanted: BodyFormat| consumes.iter().any(|media_type| SendableMediaType::of(media_type).format == wanted);
     let media_type = match (has_file, lists(BodyFormat::Form), lists(BodyFormat::Multipart)) {
         (true, _, _) | (false, false, true) => MULTIPART,
         (false, _, _) => FORM,
     };
-    let wanted = Sendable::of(media_type).format;
+    let wanted = SendableMediaType::of(media_type).format;
     if !consumes.is_empty() && !lists(wanted) {
         let listed = consumes.join(", ");
         notes.remark(format!("form fields cannot be sent as {listed}; {media_type} is used"));
@@ -136,10 +142,10 @@ fn form_type(has_file: bool, consumes: &[&str], notes: &mut Notes) -> &'static s
     media_type
 }
 
-fn field<'d>(field: &Located<'d>) -> Option<BodyProperty<'d>> {
+fn field<'d>(field: &LocatedValue<'d>) -> Option<BodyProperty<'d>> {
     Some(BodyProperty { name: name(field)?, schema: schema(field), required: is_required(field) })
 }
 
-fn is_required(parameter: &Located<'_>) -> bool {
+fn is_required(parameter: &LocatedValue<'_>) -> bool {
     parameter.flag("required") == Some(true)
 }

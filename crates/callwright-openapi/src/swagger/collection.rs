@@ -1,8 +1,8 @@
 //! `collectionFormat`: serialisation of arrays (Swagger 2.0, Parameter Object and Items Object).
 
 use super::super::binding::{Location, Style};
-use super::super::document::{Document, Located};
-use super::super::notes::Notes;
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::notes::LoadNotes;
 
 /// Maximum number of nested arrays with a style of their own; deeper ones are written as JSON.
 const MAX_LEVELS: usize = 8;
@@ -18,10 +18,10 @@ pub(super) struct Collection {
 
 /// Returns the collection format of `parameter` in `location`; a form field counts as a query parameter.
 pub(super) fn collection<'d>(
-    document: &'d Document,
-    parameter: &Located<'d>,
+    document: &'d ApiDocument,
+    parameter: &LocatedValue<'d>,
     location: Location,
-    notes: &mut Notes,
+    notes: &mut LoadNotes,
 ) -> Collection {
     let mut nested = Vec::new();
     let mut items = parameter.member("items");
@@ -41,7 +41,7 @@ pub(super) fn collection<'d>(
 }
 
 /// Returns the style of a format that joins the items with a separator; `None` for commas, the default.
-fn separated(holder: &Located<'_>, notes: &mut Notes) -> Option<Style> {
+fn separated(holder: &LocatedValue<'_>, notes: &mut LoadNotes) -> Option<Style> {
     let given = holder.text("collectionFormat")?;
     match given {
         "csv" => None,
@@ -58,7 +58,7 @@ fn separated(holder: &Located<'_>, notes: &mut Notes) -> Option<Style> {
 
 /// Whether the parameter is an object. Swagger 2.0 allows objects in bodies only; elsewhere, members are sent as
 /// separate parameters.
-fn is_object(document: &Document, parameter: &Located<'_>) -> bool {
+fn is_object(document: &ApiDocument, parameter: &LocatedValue<'_>) -> bool {
     let schema = parameter.member("schema").and_then(|schema| document.follow(schema).ok());
     schema.as_ref().unwrap_or(parameter).text("type") == Some("object")
 }

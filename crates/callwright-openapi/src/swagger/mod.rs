@@ -12,12 +12,12 @@ mod server;
 
 use http::Method;
 
-use super::body::Body;
-use super::document::{Document, Located};
-use super::notes::Notes;
-use super::parameter::Parameter;
-use super::parameter_list::Lists;
-use super::walk::Found;
+use super::body::OperationBody;
+use super::document::{ApiDocument, LocatedValue};
+use super::notes::LoadNotes;
+use super::parameter::OperationParameter;
+use super::parameter_list::ParameterLists;
+use super::walk::DocumentOperation;
 
 pub(super) use documentation::{describe_body, describe_response};
 pub(super) use parameter::{name, parameter};
@@ -29,12 +29,12 @@ pub(super) use server::addresses;
 ///
 /// Returns the reason why the request cannot be represented (Swagger 2.0, Parameter Object).
 pub(super) fn request<'d>(
-    document: &'d Document,
-    found: &Found<'d>,
-    mut lists: Lists<'d>,
-    notes: &mut Notes,
-) -> Result<(Vec<Parameter<'d>>, Option<Body<'d>>), String> {
-    let Found { method, operation, .. } = found;
+    document: &'d ApiDocument,
+    found: &DocumentOperation<'d>,
+    mut lists: ParameterLists<'d>,
+    notes: &mut LoadNotes,
+) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
+    let DocumentOperation { method, operation, .. } = found;
     if [Method::GET, Method::HEAD].contains(method) && !lists.fields.is_empty() {
         // Servers read such a field from the query, because these methods have no body.
         notes.remark("form fields of a request without a body are sent in the query");
@@ -48,7 +48,7 @@ pub(super) fn request<'d>(
 
 /// Returns the media types in `key` (`consumes`, `produces`). The operation's list replaces the document's even if it
 /// is empty (Swagger 2.0, Operation Object).
-pub(super) fn media_types<'d>(document: &'d Document, operation: &Located<'d>, key: &str) -> Vec<&'d str> {
+pub(super) fn media_types<'d>(document: &'d ApiDocument, operation: &LocatedValue<'d>, key: &str) -> Vec<&'d str> {
     let Some(list) = operation.member(key).or_else(|| document.member(key)) else { return Vec::new() };
     let mut found = Vec::new();
     for media_type in list.items().filter_map(|item| item.value.as_str()).map(str::trim) {

@@ -1,24 +1,28 @@
 //! Parses one parameter of an operation as described by Swagger 2.0.
 
 use super::super::binding::Location;
-use super::super::document::{Document, Located};
-use super::super::notes::Notes;
-use super::super::parameter::Parameter;
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::notes::LoadNotes;
+use super::super::parameter::OperationParameter;
 use super::collection::{Collection, collection};
 
 /// Returns a form field as a query parameter.
-pub(super) fn in_query<'d>(document: &'d Document, field: &Located<'d>, notes: &mut Notes) -> Parameter<'d> {
+pub(super) fn in_query<'d>(
+    document: &'d ApiDocument,
+    field: &LocatedValue<'d>,
+    notes: &mut LoadNotes,
+) -> OperationParameter<'d> {
     parameter(document, field, name(field).unwrap_or_default().to_owned(), Location::Query, notes)
 }
 
 /// Returns the parameter's name on the wire.
-pub(in super::super) fn name<'d>(parameter: &Located<'d>) -> Option<&'d str> {
+pub(in super::super) fn name<'d>(parameter: &LocatedValue<'d>) -> Option<&'d str> {
     parameter.value.get("name")?.as_str().filter(|name| !name.is_empty())
 }
 
 /// Returns the schema of a parameter, field or body: its member `schema`, or the object itself. `None` if it has
 /// neither.
-pub(super) fn schema<'d>(parameter: &Located<'d>) -> Option<Located<'d>> {
+pub(super) fn schema<'d>(parameter: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     let describes_itself = ["type", "enum", "items", "format", "pattern", "default"];
     parameter.member("schema").or_else(|| {
         describes_itself.iter().any(|keyword| parameter.value.get(keyword).is_some()).then(|| parameter.clone())
@@ -27,18 +31,18 @@ pub(super) fn schema<'d>(parameter: &Located<'d>) -> Option<Located<'d>> {
 
 /// Parses the Parameter Object `at` of the parameter `name` in `location`.
 pub(in super::super) fn parameter<'d>(
-    document: &'d Document,
-    at: &Located<'d>,
+    document: &'d ApiDocument,
+    at: &LocatedValue<'d>,
     name: String,
     location: Location,
-    notes: &mut Notes,
-) -> Parameter<'d> {
+    notes: &mut LoadNotes,
+) -> OperationParameter<'d> {
     let schema = schema(at);
     if schema.is_none() {
         notes.place(&at.at, format_args!("parameter `{name}` has no type; any value is accepted"));
     }
     let Collection { style, explode, nested } = collection(document, at, location, notes);
-    Parameter {
+    OperationParameter {
         name,
         slot: None,
         location,

@@ -1,7 +1,7 @@
 //! Builds server URLs from `schemes`, `host` and `basePath` (Swagger 2.0, Swagger Object).
 
-use super::super::document::{Document, Located};
-use super::super::notes::Notes;
+use super::super::document::{ApiDocument, LocatedValue};
+use super::super::notes::LoadNotes;
 
 /// Supported schemes, best first.
 const SCHEMES: [&str; 2] = ["https", "http"];
@@ -9,9 +9,9 @@ const SCHEMES: [&str; 2] = ["https", "http"];
 /// Returns the server URLs of `operation`, or of the document if it is `None`, best first; relative if the document
 /// has no `host`. Returns `None` if the operation lists no schemes of its own.
 pub(in super::super) fn addresses(
-    document: &Document,
-    operation: Option<&Located<'_>>,
-    notes: &mut Notes,
+    document: &ApiDocument,
+    operation: Option<&LocatedValue<'_>>,
+    notes: &mut LoadNotes,
 ) -> Option<Vec<String>> {
     let own = operation.map(|operation| operation.member("schemes"));
     let listed = match own {
@@ -34,7 +34,7 @@ pub(in super::super) fn addresses(
     };
     let given: Vec<String> = listed
         .iter()
-        .flat_map(Located::items)
+        .flat_map(LocatedValue::items)
         .filter_map(|item| item.value.as_str().map(str::to_ascii_lowercase))
         .chain(written.map(str::to_ascii_lowercase))
         .collect();
@@ -50,6 +50,6 @@ pub(in super::super) fn addresses(
     Some(usable)
 }
 
-fn text<'d>(document: &'d Document, key: &str) -> &'d str {
+fn text<'d>(document: &'d ApiDocument, key: &str) -> &'d str {
     document.member(key).and_then(|member| member.value.as_str()).map(str::trim).unwrap_or_default()
 }

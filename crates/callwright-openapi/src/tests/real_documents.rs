@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::super::document::Document;
+use super::super::document::ApiDocument;
 use super::super::load::toolset_of;
 use super::super::{Offline, Origin, Toolset, ToolsetSettings, load_document};
 use super::soundness;
@@ -107,7 +107,7 @@ fn names_in_real_documents_stay_when_other_operations_go() {
         let entry: Entry = serde_json::from_str(line).unwrap();
         let path = folder.join(&entry.file);
         let settings = ToolsetSettings::default();
-        let Ok(document) = Document::load(Origin::Path(&path), &settings, &Offline) else { continue };
+        let Ok(document) = ApiDocument::load(Origin::Path(&path), &settings, &Offline) else { continue };
         let whole = names(&toolset_of(document.root().value.clone(), "real", &path, &settings).unwrap());
         let mut half = document.root().value.clone();
         let mut number = 0;

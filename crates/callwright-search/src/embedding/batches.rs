@@ -4,7 +4,7 @@ use super::{Settings, Vector};
 
 /// Texts for one run of a model, and the positions of their vectors.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct TextBatch {
     pub(super) texts: Vec<String>,
     pub(super) positions: Vec<usize>,
 }
@@ -23,7 +23,7 @@ impl Portion {
 
     /// Splits texts into batches of similar length, because a batch is padded to its longest text. Blank texts are in
     /// none.
-    pub(super) fn batches(self, texts: Vec<String>) -> Vec<Batch> {
+    pub(super) fn batches(self, texts: Vec<String>) -> Vec<TextBatch> {
         let mut spoken: Vec<(usize, String)> = texts
             .into_iter()
             .enumerate()
@@ -35,7 +35,7 @@ impl Portion {
         let mut rest = spoken.into_iter().peekable();
         while rest.peek().is_some() {
             let (positions, texts) = rest.by_ref().take(self.texts).unzip();
-            batches.push(Batch { texts, positions });
+            batches.push(TextBatch { texts, positions });
         }
         batches
     }
@@ -43,12 +43,12 @@ impl Portion {
 
 /// Collects the vectors of all texts.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct EmbeddedTexts {
     vectors: Vec<Option<Vector>>,
     dimensions: usize,
 }
 
-impl Answers {
+impl EmbeddedTexts {
     /// Creates a collector for `texts` texts; every vector must have `dimensions` components.
     pub(super) fn new(texts: usize, dimensions: usize) -> Self {
         Self { vectors: vec![None; texts], dimensions }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn vectors_come_back_in_the_order_of_the_texts() {
         let given = texts(&["ccc", "", "a", "  ", "bb", "dddd"]);
-        let mut answers = Answers::new(given.len(), 2);
+        let mut answers = EmbeddedTexts::new(given.len(), 2);
         let batches = Portion { texts: 2, chars: 10 }.batches(given);
         assert_eq!(batches.iter().map(|batch| batch.texts.clone()).collect::<Vec<_>>(), [["a", "bb"], ["ccc", "dddd"]]);
         for batch in batches {
@@ -127,7 +127,7 @@ mod tests {
     fn wrong_answers_are_told_apart() {
         let reason = |rows: Vec<Vec<f32>>| {
             let batch = Portion { texts: 2, chars: 9 }.batches(texts(&["a", "b"])).remove(0);
-            Answers::new(2, 2).put(&batch.positions, rows).unwrap_err()
+            EmbeddedTexts::new(2, 2).put(&batch.positions, rows).unwrap_err()
         };
         assert_eq!(reason(vec![vec![1.0, 1.0]]), "2 texts were answered with 1 vectors");
         assert_eq!(reason(vec![vec![1.0], vec![1.0]]), "a vector has 1 components instead of 2");

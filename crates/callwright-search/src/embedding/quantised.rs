@@ -68,9 +68,9 @@ impl QuantisedVectors {
 
     /// Returns index and cosine of the `count` nearest vectors, nearest first; ties are in index order.
     pub fn nearest(&self, query: &Vector, count: usize) -> Vec<(usize, f32)> {
-        let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::with_capacity(count.min(self.len()) + 1);
+        let mut best: BinaryHeap<Reverse<NearestCandidate>> = BinaryHeap::with_capacity(count.min(self.len()) + 1);
         for (index, cosine) in self.cosines(query).into_iter().enumerate() {
-            let candidate = Candidate { cosine, index };
+            let candidate = NearestCandidate { cosine, index };
             if best.len() < count {
                 best.push(Reverse(candidate));
             } else if best.peek().is_some_and(|Reverse(worst)| candidate > *worst) {
@@ -123,20 +123,20 @@ fn products(left: &[i8], right: &[i16]) -> i32 {
 
 /// A candidate; greater means nearer, then earlier.
 #[derive(Debug, PartialEq)]
-struct Candidate {
+struct NearestCandidate {
     cosine: f32,
     index: usize,
 }
 
-impl Eq for Candidate {}
+impl Eq for NearestCandidate {}
 
-impl PartialOrd for Candidate {
+impl PartialOrd for NearestCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Candidate {
+impl Ord for NearestCandidate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.cosine.total_cmp(&other.cosine).then(other.index.cmp(&self.index))
     }

@@ -9,12 +9,12 @@ use tokio::task::JoinHandle;
 
 /// A request: its head and its body.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
+pub(super) struct ReceivedRequest {
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// Returns path and query.
     pub(super) fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap()
@@ -23,20 +23,20 @@ impl Received {
 
 /// A status line such as `200 OK`, further header fields such as `location: /x\r\n`, a body.
 pub(super) type Reply = (&'static str, String, Vec<u8>);
-type Script = dyn Fn(&Received) -> Reply + Send + Sync;
+type Script = dyn Fn(&ReceivedRequest) -> Reply + Send + Sync;
 
 /// A server on its own port; it stops when it is dropped.
 pub(super) struct TestServer {
     address: SocketAddr,
-    received: Arc<Mutex<Vec<Received>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl TestServer {
-    pub(super) async fn start(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) async fn start(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (received, script): (Arc<Mutex<Vec<Received>>>, Arc<Script>) = (Arc::default(), Arc::new(script));
+        let (received, script): (Arc<Mutex<Vec<ReceivedRequest>>>, Arc<Script>) = (Arc::default(), Arc::new(script));
         let all = Arc::clone(&received);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -50,7 +50,7 @@ impl TestServer {
         format!("http://{}", self.address)
     }
 
-    pub(super) fn received(&self) -> Vec<Received> {
+    pub(super) fn received(&self) -> Vec<ReceivedRequest> {
         self.received.lock().unwrap().clone()
     }
 }
@@ -61,7 +61,7 @@ impl Drop for TestServer {
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Arc<Script>, received: Arc<Mutex<Vec<Received>>>) {
+async fn serve(mut stream: TcpStream, script: Arc<Script>, received: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let Some(request) = read(&mut stream).await else { return };
     let (status, fields, body) = script(&request);
     received.lock().unwrap().push(request);
@@ -70,7 +70,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, received: Arc<Mutex<V
     let _ = stream.shutdown().await;
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Received> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     loop {
         let mut buffer = [0; 4096];
@@ -84,7 +84,7 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
         };
         let length = field("content-length").map_or(0, |length| length.parse().unwrap());
         if bytes.len() >= end + 4 + length {
-            return Some(Received { head: raw, body: bytes[end + 4..].to_vec() });
+            return Some(ReceivedRequest { head: raw, body: bytes[end + 4..].to_vec() });
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Hit<'a, Id> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct ScoreTally {
     score: f32,
     rarity: f32,
 }
@@ -55,7 +55,7 @@ pub struct Score {
 #[derive(Debug, Clone)]
 pub struct Scores {
     first: usize,
-    tallies: Vec<Tally>,
+    tallies: Vec<ScoreTally>,
     rarest: f32,
     asked: f32,
 }
@@ -136,7 +136,7 @@ impl<Id> Bm25<Id> {
     pub fn scores(&self, query: &str, positions: Range<usize>) -> Scores {
         let end = positions.end.min(self.len());
         let positions = positions.start.min(end)..end;
-        let mut tallies = vec![Tally::default(); positions.len()];
+        let mut tallies = vec![ScoreTally::default(); positions.len()];
         let mut asked = 0.0;
         for term in distinct_terms(query) {
             asked += self.add_term(term, &positions, &mut tallies);
@@ -153,7 +153,7 @@ impl<Id> Bm25<Id> {
     }
 
     /// Adds the score of one term to the texts that contain it; returns its inverse document frequency.
-    fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [Tally]) -> f32 {
+    fn add_term(&self, term: Term, positions: &Range<usize>, tallies: &mut [ScoreTally]) -> f32 {
         let postings = self.postings.of_term(term);
         let rarity = self.rarity(postings.len().max(1));
         let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);

@@ -10,12 +10,12 @@ pub(super) struct Lexicon {
     terms: Vec<Term>,
     /// End of each term's places.
     ends: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<PostingRange>,
 }
 
 /// Location of a term's posting list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PostingRange {
     /// Number of the segment.
     pub(super) segment: u32,
     /// Start among the segment's posting lists. Stored here, so that the look-up avoids a cache miss in the segment's
@@ -28,9 +28,9 @@ pub(super) struct Place {
 impl Lexicon {
     /// Builds the lexicon from the postings of all segments, in order.
     pub(super) fn of<'a>(segments: impl Iterator<Item = &'a Postings>) -> Self {
-        let mut entries: Vec<(Term, Place)> = Vec::new();
+        let mut entries: Vec<(Term, PostingRange)> = Vec::new();
         for (segment, postings) in (0_u32..).zip(segments) {
-            entries.extend(postings.ranges().map(|(term, begin, end)| (term, Place { segment, begin, end })));
+            entries.extend(postings.ranges().map(|(term, begin, end)| (term, PostingRange { segment, begin, end })));
         }
         entries.sort_unstable_by_key(|(term, place)| (*term, place.segment));
         let mut lexicon = Self { places: Vec::with_capacity(entries.len()), ..Self::default() };
@@ -49,7 +49,7 @@ impl Lexicon {
     }
 
     /// Returns the places of a term, in the order of the segments.
-    pub(super) fn places(&self, term: Term) -> &[Place] {
+    pub(super) fn places(&self, term: Term) -> &[PostingRange] {
         let Ok(at) = self.terms.binary_search(&term) else { return &[] };
         let end = |at: usize| self.ends.get(at).map_or(0, |end| *end as usize);
         self.places.get(at.checked_sub(1).map_or(0, end)..end(at)).unwrap_or_default()

@@ -9,7 +9,7 @@ use crate::embedding::{QuantisedQuery, QuantisedVectors, SignQuery, SignVectors,
 
 /// Vectors of all tools in order: for each tool its own vector, then those of its patterns.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
+pub(super) struct VectorRows {
     numbers: QuantisedVectors,
     signs: SignVectors,
     weights: Vec<f32>,
@@ -49,7 +49,7 @@ impl RowQuery {
     }
 }
 
-impl Rows {
+impl VectorRows {
     pub(super) fn of(tools: &[ToolText], vectors: &[ToolVectors]) -> Self {
         let dimensions = vectors.first().map_or(0, |vectors| vectors.description.components().len());
         let count = vectors.iter().map(|vectors| 1 + vectors.patterns.len()).sum();

@@ -3,7 +3,7 @@
 use super::fusion::soft_sum;
 use super::mention::Mentions;
 use super::postings::{Posting, Postings};
-use super::rows::Rows;
+use super::rows::VectorRows;
 use super::term::Term;
 use super::tool_text::{FieldWeights, ToolDocument, ToolText};
 use super::tool_vectors::ToolVectors;
@@ -16,7 +16,7 @@ pub struct ToolSegment {
     postings: Postings,
     /// Names of the tools, sorted, with their positions.
     names: Vec<(Term, u32)>,
-    rows: Option<Rows>,
+    rows: Option<VectorRows>,
     /// Score of each tool by its patterns' weights only: [`prior`].
     priors: Vec<f32>,
 }
@@ -38,7 +38,7 @@ impl ToolSegment {
         }
         segment.names.sort_unstable();
         segment.postings = Postings::of(found);
-        segment.rows = vectors.map(|vectors| Rows::of(tools, vectors));
+        segment.rows = vectors.map(|vectors| VectorRows::of(tools, vectors));
         segment
     }
 
@@ -77,7 +77,7 @@ impl ToolSegment {
     }
 
     /// Returns the tools' vectors, if there are any.
-    pub(super) fn rows(&self) -> Option<&Rows> {
+    pub(super) fn rows(&self) -> Option<&VectorRows> {
         self.rows.as_ref()
     }
 }

@@ -36,13 +36,13 @@ const MAX_NAME_CHARS: usize = 128;
 /// Vectors of short texts, cached. Clones share the cache.
 #[derive(Debug, Clone)]
 pub struct TextVectors {
-    shared: Arc<Shared>,
+    shared: Arc<SharedVectors>,
     /// The runtime on which a caller outside of any runtime may wait for vectors.
     waits_on: Option<Handle>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedVectors {
     embedder: Arc<dyn Embedder>,
     known: ByteCache<String, Arc<Vector>>,
     queue: Mutex<Queue>,
@@ -62,7 +62,7 @@ struct Queue {
 
 /// The origin of a text.
 #[derive(Debug, Clone, Copy)]
-enum Origin {
+enum TextOrigin {
     ToolList,
     Conversation,
 }
@@ -74,7 +74,7 @@ impl TextVectors {
             text.len() + size_of::<Vector>() + size_of_val(vector.components())
         });
         let queue = Mutex::new(Queue::default());
-        Self { shared: Arc::new(Shared { embedder, known, queue }), waits_on: None }
+        Self { shared: Arc::new(SharedVectors { embedder, known, queue }), waits_on: None }
     }
 
     /// Creates vectors of an embedder for offline processing: callers are not tasks of `runtime` and wait for each
@@ -96,7 +96,7 @@ impl TextVectors {
     /// Returns the vector of a text of the conversation; `None` if it is not available yet, or the text has no known
     /// word.
     pub fn query(&self, text: &str) -> Option<Arc<Vector>> {
-        self.vector(text.to_owned(), Origin::Conversation).filter(says_something)
+        self.vector(text.to_owned(), TextOrigin::Conversation).filter(says_something)
     }
 
     /// Returns the vectors of tools; `None` if they would require a wait, or the embedder failed.
@@ -109,7 +109,7 @@ impl TextVectors {
         }
     }
 
-    fn vector(&self, text: String, origin: Origin) -> Option<Arc<Vector>> {
+    fn vector(&self, text: String, origin: TextOrigin) -> Option<Arc<Vector>> {
         if text.is_empty() {
             return None;
         }
@@ -132,7 +132,7 @@ impl TextVectors {
     }
 
     /// Requests a vector in the background.
-    fn request(&self, text: String, origin: Origin) {
+    fn request(&self, text: String, origin: TextOrigin) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let is_paused = queue.paused_until.is_some_and(|until| Instant::now() < until);
@@ -140,8 +140,8 @@ impl TextVectors {
             return;
         }
         match origin {
-            Origin::ToolList => queue.names.insert(text),
-            Origin::Conversation => queue.queries.insert(text),
+            TextOrigin::ToolList => queue.names.insert(text),
+            TextOrigin::Conversation => queue.queries.insert(text),
         };
         if !queue.is_running {
             queue.is_running = true;
@@ -154,14 +154,14 @@ impl Similarity for TextVectors {
     /// Returns the cosine similarity of the two names' words.
     fn similarity(&self, name: &str, candidate: &str) -> Option<f64> {
         // Looks up both before checking either, so that both are requested at once.
-        let name = self.vector(in_words(name), Origin::Conversation);
-        let candidate = self.vector(in_words(candidate), Origin::ToolList);
+        let name = self.vector(in_words(name), TextOrigin::Conversation);
+        let candidate = self.vector(in_words(candidate), TextOrigin::ToolList);
         let (name, candidate) = (name.filter(says_something)?, candidate.filter(says_something)?);
         Some(cosine(&name, &candidate))
     }
 
     fn similarities(&self, name: &str, candidates: &[&str]) -> Vec<Option<f64>> {
-        let made = self.vector(in_words(name), Origin::Conversation);
+        let made = self.vector(in_words(name), TextOrigin::Conversation);
         // An invented name without a known word is similar to nothing, however many candidates there are.
         let is_final = made.is_some() || self.shared.embedder.is_immediate();
         let name = made.filter(says_something);
@@ -169,7 +169,7 @@ impl Similarity for TextVectors {
             return vec![None; candidates.len()];
         }
         let similarity = |candidate: &&str| {
-            let candidate = self.vector(in_words(candidate), Origin::ToolList).filter(says_something)?;
+            let candidate = self.vector(in_words(candidate), TextOrigin::ToolList).filter(says_something)?;
             Some(cosine(name.as_ref()?, &candidate))
         };
         candidates.iter().map(similarity).collect()
@@ -180,7 +180,7 @@ fn cosine(name: &Vector, candidate: &Vector) -> f64 {
     f64::from(name.cosine(candidate)).clamp(0.0, 1.0)
 }
 
-impl Shared {
+impl SharedVectors {
     /// Computes the queued vectors until the queue is empty.
     async fn work(self: Arc<Self>) {
         while let Some((names, query)) = self.next() {
@@ -240,7 +240,7 @@ mod tests {
 
     /// The built-in table with a request counter; immediate or not.
     #[derive(Debug)]
-    struct Counted {
+    struct CountingEmbedder {
         table: Arc<dyn Embedder>,
         is_immediate: bool,
         fails: bool,
@@ -248,7 +248,7 @@ mod tests {
         texts: AtomicUsize,
     }
 
-    impl Counted {
+    impl CountingEmbedder {
         fn new(is_immediate: bool, fails: bool) -> Arc<Self> {
             let table = built_in(&Settings::default()).unwrap();
             Arc::new(Self { table, is_immediate, fails, requests: AtomicUsize::new(0), texts: AtomicUsize::new(0) })
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    impl Embedder for Counted {
+    impl Embedder for CountingEmbedder {
         fn id(&self) -> &str {
             self.table.id()
         }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn names_are_compared_by_the_meaning_of_their_words() {
-        let vectors = TextVectors::new(Counted::new(true, false));
+        let vectors = TextVectors::new(CountingEmbedder::new(true, false));
         let similarity = |one: &str, other: &str| vectors.similarity(one, other).unwrap();
         assert!(similarity("fetchUser", "get_user") > 0.6);
         assert!(similarity("remove_account", "delete_user") > similarity("remove_account", "get_weather") + 0.3);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn each_name_is_embedded_once() {
-        let embedder = Counted::new(true, false);
+        let embedder = CountingEmbedder::new(true, false);
         let vectors = TextVectors::new(embedder.clone());
         assert_eq!(embedder.requests(), 0);
         for _ in 0..3 {
@@ -321,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_embedder_that_takes_its_time_is_not_waited_for() {
-        let embedder = Counted::new(false, false);
+        let embedder = CountingEmbedder::new(false, false);
         let vectors = TextVectors::new(embedder.clone());
         for candidate in ["city", "country", "days"] {
             assert_eq!(vectors.similarity("town", candidate), None);
@@ -340,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_embedder_that_fails_is_left_in_peace_for_a_while() {
-        let embedder = Counted::new(false, true);
+        let embedder = CountingEmbedder::new(false, true);
         let vectors = TextVectors::new(embedder.clone());
         for _ in 0..5 {
             assert_eq!(vectors.similarity("town", "city"), None);
@@ -351,7 +351,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_texts_wait_than_are_allowed() {
-        let vectors = TextVectors::new(Counted::new(false, false));
+        let vectors = TextVectors::new(CountingEmbedder::new(false, false));
         for number in 0..2 * MAX_WAITING {
             assert_eq!(vectors.similarity("town", &format!("name {number}")), None);
         }
@@ -361,10 +361,10 @@ mod tests {
 
     #[test]
     fn outside_of_a_runtime_nothing_is_made_beside_and_a_waiting_caller_waits() {
-        let vectors = TextVectors::new(Counted::new(false, false));
+        let vectors = TextVectors::new(CountingEmbedder::new(false, false));
         assert_eq!(vectors.similarity("town", "city"), None);
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let vectors = TextVectors::waiting(Counted::new(false, false), runtime.handle().clone());
+        let vectors = TextVectors::waiting(CountingEmbedder::new(false, false), runtime.handle().clone());
         assert!(vectors.similarity("town", "city").unwrap() > 0.5);
         assert_eq!(vectors.tools(&[ToolText::default()]).unwrap().len(), 1);
     }
@@ -372,8 +372,8 @@ mod tests {
     #[test]
     fn the_vectors_of_tools_are_there_at_once_or_not_at_all() {
         let tools = [ToolText { name: "get_weather".to_owned(), ..ToolText::default() }];
-        assert_eq!(TextVectors::new(Counted::new(true, false)).tools(&tools).unwrap().len(), 1);
-        assert_eq!(TextVectors::new(Counted::new(false, false)).tools(&tools), None);
-        assert_eq!(TextVectors::new(Counted::new(true, true)).tools(&tools), None);
+        assert_eq!(TextVectors::new(CountingEmbedder::new(true, false)).tools(&tools).unwrap().len(), 1);
+        assert_eq!(TextVectors::new(CountingEmbedder::new(false, false)).tools(&tools), None);
+        assert_eq!(TextVectors::new(CountingEmbedder::new(true, true)).tools(&tools), None);
     }
 }

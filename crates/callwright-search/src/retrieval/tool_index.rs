@@ -9,7 +9,7 @@ use super::fusion::Fusion;
 use super::lexicon::Lexicon;
 use super::mention::Mentions;
 use super::postings::Posting;
-use super::rows::{RowQuery, Rows};
+use super::rows::{RowQuery, VectorRows};
 use super::segment::ToolSegment;
 use super::statistics::{QueryTerms, restraint, saturated};
 use super::term::Term;
@@ -26,7 +26,7 @@ const FINALISTS: usize = 200;
 /// milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct ToolIndex {
-    parts: Vec<Part>,
+    parts: Vec<IndexPart>,
     lexicon: Lexicon,
     fusion: Fusion,
     /// BM25 length normalisation of each tool's document.
@@ -36,7 +36,7 @@ pub struct ToolIndex {
 
 /// A segment and the position of its first tool.
 #[derive(Debug, Clone)]
-struct Part {
+struct IndexPart {
     first: usize,
     segment: Arc<ToolSegment>,
 }
@@ -52,7 +52,7 @@ pub struct ToolQuery<'a> {
 
 /// A tool with its score.
 #[derive(Debug, Clone, Copy)]
-struct Scored {
+struct ScoredTool {
     position: usize,
     score: f32,
     named: bool,
@@ -67,7 +67,7 @@ impl ToolIndex {
             index.vector_bytes += segment.rows().map_or(0, |rows| rows.len() * rows.dimensions());
             let first = lengths.len();
             lengths.extend_from_slice(segment.lengths());
-            index.parts.push(Part { first, segment });
+            index.parts.push(IndexPart { first, segment });
         }
         let total_length = lengths.iter().map(|length| f64::from(*length)).sum();
         index.restraints = lengths.iter().map(|length| restraint(*length, total_length, lengths.len())).collect();
@@ -77,7 +77,7 @@ impl ToolIndex {
 
     /// Returns the score without vectors. A ranking learned for words only, whose sharpness is 0, adds the prior of a
     /// tool. Any other one uses the unscaled lexical score.
-    fn score_by_words(&self, part: &Part, position: usize, words: f32) -> f32 {
+    fn score_by_words(&self, part: &IndexPart, position: usize, words: f32) -> f32 {
         if self.fusion.sharpness > 0.0 {
             return words;
         }
@@ -137,7 +137,7 @@ impl ToolIndex {
         self.postings(term).map(|(_, postings)| postings.len()).sum()
     }
 
-    fn postings(&self, term: Term) -> impl Iterator<Item = (&Part, &[Posting])> {
+    fn postings(&self, term: Term) -> impl Iterator<Item = (&IndexPart, &[Posting])> {
         self.lexicon.places(term).iter().filter_map(|place| {
             let part = self.parts.get(place.segment as usize)?;
             Some((part, part.segment.postings().within(place.begin, place.end)))
@@ -145,7 +145,7 @@ impl ToolIndex {
     }
 
     fn search_among(&self, query: &ToolQuery<'_>, k: usize, finalists: usize) -> Vec<Found> {
-        let search = Search::new(self, query);
+        let search = ToolSearch::new(self, query);
         let mut scored = search.scored(finalists);
         keep_best(&mut scored, k);
         scored.sort_unstable_by(order);
@@ -154,7 +154,7 @@ impl ToolIndex {
 }
 
 /// A query in progress.
-struct Search<'a> {
+struct ToolSearch<'a> {
     index: &'a ToolIndex,
     vector: Option<RowQuery>,
     /// BM25 score of each tool.
@@ -163,7 +163,7 @@ struct Search<'a> {
     named: Vec<usize>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> ToolSearch<'a> {
     fn new(index: &'a ToolIndex, query: &ToolQuery<'_>) -> Self {
         let mentions = Mentions::of(query.text);
         let named = index.parts.iter().flat_map(|part| part.segment.mentioned(&mentions).map(|at| part.first + at));
@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
 
     /// Returns the tools that have something in common with the query, with exact scores. If there are more than
     /// `finalists` tools, only the best ones by the approximate score.
-    fn scored(&self, finalists: usize) -> Vec<Scored> {
+    fn scored(&self, finalists: usize) -> Vec<ScoredTool> {
         let mut scored = Vec::new();
         if let Some(vector) = self.vector.as_ref().filter(|_| finalists < self.index.len()) {
             for position in self.finalists(vector, finalists) {
@@ -218,11 +218,11 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the exact score of a tool; `None` if it has nothing in common with the query.
-    fn exact(&self, part: &Part, position: usize) -> Option<Scored> {
+    fn exact(&self, part: &IndexPart, position: usize) -> Option<ScoredTool> {
         let (words, named) = (self.words_of(position), self.is_named(position));
         let Some(vector) = &self.vector else {
             let score = self.index.score_by_words(part, position, words);
-            return (named || words > 0.0).then_some(Scored { position, score, named });
+            return (named || words > 0.0).then_some(ScoredTool { position, score, named });
         };
         let mut nearest = 0.0_f32;
         let meaning = part.rows(vector).map_or(0.0, |rows| {
@@ -230,11 +230,11 @@ impl<'a> Search<'a> {
             self.index.fusion.meaning(closeness.inspect(|(cosine, _)| nearest = nearest.max(*cosine)))
         });
         let score = self.index.fusion.score(meaning, words);
-        (named || words > 0.0 || nearest > 0.0).then_some(Scored { position, score, named })
+        (named || words > 0.0 || nearest > 0.0).then_some(ScoredTool { position, score, named })
     }
 
-    fn found(&self, scored: &Scored) -> Found {
-        let Scored { position, score, named } = *scored;
+    fn found(&self, scored: &ScoredTool) -> Found {
+        let ScoredTool { position, score, named } = *scored;
         let words = self.words_of(position);
         let compared = || {
             let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
@@ -254,20 +254,20 @@ impl<'a> Search<'a> {
         self.named.binary_search(&position).is_ok()
     }
 
-    fn part_of(&self, position: usize) -> Option<&'a Part> {
+    fn part_of(&self, position: usize) -> Option<&'a IndexPart> {
         let behind = self.index.parts.partition_point(|part| part.first <= position);
         self.index.parts.get(behind.checked_sub(1)?)
     }
 }
 
-impl Part {
+impl IndexPart {
     /// Returns the positions of its tools.
     fn positions(&self) -> Range<usize> {
         self.first..self.first + self.segment.len()
     }
 
     /// Returns the vectors of its tools, if they are comparable with the query's.
-    fn rows(&self, vector: &RowQuery) -> Option<&Rows> {
+    fn rows(&self, vector: &RowQuery) -> Option<&VectorRows> {
         self.segment.rows().filter(|rows| rows.take(vector))
     }
 }
@@ -278,7 +278,7 @@ fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<Closest> {
 }
 
 /// Keeps the `count` best, in any order.
-fn keep_best(scored: &mut Vec<Scored>, count: usize) {
+fn keep_best(scored: &mut Vec<ScoredTool>, count: usize) {
     if count < scored.len() {
         scored.select_nth_unstable_by(count, order);
         scored.truncate(count);
@@ -286,7 +286,7 @@ fn keep_best(scored: &mut Vec<Scored>, count: usize) {
 }
 
 /// Orders better results first.
-fn order(left: &Scored, right: &Scored) -> Ordering {
+fn order(left: &ScoredTool, right: &ScoredTool) -> Ordering {
     let better = right.named.cmp(&left.named).then(right.score.total_cmp(&left.score));
     better.then(left.position.cmp(&right.position))
 }

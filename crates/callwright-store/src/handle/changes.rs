@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Inner, State, Store};
+use super::{Store, StoreInner, StoreState};
 use crate::sql::Database;
 use crate::{Revisions, StoreError};
 
@@ -39,16 +39,16 @@ impl Store {
 }
 
 /// Polls for changes and sends heartbeats until the store is closed or dropped. Does not keep the store alive.
-pub(super) async fn keep_up(inner: Weak<Inner>) {
+pub(super) async fn keep_up(inner: Weak<StoreInner>) {
     let mut next_sign = Instant::now();
     let mut listens = false;
     loop {
         let Some(now) = inner.upgrade() else { return };
         let (wake, poll) = (Arc::clone(&now.wake), Duration::from_millis(now.settings.poll_milliseconds.max(1)));
         match &**now.state.load() {
-            State::Closed | State::Off => return,
-            State::Down(_) => {}
-            State::Open(database) => {
+            StoreState::Closed | StoreState::Off => return,
+            StoreState::Down(_) => {}
+            StoreState::Open(database) => {
                 if !std::mem::replace(&mut listens, true) {
                     listen(database, &now);
                 }
@@ -65,13 +65,13 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
     }
 }
 
-async fn look(database: &Database, inner: &Inner) {
+async fn look(database: &Database, inner: &StoreInner) {
     // An unavailable store is polled again after the pause.
     let Ok(latest) = database.latest().await else { return };
     inner.changes.send_if_modified(|known| std::mem::replace(known, latest) != latest);
 }
 
-fn listen(database: &Database, inner: &Inner) {
+fn listen(database: &Database, inner: &StoreInner) {
     if let Database::Postgres(postgres) = database {
         let wake = Arc::clone(&inner.wake);
         tokio::spawn(postgres.clone().listen(move || wake.notify_one()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::Store;
-use crate::sql::Tabled;
+use crate::sql::MemoryTable;
 use crate::{
     Changes, Feedback, FeedbackRow, Forgot, Forgotten, Given, GivenSince, Jobs, Lessons, Memory, MemoryFilter,
     MemoryPage, Procedures, Put, Representations, Revision, StoreError, ToolSamples,
@@ -33,7 +33,7 @@ impl Store {
     }
 }
 
-impl<M: Tabled> Memory<M> for Store {
+impl<M: MemoryTable> Memory<M> for Store {
     fn put<'a>(&'a self, batch: &'a [M], seen: Revision) -> BoxFuture<'a, Result<Put, StoreError>> {
         Box::pin(async move { self.changed_here(self.noted(self.database()?.put(batch, seen).await)) })
     }

@@ -13,13 +13,13 @@ const DEPARTURES: [&str; 2] = ["08", "57"];
 
 /// Classified error.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct PostgresFault {
     pub(super) error: StoreError,
     /// Whether the server is unreachable. An immediate retry is pointless then.
     pub(super) is_away: bool,
 }
 
-impl Fault {
+impl PostgresFault {
     /// Returns the fault of a server that did not answer in time.
     pub(super) fn silence() -> Self {
         let error = StoreError::Unavailable("PostgreSQL did not answer in time".to_owned());
@@ -28,13 +28,13 @@ impl Fault {
 }
 
 /// Classifies an error: whether a retry may succeed, and whether the server is unreachable.
-pub(super) fn fault(error: &Error) -> Fault {
+pub(super) fn fault(error: &Error) -> PostgresFault {
     let message = error.to_string();
     let code = error.as_database_error().and_then(|error| error.code());
     let is_of =
         |classes: &[&str]| code.as_ref().is_some_and(|code| classes.iter().any(|class| code.starts_with(class)));
     if is_of(&REFUSALS) {
-        return Fault { error: StoreError::Refused(message), is_away: false };
+        return PostgresFault { error: StoreError::Refused(message), is_away: false };
     }
     let is_lost = matches!(
         error,
@@ -45,5 +45,5 @@ pub(super) fn fault(error: &Error) -> Fault {
             | Error::PoolClosed
             | Error::WorkerCrashed
     );
-    Fault { error: StoreError::Unavailable(message), is_away: is_lost || is_of(&DEPARTURES) }
+    PostgresFault { error: StoreError::Unavailable(message), is_away: is_lost || is_of(&DEPARTURES) }
 }

@@ -20,7 +20,7 @@ use sqlx::PgPool;
 
 use gate::Gate;
 pub(super) use listen::CHANNEL;
-pub(super) use run::Transaction;
+pub(super) use run::PostgresTransaction;
 
 /// PostgreSQL database, possibly shared with other replicas.
 #[derive(Debug, Clone)]

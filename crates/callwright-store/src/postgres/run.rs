@@ -8,9 +8,9 @@ use sqlx::{Arguments, AssertSqlSafe, FromRow, PgConnection, Postgres as Driver};
 use tokio::time::error::Elapsed;
 
 use super::Postgres;
-use super::fault::{Fault, fault};
+use super::fault::{PostgresFault, fault};
 use crate::StoreError;
-use crate::sql::{Lock, Statement, Value};
+use crate::sql::{Lock, SqlValue, Statement};
 
 /// Acquires the advisory lock with this name until the transaction ends.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
@@ -36,13 +36,13 @@ impl Postgres {
     }
 
     /// Begins a transaction and waits for its lock.
-    pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<Transaction, StoreError> {
+    pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<PostgresTransaction, StoreError> {
         let mut lease = self.lease().await?;
         lease.execute(Statement::new("BEGIN")).await?;
         if let Lock::Named(name) = lock {
             lease.execute(Statement::new(LOCK).bind(name)).await?;
         }
-        Ok(Transaction(lease))
+        Ok(PostgresTransaction(lease))
     }
 
     async fn lease(&self) -> Result<Lease, StoreError> {
@@ -53,7 +53,7 @@ impl Postgres {
         }
     }
 
-    fn failed(&self, Fault { error, is_away }: Fault) -> StoreError {
+    fn failed(&self, PostgresFault { error, is_away }: PostgresFault) -> StoreError {
         if is_away {
             self.gate.shut(&self.pool, &error.to_string());
         }
@@ -101,7 +101,7 @@ impl Lease {
         let fault = match outcome {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) => fault(&error),
-            Err(Elapsed { .. }) => Fault::silence(),
+            Err(Elapsed { .. }) => PostgresFault::silence(),
         };
         Err(self.database.failed(fault))
     }
@@ -116,9 +116,9 @@ impl Drop for Lease {
 }
 
 /// Open transaction; rolled back unless committed.
-pub(crate) struct Transaction(Lease);
+pub(crate) struct PostgresTransaction(Lease);
 
-impl Transaction {
+impl PostgresTransaction {
     /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
         &mut self,
@@ -148,11 +148,11 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
     let mut arguments = PgArguments::default();
     for value in values {
         let added = match value {
-            Value::Integer(value) => arguments.add(value),
-            Value::Real(value) => arguments.add(value),
-            Value::Text(value) => arguments.add(value.as_deref().map(without_null)),
-            Value::Bytes(value) => arguments.add(value),
-            Value::Flag(value) => arguments.add(value),
+            SqlValue::Integer(value) => arguments.add(value),
+            SqlValue::Real(value) => arguments.add(value),
+            SqlValue::Text(value) => arguments.add(value.as_deref().map(without_null)),
+            SqlValue::Bytes(value) => arguments.add(value),
+            SqlValue::Flag(value) => arguments.add(value),
         };
         added.map_err(|error| StoreError::Refused(error.to_string()))?;
     }

@@ -9,7 +9,7 @@ use crate::TraceRow;
 
 /// Line for reading. The document remains text, because its nesting may exceed the parser's limit.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct SpilledLine<'a> {
     row: TraceRow,
     #[serde(borrow)]
     document: &'a RawValue,
@@ -17,7 +17,7 @@ struct Line<'a> {
 
 /// Line for writing, without its document.
 #[derive(Serialize)]
-struct Head<'a> {
+struct SpilledLineHead<'a> {
     row: &'a TraceRow,
 }
 
@@ -25,7 +25,7 @@ struct Head<'a> {
 pub(super) fn lines(rows: &[TraceRow]) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
     for row in rows {
-        serde_json::to_writer(&mut lines, &Head { row })?;
+        serde_json::to_writer(&mut lines, &SpilledLineHead { row })?;
         // Inserts the document before the closing brace of the object: it already is JSON on one line.
         lines.pop();
         lines.extend_from_slice(b",\"document\":");
@@ -37,7 +37,7 @@ pub(super) fn lines(rows: &[TraceRow]) -> io::Result<Vec<u8>> {
 
 /// Decodes a line; returns `None` if it is invalid.
 pub(super) fn row(line: &[u8]) -> Option<TraceRow> {
-    let Line { mut row, document } = serde_json::from_slice(line).ok()?;
+    let SpilledLine { mut row, document } = serde_json::from_slice(line).ok()?;
     row.document = document.get().into();
     Some(row)
 }

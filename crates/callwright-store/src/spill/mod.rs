@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub(super) use segment::held_in;
-use segment::{Reading, Sealed, Writing};
+use segment::{SealedSegment, SegmentReader, SegmentWriter};
 
 use super::TraceRow;
 
@@ -30,14 +30,14 @@ pub(super) struct Spill {
     folder: PathBuf,
     most_bytes: u64,
     /// Sealed segments, oldest first.
-    sealed: VecDeque<Sealed>,
-    writing: Option<Writing>,
-    reading: Option<Reading>,
+    sealed: VecDeque<SealedSegment>,
+    writing: Option<SegmentWriter>,
+    reading: Option<SegmentReader>,
 }
 
 /// Rows read from disk.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(super) struct TraceChunk {
     /// Rows in the order of writing.
     pub(super) rows: Vec<TraceRow>,
     /// Number of unreadable lines, from a full disk or a process killed during a write.
@@ -58,8 +58,10 @@ impl Spill {
 
     /// Returns the used size in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        let sealed: u64 = self.sealed.iter().map(Sealed::bytes).sum();
-        sealed + self.writing.as_ref().map_or(0, Writing::bytes) + self.reading.as_ref().map_or(0, Reading::bytes)
+        let sealed: u64 = self.sealed.iter().map(SealedSegment::bytes).sum();
+        sealed
+            + self.writing.as_ref().map_or(0, SegmentWriter::bytes)
+            + self.reading.as_ref().map_or(0, SegmentReader::bytes)
     }
 
     /// Appends rows. They are on disk when this returns.
@@ -75,7 +77,7 @@ impl Spill {
             Some(writing) => writing,
             None => {
                 self.make_folder()?;
-                Writing::new(&self.folder)?
+                SegmentWriter::new(&self.folder)?
             }
         };
         let written = writing.append(&lines);
@@ -93,14 +95,16 @@ impl Spill {
     ///
     /// # Errors
     /// If a segment cannot be read. It remains on disk for inspection, and this process does not retry it.
-    pub(super) fn oldest(&mut self, most: usize) -> io::Result<Chunk> {
+    pub(super) fn oldest(&mut self, most: usize) -> io::Result<TraceChunk> {
         loop {
             let mut reading = match self.reading.take() {
                 Some(reading) => reading,
                 None => {
-                    let writing = || self.writing.take().map(Writing::seal);
-                    let Some(sealed) = self.sealed.pop_front().or_else(writing) else { return Ok(Chunk::default()) };
-                    Reading::new(sealed)?
+                    let writing = || self.writing.take().map(SegmentWriter::seal);
+                    let Some(sealed) = self.sealed.pop_front().or_else(writing) else {
+                        return Ok(TraceChunk::default());
+                    };
+                    SegmentReader::new(sealed)?
                 }
             };
             let chunk = reading.chunk(most)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Chunk, line};
+use super::{TraceChunk, line};
 
 /// Permissions of a segment.
 const FILE_MODE: u32 = 0o600;
@@ -17,13 +17,13 @@ const SUFFIX: &str = ".jsonl";
 
 /// Segment that is written.
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct SegmentWriter {
     path: PathBuf,
     file: File,
     bytes: u64,
 }
 
-impl Writing {
+impl SegmentWriter {
     /// Creates a segment. File names sort by time.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let name = format!("{:020}-{:016x}{SUFFIX}", Timestamp::now().as_nanosecond(), fastrand::u64(..));
@@ -54,33 +54,33 @@ impl Writing {
         self.bytes
     }
 
-    pub(super) fn seal(self) -> Sealed {
+    pub(super) fn seal(self) -> SealedSegment {
         let Self { path, file, bytes } = self;
-        Sealed { path, file, bytes }
+        SealedSegment { path, file, bytes }
     }
 }
 
 /// Complete segment. Its lock is held.
 #[derive(Debug)]
-pub(super) struct Sealed {
+pub(super) struct SealedSegment {
     path: PathBuf,
     file: File,
     bytes: u64,
 }
 
-impl Sealed {
+impl SealedSegment {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
 /// Locks and returns the segments of a folder that no running process holds, oldest first.
-pub(super) fn left_in(folder: &Path) -> VecDeque<Sealed> {
+pub(super) fn left_in(folder: &Path) -> VecDeque<SealedSegment> {
     let take = |path: PathBuf| {
         let file = OpenOptions::new().read(true).append(true).open(&path).ok()?;
         file.try_lock().ok()?;
         let bytes = file.metadata().ok()?.len();
-        Some(Sealed { path, file, bytes })
+        Some(SealedSegment { path, file, bytes })
     };
     paths_in(folder).into_iter().filter_map(take).collect()
 }
@@ -104,7 +104,7 @@ fn paths_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Segment that is read.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct SegmentReader {
     path: PathBuf,
     lines: BufReader<File>,
     bytes: u64,
@@ -114,9 +114,9 @@ pub(super) struct Reading {
     read: u64,
 }
 
-impl Reading {
-    pub(super) fn new(sealed: Sealed) -> io::Result<Self> {
-        let Sealed { path, mut file, bytes } = sealed;
+impl SegmentReader {
+    pub(super) fn new(sealed: SealedSegment) -> io::Result<Self> {
+        let SealedSegment { path, mut file, bytes } = sealed;
         file.seek(SeekFrom::Start(0))?;
         Ok(Self { path, lines: BufReader::new(file), bytes, settled: 0, read: 0 })
     }
@@ -126,10 +126,10 @@ impl Reading {
     }
 
     /// Returns the next rows, which repeat until they are confirmed; an empty chunk at the end.
-    pub(super) fn chunk(&mut self, most: usize) -> io::Result<Chunk> {
+    pub(super) fn chunk(&mut self, most: usize) -> io::Result<TraceChunk> {
         self.lines.seek(SeekFrom::Start(self.settled))?;
         self.read = self.settled;
-        let (mut chunk, mut line) = (Chunk::default(), Vec::new());
+        let (mut chunk, mut line) = (TraceChunk::default(), Vec::new());
         while chunk.rows.len() < most {
             line.clear();
             let length = self.lines.read_until(b'\n', &mut line)?;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::leases::REPLICA;
-use super::{Database, Lock, Statement, Transaction, now, time};
+use super::{Database, DatabaseTransaction, Lock, Statement, now, time};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{
     Approval, ApprovalFilter, ApprovalPage, ApprovalSummary, Asked, Closed, Decided, Question, Ruling, StoreError,
@@ -141,8 +141,8 @@ impl Database {
             query.push(" AND id < ").push_bind(before);
         }
         query.push(" ORDER BY id DESC LIMIT ").push_bind(limit + 1);
-        let rows: Vec<SummaryRow> = self.fetch_all(query).await?;
-        let mut approvals: Vec<ApprovalSummary> = rows.into_iter().map(SummaryRow::summary).collect();
+        let rows: Vec<ApprovalSummaryRow> = self.fetch_all(query).await?;
+        let mut approvals: Vec<ApprovalSummary> = rows.into_iter().map(ApprovalSummaryRow::summary).collect();
         let more = approvals.len() > limit as usize;
         approvals.truncate(limit as usize);
         let next = approvals.last().filter(|_| more).map(|last| last.note.id.clone());
@@ -176,7 +176,7 @@ impl Database {
 }
 
 async fn insert(
-    transaction: &mut Transaction,
+    transaction: &mut DatabaseTransaction,
     question: &Question,
     now: Timestamp,
     owner: &str,
@@ -233,7 +233,7 @@ impl NoteRow {
 }
 
 #[derive(sqlx::FromRow)]
-struct SummaryRow {
+struct ApprovalSummaryRow {
     #[sqlx(flatten)]
     note: NoteRow,
     created_at: i64,
@@ -248,7 +248,7 @@ struct SummaryRow {
     target: Option<String>,
 }
 
-impl SummaryRow {
+impl ApprovalSummaryRow {
     fn summary(self) -> ApprovalSummary {
         ApprovalSummary {
             note: self.note.note(),
@@ -269,7 +269,7 @@ impl SummaryRow {
 #[derive(sqlx::FromRow)]
 struct WholeRow {
     #[sqlx(flatten)]
-    summary: SummaryRow,
+    summary: ApprovalSummaryRow,
     arguments: Option<String>,
     digest: String,
     used_at: Option<i64>,

@@ -11,9 +11,12 @@ use crate::sqlite::{self, Sqlite};
 use crate::{Location, Settings, StoreError};
 
 /// Row type that both databases can decode.
-pub(crate) trait Record: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
+pub(crate) trait DatabaseRecord:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+{
+}
 
-impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin> Record for T {}
+impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin> DatabaseRecord for T {}
 
 /// Evaluates an expression for each kind of database.
 macro_rules! on {
@@ -88,12 +91,15 @@ impl Database {
     }
 
     /// Returns all rows.
-    pub(crate) async fn fetch_all<T: Record>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
+    pub(crate) async fn fetch_all<T: DatabaseRecord>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
         on!(Self, self, |database| database.fetch_all(statement).await)
     }
 
     /// Returns the first row, if there is one.
-    pub(crate) async fn fetch_optional<T: Record>(&self, statement: Statement) -> Result<Option<T>, StoreError> {
+    pub(crate) async fn fetch_optional<T: DatabaseRecord>(
+        &self,
+        statement: Statement,
+    ) -> Result<Option<T>, StoreError> {
         on!(Self, self, |database| database.fetch_all(statement).await).map(|rows: Vec<T>| rows.into_iter().next())
     }
 
@@ -109,10 +115,10 @@ impl Database {
     }
 
     /// Begins a transaction. It is rolled back unless committed.
-    pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<Transaction, StoreError> {
+    pub(crate) async fn begin(&self, lock: Lock<'_>) -> Result<DatabaseTransaction, StoreError> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.begin().await.map(Transaction::Sqlite),
-            Self::Postgres(postgres) => postgres.begin(lock).await.map(Transaction::Postgres),
+            Self::Sqlite(sqlite) => sqlite.begin().await.map(DatabaseTransaction::Sqlite),
+            Self::Postgres(postgres) => postgres.begin(lock).await.map(DatabaseTransaction::Postgres),
         }
     }
 
@@ -139,19 +145,22 @@ impl Database {
 }
 
 /// Open transaction.
-pub(crate) enum Transaction {
-    Sqlite(sqlite::Transaction),
-    Postgres(postgres::Transaction),
+pub(crate) enum DatabaseTransaction {
+    Sqlite(sqlite::SqliteTransaction),
+    Postgres(postgres::PostgresTransaction),
 }
 
-impl Transaction {
+impl DatabaseTransaction {
     /// Returns all rows.
-    pub(crate) async fn fetch_all<T: Record>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError> {
+    pub(crate) async fn fetch_all<T: DatabaseRecord>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError> {
         on!(Self, self, |transaction| transaction.fetch_all(statement).await)
     }
 
     /// Returns the first row, if there is one.
-    pub(crate) async fn fetch_optional<T: Record>(&mut self, statement: Statement) -> Result<Option<T>, StoreError> {
+    pub(crate) async fn fetch_optional<T: DatabaseRecord>(
+        &mut self,
+        statement: Statement,
+    ) -> Result<Option<T>, StoreError> {
         self.fetch_all(statement).await.map(|rows: Vec<T>| rows.into_iter().next())
     }
 

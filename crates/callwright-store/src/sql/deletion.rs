@@ -27,7 +27,7 @@ impl Database {
         let conditions = deletion
             .tenants
             .iter()
-            .map(|tenant| (" WHERE tenant = ", super::Value::from(tenant)))
+            .map(|tenant| (" WHERE tenant = ", super::SqlValue::from(tenant)))
             .chain(deletion.sessions.iter().map(|session| (" WHERE session = ", session.into())))
             .chain(deletion.before.map(|time| (" WHERE started_at < ", time.as_millisecond().into())));
         for (condition, value) in conditions {
@@ -52,7 +52,7 @@ impl Database {
     async fn delete_some(
         &self,
         condition: &'static str,
-        value: super::Value,
+        value: super::SqlValue,
         deleted: &mut Deleted,
     ) -> Result<bool, StoreError> {
         let mut query = Statement::beginning("SELECT id, started_at, tools FROM traces");

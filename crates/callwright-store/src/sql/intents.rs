@@ -1,11 +1,11 @@
 //! SQL of intents.
 
-use super::{Database, Lock, Statement, Transaction, now};
+use super::{Database, DatabaseTransaction, Lock, Statement, now};
 use crate::{Beginning, Begun, IntentKey, StoreError};
 
 /// Row of an intent.
 #[derive(sqlx::FromRow)]
-struct Row {
+struct IntentRow {
     turn: String,
     label: Option<String>,
     answer: Option<String>,
@@ -31,7 +31,7 @@ const TOLD: &str = "UPDATE intents SET answer = NULL WHERE turn = $1 AND answer 
 impl Database {
     /// See [`crate::Intents::unfinished_key`].
     pub(crate) async fn unfinished_key(&self, key: &IntentKey) -> Result<Option<String>, StoreError> {
-        let row: Option<Row> = self.fetch_optional(of_call(SELECT, key)).await?;
+        let row: Option<IntentRow> = self.fetch_optional(of_call(SELECT, key)).await?;
         Ok(row.filter(|row| row.label.is_none()).and_then(|row| row.idempotency_key))
     }
 
@@ -67,14 +67,14 @@ impl Database {
 
     /// Begins a transaction with a lock on the name of the call: a row that does not exist yet cannot be locked itself.
     /// No replica can begin the same call until the commit.
-    async fn alone_with(&self, key: &IntentKey) -> Result<Transaction, StoreError> {
+    async fn alone_with(&self, key: &IntentKey) -> Result<DatabaseTransaction, StoreError> {
         let IntentKey { session, operation, arguments_hash } = key;
         self.begin(Lock::Named(&format!("callwright/intent/{session}/{operation}/{arguments_hash}"))).await
     }
 }
 
 /// Returns the earlier state of the call for turn `turn`. An unsettled call belongs to that turn from now on.
-async fn look(transaction: &mut Transaction, key: &IntentKey, turn: &str) -> Result<Begun, StoreError> {
+async fn look(transaction: &mut DatabaseTransaction, key: &IntentKey, turn: &str) -> Result<Begun, StoreError> {
     let before = transaction.fetch_optional(of_call(SELECT, key)).await?;
     let begun = found(before, turn);
     if !is_settled(&begun) {
@@ -88,12 +88,12 @@ fn is_settled(begun: &Begun) -> bool {
     matches!(begun, Begun::Fresh | Begun::FinishedBefore { .. })
 }
 
-fn found(before: Option<Row>, turn: &str) -> Begun {
+fn found(before: Option<IntentRow>, turn: &str) -> Begun {
     match before {
         None => Begun::Fresh,
-        Some(Row { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
-        Some(Row { answer: Some(answer), turn: before, .. }) if before != turn => Begun::UntoldBefore { answer },
-        Some(Row { label: Some(label), .. }) => Begun::FinishedBefore { label },
+        Some(IntentRow { label: None, idempotency_key, .. }) => Begun::UnknownBefore { idempotency_key },
+        Some(IntentRow { answer: Some(answer), turn: before, .. }) if before != turn => Begun::UntoldBefore { answer },
+        Some(IntentRow { label: Some(label), .. }) => Begun::FinishedBefore { label },
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use super::revisions::Topic;
-use super::{Database, Lock, Statement, Transaction, Value, now};
+use super::{Database, DatabaseTransaction, Lock, SqlValue, Statement, now};
 use crate::{Revision, StoreError, UsageReport, UsageRow, UsageSeen};
 
 /// Changes nothing if this report was received before.
@@ -26,7 +26,7 @@ const OF_SUBJECT: &str = "\
 const NOT_UNDER_WAY: &str = "DELETE FROM key_requests WHERE owner = $1";
 
 #[derive(sqlx::FromRow)]
-struct Row {
+struct KeyUsageRow {
     subject: String,
     day: String,
     revision: i64,
@@ -55,7 +55,7 @@ impl Database {
                 transaction.commit().await?;
             }
         }
-        let rows: Vec<Row> =
+        let rows: Vec<KeyUsageRow> =
             self.fetch_all(Statement::new(CHANGED).bind(report.after).bind(report.since.to_string())).await?;
         let upto = rows.last().map_or(report.after, |row| row.revision);
         let elsewhere = if self.has_replicas() {
@@ -63,13 +63,14 @@ impl Database {
         } else {
             Vec::new()
         };
-        Ok(UsageSeen { rows: rows.into_iter().filter_map(Row::usage).collect(), upto, elsewhere })
+        Ok(UsageSeen { rows: rows.into_iter().filter_map(KeyUsageRow::usage).collect(), upto, elsewhere })
     }
 
     /// See [`crate::KeyUsage::usage_since`].
     pub(crate) async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
-        let rows: Vec<Row> = self.fetch_all(Statement::new(OF_SUBJECT).bind(subject).bind(since.to_string())).await?;
-        Ok(rows.into_iter().filter_map(Row::usage).collect())
+        let rows: Vec<KeyUsageRow> =
+            self.fetch_all(Statement::new(OF_SUBJECT).bind(subject).bind(since.to_string())).await?;
+        Ok(rows.into_iter().filter_map(KeyUsageRow::usage).collect())
     }
 
     /// Removes the in-flight requests of a process that ends.
@@ -104,7 +105,7 @@ impl Database {
     }
 }
 
-impl Row {
+impl KeyUsageRow {
     fn usage(self) -> Option<UsageRow> {
         let Self { subject, day, requests, tokens, nanos, .. } = self;
         let (requests, tokens, nanos) = (requests.unsigned_abs(), tokens.unsigned_abs(), nanos.unsigned_abs());
@@ -112,7 +113,7 @@ impl Row {
     }
 }
 
-async fn add(transaction: &mut Transaction, row: &UsageRow, revision: Revision) -> Result<(), StoreError> {
+async fn add(transaction: &mut DatabaseTransaction, row: &UsageRow, revision: Revision) -> Result<(), StoreError> {
     let add = Statement::new(ADD)
         .bind(&row.subject)
         .bind(row.day.to_string())
@@ -124,7 +125,7 @@ async fn add(transaction: &mut Transaction, row: &UsageRow, revision: Revision) 
 }
 
 /// Converts a count to a column value.
-fn number(count: u64) -> Value {
+fn number(count: u64) -> SqlValue {
     i64::try_from(count).unwrap_or(i64::MAX).into()
 }
 

@@ -1,7 +1,7 @@
 //! SQL of virtual keys.
 
 use super::revisions::Topic;
-use super::{Database, Lock, Statement, Transaction};
+use super::{Database, DatabaseTransaction, Lock, Statement};
 use crate::{Imported, KeyChanges, KeyPut, Revision, StoreError};
 use callwright_types::VirtualKey;
 
@@ -82,7 +82,7 @@ impl Database {
     }
 }
 
-async fn has_namesake(transaction: &mut Transaction, key: &VirtualKey) -> Result<bool, StoreError> {
+async fn has_namesake(transaction: &mut DatabaseTransaction, key: &VirtualKey) -> Result<bool, StoreError> {
     if key.revoked_at.is_some() {
         return Ok(false);
     }
@@ -90,7 +90,7 @@ async fn has_namesake(transaction: &mut Transaction, key: &VirtualKey) -> Result
     Ok(transaction.count(namesakes).await? > 0)
 }
 
-async fn write(transaction: &mut Transaction, key: &VirtualKey, revision: Revision) -> Result<(), StoreError> {
+async fn write(transaction: &mut DatabaseTransaction, key: &VirtualKey, revision: Revision) -> Result<(), StoreError> {
     let document = serde_json::to_string(key).map_err(|error| StoreError::Refused(error.to_string()))?;
     let write = Statement::new(WRITE)
         .bind(&key.id)

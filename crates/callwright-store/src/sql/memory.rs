@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::revisions::Topic;
-use super::{Database, Lock, Statement, Transaction, VALUES_PER_SELECT, now};
+use super::{Database, DatabaseTransaction, Lock, Statement, VALUES_PER_SELECT, now};
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{Changes, Forgot, Forgotten, Memorable, MemoryFilter, MemoryPage, MemoryStatus, Put, Revision, StoreError};
 use callwright_types::memory::ToolSample;
@@ -11,23 +11,23 @@ use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure};
 
 /// Documents with a table of their own.
-pub(crate) trait Tabled: Memorable {
+pub(crate) trait MemoryTable: Memorable {
     const TOPIC: Topic;
 }
 
-impl Tabled for Lesson {
+impl MemoryTable for Lesson {
     const TOPIC: Topic = Topic::Lessons;
 }
 
-impl Tabled for Procedure {
+impl MemoryTable for Procedure {
     const TOPIC: Topic = Topic::Procedures;
 }
 
-impl Tabled for SharedRepresentation {
+impl MemoryTable for SharedRepresentation {
     const TOPIC: Topic = Topic::Representations;
 }
 
-impl Tabled for ToolSample {
+impl MemoryTable for ToolSample {
     const TOPIC: Topic = Topic::Samples;
 }
 
@@ -40,7 +40,7 @@ const FORGOTTEN_AT_ONCE: u32 = 500;
 
 impl Database {
     /// See [`crate::Memory::put`].
-    pub(crate) async fn put<M: Tabled>(&self, batch: &[M], seen: Revision) -> Result<Put, StoreError> {
+    pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<Put, StoreError> {
         let latest: HashMap<&str, usize> = batch.iter().enumerate().map(|(place, item)| (item.id(), place)).collect();
         let batch: Vec<&M> = batch
             .iter()
@@ -52,7 +52,7 @@ impl Database {
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
         let mut put = Put::default();
         for (item, revision) in batch.into_iter().zip(first..) {
-            if write(&mut transaction, item, revision, Guard::Seen(seen)).await? {
+            if write(&mut transaction, item, revision, ReplaceCondition::Seen(seen)).await? {
                 put.revision = revision;
             } else {
                 put.outdated.push(item.id().to_owned());
@@ -63,17 +63,17 @@ impl Database {
     }
 
     /// See [`crate::Memory::restore`].
-    pub(crate) async fn restore<M: Tabled>(&self, batch: &[M]) -> Result<(), StoreError> {
+    pub(crate) async fn restore<M: MemoryTable>(&self, batch: &[M]) -> Result<(), StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, batch.len()).await?;
         for (item, revision) in batch.iter().zip(first..) {
-            write(&mut transaction, item, revision, Guard::Any).await?;
+            write(&mut transaction, item, revision, ReplaceCondition::Any).await?;
         }
         transaction.commit().await
     }
 
     /// See [`crate::Memory::changed`].
-    pub(crate) async fn changed<M: Tabled>(&self, after: Revision, limit: u32) -> Result<Changes<M>, StoreError> {
+    pub(crate) async fn changed<M: MemoryTable>(&self, after: Revision, limit: u32) -> Result<Changes<M>, StoreError> {
         let limit = limit.max(1);
         let table = M::TOPIC.name();
         let text = format!(
@@ -96,14 +96,14 @@ impl Database {
     }
 
     /// See [`crate::Memory::find`].
-    pub(crate) async fn find<M: Tabled>(&self, id: &str) -> Result<Option<M>, StoreError> {
+    pub(crate) async fn find<M: MemoryTable>(&self, id: &str) -> Result<Option<M>, StoreError> {
         let text = format!("SELECT document FROM {} WHERE id = $1 AND NOT deleted", M::TOPIC.name());
         let row: Option<(String,)> = self.fetch_optional(Statement::beginning(text).usual(true).bind(id)).await?;
         row.map(|(document,)| read(id, &document)).transpose()
     }
 
     /// See [`crate::Memory::page`].
-    pub(crate) async fn page<M: Tabled>(&self, filter: &MemoryFilter) -> Result<MemoryPage<M>, StoreError> {
+    pub(crate) async fn page<M: MemoryTable>(&self, filter: &MemoryFilter) -> Result<MemoryPage<M>, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
         let mut query = Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
         if let Some(scope) = &filter.scope {
@@ -139,7 +139,7 @@ impl Database {
     }
 
     /// See [`crate::Memory::remove`].
-    pub(crate) async fn remove<M: Tabled>(&self, ids: &[String]) -> Result<u64, StoreError> {
+    pub(crate) async fn remove<M: MemoryTable>(&self, ids: &[String]) -> Result<u64, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let first = transaction.revisions(M::TOPIC, ids.len()).await?;
         let mut removed = 0;
@@ -151,7 +151,7 @@ impl Database {
     }
 
     /// See [`crate::Memory::forget`].
-    pub(crate) async fn forget<M: Tabled>(&self, what: &Forgotten) -> Result<Forgot, StoreError> {
+    pub(crate) async fn forget<M: MemoryTable>(&self, what: &Forgotten) -> Result<Forgot, StoreError> {
         let mut forgot = Forgot::default();
         let mut transaction = self.begin(Lock::Rows).await?;
         // Taking a revision locks the topic until the commit.
@@ -167,7 +167,7 @@ impl Database {
                 for ((id, document), revision) in rows.iter().zip(first..) {
                     match without::<M>(what, id, document) {
                         Some(left) => {
-                            write(&mut transaction, &left, revision, Guard::Any).await?;
+                            write(&mut transaction, &left, revision, ReplaceCondition::Any).await?;
                             forgot.changed += 1;
                         }
                         None => forgot.removed += bury::<M>(&mut transaction, id, revision).await?,
@@ -180,7 +180,7 @@ impl Database {
     }
 
     /// Returns the queries for documents whose evidence is to be forgotten.
-    fn resting_on<M: Tabled>(&self, what: &Forgotten) -> Vec<Statement> {
+    fn resting_on<M: MemoryTable>(&self, what: &Forgotten) -> Vec<Statement> {
         let beginning =
             || Statement::beginning(format!("SELECT id, document FROM {} WHERE NOT deleted", M::TOPIC.name()));
         let end = |mut query: Statement| {
@@ -215,7 +215,7 @@ impl Database {
 
 /// Condition for replacing a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guard {
+pub(super) enum ReplaceCondition {
     /// Replaces any row.
     Any,
     /// Replaces a row that was not changed after this revision and not removed.
@@ -225,17 +225,17 @@ pub(super) enum Guard {
 }
 
 /// Inserts or replaces a document if the guard allows it; returns whether it did.
-pub(super) async fn write<M: Tabled>(
-    transaction: &mut Transaction,
+pub(super) async fn write<M: MemoryTable>(
+    transaction: &mut DatabaseTransaction,
     item: &M,
     revision: Revision,
-    guard: Guard,
+    guard: ReplaceCondition,
 ) -> Result<bool, StoreError> {
     let table = M::TOPIC.name();
     let condition = match guard {
-        Guard::Any => String::new(),
-        Guard::Seen(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
-        Guard::Newer => format!(" WHERE {table}.deleted OR {table}.updated_at < excluded.updated_at"),
+        ReplaceCondition::Any => String::new(),
+        ReplaceCondition::Seen(_) => format!(" WHERE NOT {table}.deleted AND {table}.revision <= $13"),
+        ReplaceCondition::Newer => format!(" WHERE {table}.deleted OR {table}.updated_at < excluded.updated_at"),
     };
     let text = format!(
         "INSERT INTO {table} (id, scope, revision, updated_at, oldest_at, deleted, retired, toolsets, tools, traces, sessions, document) \
@@ -261,14 +261,18 @@ pub(super) async fn write<M: Tabled>(
         .bind(array(evidence.iter().filter_map(|evidence| evidence.trace.as_deref()).collect())?)
         .bind(array(evidence.iter().filter_map(|evidence| evidence.session.as_deref()).collect())?);
     write = write.bind(serde_json::to_string(item).map_err(refused)?);
-    if let Guard::Seen(seen) = guard {
+    if let ReplaceCondition::Seen(seen) = guard {
         write = write.bind(seen);
     }
     Ok(transaction.execute(write).await? > 0)
 }
 
 /// Replaces a document by a tombstone, so that every process drops it; returns the number of changed rows.
-async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revision) -> Result<u64, StoreError> {
+async fn bury<M: MemoryTable>(
+    transaction: &mut DatabaseTransaction,
+    id: &str,
+    revision: Revision,
+) -> Result<u64, StoreError> {
     let table = M::TOPIC.name();
     let text = format!("UPDATE {table} SET {BURY}, revision = $3, updated_at = $4 WHERE id = $1 AND NOT deleted");
     let bury = Statement::beginning(text).usual(true).bind(id).bind(true).bind(revision).bind(now());
@@ -277,7 +281,7 @@ async fn bury<M: Tabled>(transaction: &mut Transaction, id: &str, revision: Revi
 
 /// Returns the rest of a document after evidence is forgotten; `None` if nothing remains. An unreadable document is not
 /// kept either, because its evidence is unknown.
-fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
+fn without<M: MemoryTable>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
     let mut item: M = read(id, document).ok()?;
     item.evidence_mut().retain(|evidence| match what {
         Forgotten::Scope(_) => false,
@@ -294,7 +298,7 @@ fn without<M: Tabled>(what: &Forgotten, id: &str, document: &str) -> Option<M> {
     }
 }
 
-fn read<M: Tabled>(id: &str, document: &str) -> Result<M, StoreError> {
+fn read<M: MemoryTable>(id: &str, document: &str) -> Result<M, StoreError> {
     let table = M::TOPIC.name();
     serde_json::from_str(document)
         .map_err(|error| StoreError::Refused(format!("`{id}` in the table {table} cannot be read: {error}")))

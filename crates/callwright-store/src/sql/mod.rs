@@ -1,5 +1,5 @@
 //! SQL of the topics. Owns one text per statement for SQLite and PostgreSQL. Must not contain what differs between the
-//! two: that is in [`Database`] and [`Transaction`].
+//! two: that is in [`Database`] and [`DatabaseTransaction`].
 //!
 //! Placeholders are `$1`, `$2`, ..., which both support. Integers have 64 bits; times are milliseconds since
 //! 1970-01-01T00:00:00Z.
@@ -26,9 +26,9 @@ mod vectors;
 #[cfg(test)]
 mod tests;
 
-pub(super) use database::{Database, Lock, Transaction};
-pub(super) use memory::Tabled;
-pub(super) use statement::{Statement, Value};
+pub(super) use database::{Database, DatabaseTransaction, Lock};
+pub(super) use memory::MemoryTable;
+pub(super) use statement::{SqlValue, Statement};
 
 use jiff::Timestamp;
 

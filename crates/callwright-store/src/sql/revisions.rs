@@ -1,6 +1,6 @@
 //! SQL of the revisions of topics.
 
-use super::{Database, Statement, Transaction};
+use super::{Database, DatabaseTransaction, Statement};
 use crate::postgres::CHANNEL;
 use crate::{Revision, Revisions, StoreError};
 
@@ -46,7 +46,7 @@ const TELL: &str = "SELECT 1::BIGINT FROM (SELECT pg_notify($1, '')) AS told";
 
 const ALL: &str = "SELECT topic, revision FROM revisions";
 
-impl Transaction {
+impl DatabaseTransaction {
     /// Takes the next `count` revisions of a topic and returns the first. Other writers of the topic wait until the
     /// transaction ends, so that revisions become visible in order. A count of `0` takes none and locks nothing.
     pub(super) async fn revisions(&mut self, topic: Topic, count: usize) -> Result<Revision, StoreError> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) text: Cow<'static, str>,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<SqlValue>,
     /// Whether this text is executed repeatedly and worth a place in the cache of prepared statements.
     pub(crate) is_usual: bool,
 }
@@ -31,7 +31,7 @@ impl Statement {
     }
 
     /// Adds the value of the next placeholder.
-    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+    pub(crate) fn bind(mut self, value: impl Into<SqlValue>) -> Self {
         self.values.push(value.into());
         self
     }
@@ -44,13 +44,13 @@ impl Statement {
     }
 
     /// Appends a placeholder with its value.
-    pub(crate) fn push_bind(&mut self, value: impl Into<Value>) -> &mut Self {
+    pub(crate) fn push_bind(&mut self, value: impl Into<SqlValue>) -> &mut Self {
         self.values.push(value.into());
         self.push(format_args!("${}", self.values.len()))
     }
 
     /// Appends `($1, $2, ...)`.
-    pub(crate) fn push_tuple<V: Into<Value>>(&mut self, values: impl IntoIterator<Item = V>) -> &mut Self {
+    pub(crate) fn push_tuple<V: Into<SqlValue>>(&mut self, values: impl IntoIterator<Item = V>) -> &mut Self {
         for (position, value) in values.into_iter().enumerate() {
             self.push(if position == 0 { "(" } else { ", " }).push_bind(value);
         }
@@ -58,7 +58,10 @@ impl Statement {
     }
 
     /// Appends `($1, ...), ($4, ...)`.
-    pub(crate) fn push_rows<R: IntoIterator<Item = Value>>(&mut self, rows: impl IntoIterator<Item = R>) -> &mut Self {
+    pub(crate) fn push_rows<R: IntoIterator<Item = SqlValue>>(
+        &mut self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> &mut Self {
         for (position, row) in rows.into_iter().enumerate() {
             self.push(if position == 0 { "" } else { ", " }).push_tuple(row);
         }
@@ -68,7 +71,7 @@ impl Statement {
 
 /// Value of one of the column types.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Integer(Option<i64>),
     Real(f64),
     Text(Option<Arc<str>>),
@@ -76,85 +79,85 @@ pub(crate) enum Value {
     Flag(bool),
 }
 
-impl From<i64> for Value {
+impl From<i64> for SqlValue {
     fn from(value: i64) -> Self {
         Self::Integer(Some(value))
     }
 }
 
-impl From<Option<i64>> for Value {
+impl From<Option<i64>> for SqlValue {
     fn from(value: Option<i64>) -> Self {
         Self::Integer(value)
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for SqlValue {
     fn from(value: u32) -> Self {
         Self::Integer(Some(i64::from(value)))
     }
 }
 
-impl From<u16> for Value {
+impl From<u16> for SqlValue {
     fn from(value: u16) -> Self {
         Self::Integer(Some(i64::from(value)))
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for SqlValue {
     fn from(value: f64) -> Self {
         Self::Real(value)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for SqlValue {
     fn from(value: bool) -> Self {
         Self::Flag(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
         Self::Text(Some(value.into()))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SqlValue {
     fn from(value: String) -> Self {
         Self::Text(Some(value.into()))
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for SqlValue {
     fn from(value: &String) -> Self {
         Self::from(value.as_str())
     }
 }
 
-impl From<Arc<str>> for Value {
+impl From<Arc<str>> for SqlValue {
     fn from(value: Arc<str>) -> Self {
         Self::Text(Some(value))
     }
 }
 
-impl From<Option<Arc<str>>> for Value {
+impl From<Option<Arc<str>>> for SqlValue {
     fn from(value: Option<Arc<str>>) -> Self {
         Self::Text(value)
     }
 }
 
-impl From<Option<&str>> for Value {
+impl From<Option<&str>> for SqlValue {
     fn from(value: Option<&str>) -> Self {
         Self::Text(value.map(Into::into))
     }
 }
 
-impl From<&Option<String>> for Value {
+impl From<&Option<String>> for SqlValue {
     fn from(value: &Option<String>) -> Self {
         Self::from(value.as_deref())
     }
 }
 
-impl From<&[u8]> for Value {
+impl From<&[u8]> for SqlValue {
     fn from(value: &[u8]) -> Self {
         Self::Bytes(value.to_vec())
     }
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!(statement.text, "SELECT a FROM t WHERE b = $1 AND c IN ($2, $3) AND d = $4");
         assert_eq!(statement.values.len(), 4);
         let mut rows = Statement::beginning("VALUES ");
-        rows.push_rows([[Value::from(1_i64), Value::from("a")], [Value::from(2_i64), Value::from("b")]]);
+        rows.push_rows([[SqlValue::from(1_i64), SqlValue::from("a")], [SqlValue::from(2_i64), SqlValue::from("b")]]);
         assert_eq!(rows.text, "VALUES ($1, $2), ($3, $4)");
     }
 }

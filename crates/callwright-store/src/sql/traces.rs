@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::revisions::Topic;
-use super::{Database, Lock, Statement, Value, time};
+use super::{Database, Lock, SqlValue, Statement, time};
 use crate::cursor::Cursor;
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{Ages, Revision, StoreError, Taught, TraceFilter, TracePage, TraceRow, TraceSummary};
@@ -104,8 +104,8 @@ impl Database {
     /// See [`crate::Traces::list`].
     pub(crate) async fn list(&self, filter: &TraceFilter) -> Result<TracePage, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-        let rows: Vec<SummaryRow> = self.fetch_all(list_query(filter, limit)?).await?;
-        let mut traces: Vec<TraceSummary> = rows.into_iter().map(SummaryRow::summary).collect();
+        let rows: Vec<TraceSummaryRow> = self.fetch_all(list_query(filter, limit)?).await?;
+        let mut traces: Vec<TraceSummary> = rows.into_iter().map(TraceSummaryRow::summary).collect();
         let more = traces.len() > limit as usize;
         traces.truncate(limit as usize);
         let next = traces.last().filter(|_| more).map(|last| Cursor::of(last).to_string());
@@ -209,7 +209,7 @@ fn insert_traces(rows: &[TraceRow], revision: &mut Revision) -> Statement {
             row.duration_ms.into(),
             serde_json::to_string(&row.tools).unwrap_or_default().into(),
             row.document.clone().into(),
-            Value::from(taken),
+            SqlValue::from(taken),
             row.tenant.clone().into(),
         ]
     }));
@@ -227,7 +227,7 @@ fn insert_tools(rows: &[TraceRow]) -> Vec<Statement> {
         insert.push_rows(
             tools
                 .iter()
-                .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), Value::from(row.id.clone())]),
+                .map(|(tool, row)| [Arc::clone(tool).into(), row.started_at.into(), SqlValue::from(row.id.clone())]),
         );
         insert.push(OF_NEW_TRACES);
         insert.usual(tools.len() == ROWS_PER_INSERT)
@@ -283,7 +283,7 @@ fn list_query(filter: &TraceFilter, limit: u32) -> Result<Statement, StoreError>
 }
 
 #[derive(sqlx::FromRow)]
-struct SummaryRow {
+struct TraceSummaryRow {
     id: String,
     started_at: i64,
     session: Option<String>,
@@ -297,7 +297,7 @@ struct SummaryRow {
     duration_ms: f64,
 }
 
-impl SummaryRow {
+impl TraceSummaryRow {
     fn summary(self) -> TraceSummary {
         TraceSummary {
             id: self.id,

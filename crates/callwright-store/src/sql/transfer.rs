@@ -6,33 +6,33 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, FromRow, Row, TypeInfo, ValueRef};
 
-use super::memory::{Guard, Tabled, write};
-use super::{Database, Lock, Statement, Value};
+use super::memory::{MemoryTable, ReplaceCondition, write};
+use super::{Database, Lock, SqlValue, Statement};
 use crate::{ExportPosition, Exported, Given, Imported, Portable, PortableRow, StoreError, TraceRow};
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, Trace, VirtualKey};
 
 /// Table of turn state or key usage.
-struct Table {
+struct PortableTable {
     name: &'static str,
     /// Columns of the primary key, all of type text.
     key: &'static [&'static str],
-    columns: &'static [(&'static str, Kind)],
+    columns: &'static [(&'static str, ColumnKind)],
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ColumnKind {
     Text,
     Integer,
     Flag,
 }
 
-use Kind::{Flag, Integer, Text};
+use ColumnKind::{Flag, Integer, Text};
 
 /// Tables that are moved as rows. The column `owner` is not exported: no turn waits in the other store.
-const TABLES: [Table; 5] = [
-    Table {
+const TABLES: [PortableTable; 5] = [
+    PortableTable {
         name: "intents",
         key: &["session", "operation", "arguments_hash"],
         columns: &[
@@ -46,7 +46,7 @@ const TABLES: [Table; 5] = [
             ("answer", Text),
         ],
     },
-    Table {
+    PortableTable {
         name: "kept_parts",
         key: &["turn"],
         columns: &[
@@ -59,12 +59,12 @@ const TABLES: [Table; 5] = [
             ("document", Text),
         ],
     },
-    Table {
+    PortableTable {
         name: "plans",
         key: &["tenant", "key"],
         columns: &[("tenant", Text), ("key", Text), ("turn", Text), ("expires_at", Integer), ("document", Text)],
     },
-    Table {
+    PortableTable {
         name: "approvals",
         key: &["id"],
         columns: &[
@@ -92,7 +92,7 @@ const TABLES: [Table; 5] = [
             ("used_at", Integer),
         ],
     },
-    Table {
+    PortableTable {
         name: "key_usage",
         key: &["subject", "day"],
         columns: &[("subject", Text), ("day", Text), ("requests", Integer), ("tokens", Integer), ("nanos", Integer)],
@@ -164,7 +164,7 @@ impl Database {
 
     async fn rows(
         &self,
-        table: &Table,
+        table: &PortableTable,
         after: &[String],
         limit: u32,
         exported: &mut Exported,
@@ -202,10 +202,10 @@ impl Database {
         }
     }
 
-    async fn import_memory<M: Tabled>(&self, item: &M) -> Result<Imported, StoreError> {
+    async fn import_memory<M: MemoryTable>(&self, item: &M) -> Result<Imported, StoreError> {
         let mut transaction = self.begin(Lock::Rows).await?;
         let revision = transaction.revisions(M::TOPIC, 1).await?;
-        let is_written = write(&mut transaction, item, revision, Guard::Newer).await?;
+        let is_written = write(&mut transaction, item, revision, ReplaceCondition::Newer).await?;
         transaction.commit().await?;
         Ok(imported(is_written))
     }
@@ -215,7 +215,7 @@ impl Database {
         let table = TABLES.iter().find(|table| table.name == row.table).ok_or_else(unknown)?;
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let mut insert = Statement::beginning(format!("INSERT INTO {} ({}) VALUES ", table.name, names.join(", ")));
-        let values: Result<Vec<Value>, StoreError> =
+        let values: Result<Vec<SqlValue>, StoreError> =
             table.columns.iter().map(|(name, kind)| value(&row.columns, name, *kind)).collect();
         insert.push_tuple(values?).push(" ON CONFLICT DO NOTHING");
         Ok(imported(self.execute(insert.usual(true)).await? > 0))
@@ -280,16 +280,16 @@ fn key_of(cells: &Map<String, Json>, key: &[&str]) -> Vec<String> {
 }
 
 /// Converts a JSON value to a column value; SQLite represents flags as numbers.
-fn value(columns: &Map<String, Json>, name: &str, kind: Kind) -> Result<Value, StoreError> {
+fn value(columns: &Map<String, Json>, name: &str, kind: ColumnKind) -> Result<SqlValue, StoreError> {
     let given = columns.get(name).unwrap_or(&Json::Null);
     let wrong = || StoreError::Refused(format!("the column `{name}` is `{given}`"));
     match (kind, given) {
-        (Text, Json::Null) => Ok(Value::Text(None)),
-        (Text, Json::String(text)) => Ok(Value::from(text)),
-        (Integer, Json::Null) => Ok(Value::Integer(None)),
-        (Integer, Json::Number(number)) => number.as_i64().map(Value::from).ok_or_else(wrong),
-        (Flag, Json::Bool(flag)) => Ok(Value::from(*flag)),
-        (Flag, Json::Number(number)) => number.as_i64().map(|number| Value::from(number != 0)).ok_or_else(wrong),
+        (Text, Json::Null) => Ok(SqlValue::Text(None)),
+        (Text, Json::String(text)) => Ok(SqlValue::from(text)),
+        (Integer, Json::Null) => Ok(SqlValue::Integer(None)),
+        (Integer, Json::Number(number)) => number.as_i64().map(SqlValue::from).ok_or_else(wrong),
+        (Flag, Json::Bool(flag)) => Ok(SqlValue::from(*flag)),
+        (Flag, Json::Number(number)) => number.as_i64().map(|number| SqlValue::from(number != 0)).ok_or_else(wrong),
         _ => Err(wrong()),
     }
 }

@@ -20,7 +20,7 @@ const KNOWN: &str = "SELECT text, vector, written_at FROM vectors WHERE model = 
 const TOUCH: &str = "UPDATE vectors SET written_at = $3 WHERE model = $1 AND text = $2";
 
 #[derive(sqlx::FromRow)]
-struct Row {
+struct VectorRow {
     text: Vec<u8>,
     vector: Vec<u8>,
     written_at: i64,
@@ -40,7 +40,7 @@ impl Database {
         for texts in texts.chunks(VALUES_PER_SELECT) {
             let mut query = Statement::beginning(KNOWN);
             query.push_bind(model).push(" AND text IN ").push_tuple(texts.iter().map(|text| &text[..]));
-            for row in self.fetch_all::<Row>(query).await? {
+            for row in self.fetch_all::<VectorRow>(query).await? {
                 if row.written_at < young.as_millisecond() {
                     aged.push(row.text.clone());
                 }

@@ -11,7 +11,7 @@ use sqlx::SqlitePool;
 
 use file::OpenedFile;
 
-pub(super) use run::Transaction;
+pub(super) use run::SqliteTransaction;
 
 use super::StoreError;
 

@@ -6,7 +6,7 @@ use sqlx::{Arguments, AssertSqlSafe, FromRow, Sqlite as Driver};
 use super::Sqlite;
 use super::fault::fault;
 use crate::StoreError;
-use crate::sql::{Statement, Value};
+use crate::sql::{SqlValue, Statement};
 
 impl Sqlite {
     /// Returns all rows.
@@ -28,16 +28,16 @@ impl Sqlite {
     }
 
     /// Begins a transaction. It takes the write lock before it reads: no other process can write in between.
-    pub(crate) async fn begin(&self) -> Result<Transaction, StoreError> {
+    pub(crate) async fn begin(&self) -> Result<SqliteTransaction, StoreError> {
         self.check_file()?;
-        self.writer.begin_with("BEGIN IMMEDIATE").await.map(Transaction).map_err(fault)
+        self.writer.begin_with("BEGIN IMMEDIATE").await.map(SqliteTransaction).map_err(fault)
     }
 }
 
 /// Open transaction; rolled back unless committed.
-pub(crate) struct Transaction(sqlx::Transaction<'static, Driver>);
+pub(crate) struct SqliteTransaction(sqlx::Transaction<'static, Driver>);
 
-impl Transaction {
+impl SqliteTransaction {
     /// Returns all rows.
     pub(crate) async fn fetch_all<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(
         &mut self,
@@ -69,11 +69,11 @@ fn parts(statement: Statement) -> Result<Parts, StoreError> {
     let mut arguments = SqliteArguments::default();
     for value in values {
         let added = match value {
-            Value::Integer(value) => arguments.add(value),
-            Value::Real(value) => arguments.add(value),
-            Value::Text(value) => arguments.add(value),
-            Value::Bytes(value) => arguments.add(value),
-            Value::Flag(value) => arguments.add(value),
+            SqlValue::Integer(value) => arguments.add(value),
+            SqlValue::Real(value) => arguments.add(value),
+            SqlValue::Text(value) => arguments.add(value),
+            SqlValue::Bytes(value) => arguments.add(value),
+            SqlValue::Flag(value) => arguments.add(value),
         };
         added.map_err(|error| StoreError::Refused(error.to_string()))?;
     }

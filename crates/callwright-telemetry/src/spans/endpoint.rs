@@ -48,7 +48,7 @@ fn wrong(key: &'static str, problem: impl Into<String>) -> OtlpError {
 
 /// Reason why spans were not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ExportRefusal {
     pub(super) reason: String,
     /// Whether the spans may be sent again (OTLP specification, "Failures").
     pub(super) again: bool,
@@ -58,14 +58,14 @@ pub(super) struct Refusal {
 
 /// Destination of spans.
 #[derive(Debug, Clone)]
-pub(super) struct Collector {
+pub(super) struct OtlpCollector {
     http: reqwest::Client,
     url: Url,
     headers: HeaderMap,
     resource: Resource,
 }
 
-impl Collector {
+impl OtlpCollector {
     /// Builds the collector from the settings; `None` if none is configured.
     pub(super) fn of(settings: &Settings, base_dir: &Path) -> Result<Option<Self>, OtlpError> {
         if settings.otlp_endpoint.is_empty() {
@@ -108,12 +108,12 @@ impl Collector {
     }
 
     /// Sends a body. Returns the number of spans that the collector nevertheless rejected, and the reason.
-    pub(super) async fn send(&self, body: Bytes) -> Result<Option<(u64, String)>, Refusal> {
+    pub(super) async fn send(&self, body: Bytes) -> Result<Option<(u64, String)>, ExportRefusal> {
         let request = self.http.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let mut answer = request.send().await.map_err(|error| unreachable(&error))?;
         let (status, after) = (answer.status(), retry_after(answer.headers()));
         if !status.is_success() {
-            return Err(Refusal { reason: format!("status {status}"), again: is_passing(status), after });
+            return Err(ExportRefusal { reason: format!("status {status}"), again: is_passing(status), after });
         }
         let mut told = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
@@ -146,8 +146,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-fn unreachable(error: &reqwest::Error) -> Refusal {
-    Refusal { reason: root_cause(error), again: true, after: None }
+fn unreachable(error: &reqwest::Error) -> ExportRefusal {
+    ExportRefusal { reason: root_cause(error), again: true, after: None }
 }
 
 fn check_numbers(settings: &Settings) -> Result<(), OtlpError> {
@@ -236,10 +236,10 @@ mod tests {
     use super::*;
     use callwright_types::Secret;
 
-    fn of(change: impl FnOnce(&mut Settings)) -> Result<Option<Collector>, String> {
+    fn of(change: impl FnOnce(&mut Settings)) -> Result<Option<OtlpCollector>, String> {
         let mut settings = Settings { otlp_endpoint: "http://127.0.0.1:4318".to_owned(), ..Settings::default() };
         change(&mut settings);
-        Collector::of(&settings, Path::new(".")).map_err(|error| error.to_string())
+        OtlpCollector::of(&settings, Path::new(".")).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::endpoint::{Collector, Refusal};
+use super::endpoint::{ExportRefusal, OtlpCollector};
 use crate::labels::SpanEnd;
 use crate::{Metrics, Settings};
 
@@ -31,7 +31,7 @@ pub(super) struct Exporter {
 
 impl Exporter {
     /// Starts the task. Requires a Tokio runtime.
-    pub(super) fn start(collector: Collector, settings: &Settings, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn start(collector: OtlpCollector, settings: &Settings, metrics: Arc<Metrics>) -> Self {
         let (queue, waiting) = mpsc::channel(settings.otlp_queue_spans);
         let closing = CancellationToken::new();
         let sender = Sender {
@@ -68,7 +68,7 @@ impl Exporter {
 
 /// The receiving end of the queue.
 struct Sender {
-    collector: Collector,
+    collector: OtlpCollector,
     waiting: mpsc::Receiver<Span>,
     closing: CancellationToken,
     /// Maximum number of spans per request.
@@ -157,7 +157,7 @@ impl Sender {
         }
     }
 
-    fn refused(&mut self, count: u64, refusal: &Refusal) {
+    fn refused(&mut self, count: u64, refusal: &ExportRefusal) {
         self.metrics.spans.add(SpanEnd::Failed, count);
         if !std::mem::replace(&mut self.is_down, true) {
             let (collector, reason) = (self.collector.host(), &refusal.reason);

@@ -55,10 +55,10 @@ pub enum OperationKind {
 
 /// Creates and exports spans; does nothing if no collector is configured.
 #[derive(Debug, Default)]
-pub struct Spans(Option<Active>);
+pub struct Spans(Option<ActiveSpans>);
 
 #[derive(Debug)]
-struct Active {
+struct ActiveSpans {
     sampler: Sampler,
     addresses: Addresses,
     exporter: Exporter,
@@ -81,10 +81,10 @@ impl Spans {
         upstreams: impl IntoIterator<Item = (&'a str, &'a str)>,
         metrics: Arc<Metrics>,
     ) -> Result<Self, OtlpError> {
-        let Some(collector) = endpoint::Collector::of(settings, base_dir)? else { return Ok(Self::off()) };
+        let Some(collector) = endpoint::OtlpCollector::of(settings, base_dir)? else { return Ok(Self::off()) };
         let addresses: BTreeMap<_, _> = of_turn::addresses(upstreams);
         let exporter = Exporter::start(collector, settings, metrics);
-        Ok(Self(Some(Active { sampler: Sampler::new(settings.otlp_sample_ratio), addresses, exporter })))
+        Ok(Self(Some(ActiveSpans { sampler: Sampler::new(settings.otlp_sample_ratio), addresses, exporter })))
     }
 
     /// Starts the span of a turn. It belongs to the client's trace if the headers name one, otherwise to a trace whose

@@ -48,7 +48,7 @@ pub(super) fn spans(
     operations: &[Operation],
     addresses: &Addresses,
 ) -> Vec<Span> {
-    let turn = Turn { context, trace };
+    let turn = TurnSpans { context, trace };
     let (plans, others): (Vec<&Operation>, Vec<&Operation>) =
         operations.iter().partition(|operation| operation.kind == OperationKind::Plan);
     let plans: Vec<Span> = plans.into_iter().map(|operation| turn.operation(operation)).collect();
@@ -63,12 +63,12 @@ pub(super) fn spans(
     std::iter::once(turn.itself()).chain(plans).chain(below).collect()
 }
 
-struct Turn<'t> {
+struct TurnSpans<'t> {
     context: &'t SpanContext,
     trace: &'t Trace,
 }
 
-impl Turn<'_> {
+impl TurnSpans<'_> {
     fn itself(&self) -> Span {
         let trace = self.trace;
         let error = match trace.status {

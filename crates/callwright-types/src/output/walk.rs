@@ -66,11 +66,11 @@ impl<'d> SchemaNode<'d> for SchemaValue<'d> {
 /// Invalid schemas yield the fields that can be determined.
 pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
     let mut fields = Vec::new();
-    let root = Parts::of(&schema);
+    let root = SchemaParts::of(&schema);
     if !matches!(root.kind(), Some(ValueKind::Object) | None) {
         fields.push(root.field(String::new(), None));
     }
-    let mut waiting = VecDeque::from([Waiting { parts: root, pointer: String::new(), holder: None, depth: 0 }]);
+    let mut waiting = VecDeque::from([PendingNode { parts: root, pointer: String::new(), holder: None, depth: 0 }]);
     while let Some(here) = waiting.pop_front() {
         if here.depth >= MAX_DEPTH {
             continue;
@@ -92,28 +92,28 @@ pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
 impl OutputField {
     /// Describes a value by its schema, without a location.
     pub fn of_schema<'d>(schema: impl SchemaNode<'d>) -> Self {
-        Parts::of(&schema).field(String::new(), None)
+        SchemaParts::of(&schema).field(String::new(), None)
     }
 }
 
 /// A schema together with all schemas that apply to the same value.
 #[derive(Debug, Clone)]
-struct Parts<N> {
+struct SchemaParts<N> {
     nodes: Vec<N>,
     /// The last segment of the first `$ref`, or the schema's title.
     name: Option<Arc<str>>,
     referred: bool,
 }
 
-struct Waiting<N> {
-    parts: Parts<N>,
+struct PendingNode<N> {
+    parts: SchemaParts<N>,
     pointer: String,
     /// Name of the entity that the value is a member of.
     holder: Option<Arc<str>>,
     depth: usize,
 }
 
-impl<'d, N: SchemaNode<'d>> Waiting<N> {
+impl<'d, N: SchemaNode<'d>> PendingNode<N> {
     fn inner(&self) -> Vec<Self> {
         let owner = self.parts.name.clone().or_else(|| self.holder.clone());
         let mut inner: Vec<Self> =
@@ -129,7 +129,7 @@ impl<'d, N: SchemaNode<'d>> Waiting<N> {
 
     fn child(&self, token: &str, node: &N, holder: Option<Arc<str>>) -> Self {
         let pointer = format!("{}/{}", self.pointer, token.replace('~', "~0").replace('/', "~1"));
-        Self { parts: Parts::of(node), pointer, holder, depth: self.depth + 1 }
+        Self { parts: SchemaParts::of(node), pointer, holder, depth: self.depth + 1 }
     }
 
     fn is_item(&self) -> bool {
@@ -145,7 +145,7 @@ impl<'d, N: SchemaNode<'d>> Waiting<N> {
     }
 }
 
-impl<'d, N: SchemaNode<'d>> Parts<N> {
+impl<'d, N: SchemaNode<'d>> SchemaParts<N> {
     fn of(node: &N) -> Self {
         let mut parts = Self { nodes: Vec::new(), name: None, referred: false };
         let mut waiting = VecDeque::from([node.clone()]);

@@ -17,7 +17,7 @@ pub use order::PlanError;
 /// Calls that supply each other's arguments. The graph has no cycle, every reference names a node, and nodes are sorted
 /// after those that they depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "wire::Form", into = "wire::Form")]
+#[serde(try_from = "wire::PlanForm", into = "wire::PlanForm")]
 pub struct Plan {
     nodes: Vec<Node>,
     finals: Vec<String>,

@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for ActionsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FaultActions, A::Error> {
         let mut said: BTreeMap<FaultCode, Action> = BTreeMap::new();
-        while let Some(Key(code)) = entries.next_key()? {
+        while let Some(FaultCodeKey(code)) = entries.next_key()? {
             if said.insert(code, entries.next_value()?).is_some() {
                 return Err(A::Error::custom(format!("`{}` and `{}` are the same fault", code.code(), code.name())));
             }
@@ -123,20 +123,20 @@ impl<'de> Visitor<'de> for ActionsVisitor {
 }
 
 /// A code or a name. Its error is that of an unknown field, so that the file parser can suggest the nearest name.
-struct Key(FaultCode);
+struct FaultCodeKey(FaultCode);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for FaultCodeKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct KeyVisitor;
         impl Visitor<'_> for KeyVisitor {
-            type Value = Key;
+            type Value = FaultCodeKey;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a fault code")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Key, E> {
-                text.parse().map(Key).map_err(|_| E::unknown_field(text, &FaultCode::WORDS))
+            fn visit_str<E: Error>(self, text: &str) -> Result<FaultCodeKey, E> {
+                text.parse().map(FaultCodeKey).map_err(|_| E::unknown_field(text, &FaultCode::WORDS))
             }
         }
         deserializer.deserialize_identifier(KeyVisitor)

@@ -21,14 +21,14 @@ const MAX_PATTERNS: usize = 64;
 const MAX_TEXTS: usize = 3;
 
 /// A schema that marks secrets.
-pub(super) struct Marks<'s> {
+pub(super) struct SecretMarks<'s> {
     root: &'s Value,
     document: SchemaDocument<'s>,
     /// Compiled patterns; `None` for one that cannot be compiled.
     patterns: RefCell<HashMap<&'s str, Option<Regex>>>,
 }
 
-impl<'s> Marks<'s> {
+impl<'s> SecretMarks<'s> {
     /// Analyses a schema; `None` if it marks nothing, which is the common case.
     pub(super) fn of(root: &'s Value) -> Option<Self> {
         let mut has_marks = false;
@@ -48,7 +48,7 @@ impl<'s> Marks<'s> {
     }
 
     /// Returns the members of `value` to which a pattern or `additionalProperties` may apply.
-    fn judged<'v>(&self, applies: Applies<'s>, named: &Named<'s>, value: &'v Value) -> Vec<&'v Value> {
+    fn judged<'v>(&self, applies: Applies<'s>, named: &DefinedMembers<'s>, value: &'v Value) -> Vec<&'v Value> {
         let members = value.as_object().into_iter().flatten();
         let may_judge = |name: &str| match applies {
             Applies::Pattern(pattern) => self.matches(pattern, name).unwrap_or(true),
@@ -88,7 +88,7 @@ impl<'s> Marks<'s> {
                 continue;
             }
             waiting.extend(self.document.referred(keywords).into_iter().map(|target| (target, value)));
-            let named = Named::of(keywords);
+            let named = DefinedMembers::of(keywords);
             for inside in subschemas(keywords) {
                 match inside.applies {
                     Applies::Always | Applies::Sometimes => waiting.push((inside.schema, value)),
@@ -152,13 +152,13 @@ fn items(value: &Value) -> &[Value] {
 }
 
 /// Properties, patterns and items that a schema defines individually.
-struct Named<'s> {
+struct DefinedMembers<'s> {
     properties: Option<&'s Map<String, Value>>,
     patterns: Option<&'s Map<String, Value>>,
     items: usize,
 }
 
-impl<'s> Named<'s> {
+impl<'s> DefinedMembers<'s> {
     fn of(keywords: &'s Map<String, Value>) -> Self {
         let members = |keyword: &str| keywords.get(keyword).and_then(Value::as_object);
         let list = keywords.get("prefixItems").or_else(|| keywords.get("items")).and_then(Value::as_array);

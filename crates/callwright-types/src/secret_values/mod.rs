@@ -52,7 +52,7 @@ impl SecretValues {
 
     /// Adds the secrets of several calls of one tool.
     pub fn note_all<'a>(&mut self, schema: &Value, arguments: impl IntoIterator<Item = &'a Value>) {
-        let Some(marks) = find::Marks::of(schema) else { return };
+        let Some(marks) = find::SecretMarks::of(schema) else { return };
         for arguments in arguments {
             marks.find(arguments, self);
         }
@@ -61,7 +61,7 @@ impl SecretValues {
     /// Adds the whole text of a call's arguments if its tool has secrets at all. Which part of an unparsable text is
     /// secret cannot be determined.
     pub fn note_unread(&mut self, schema: &Value, text: &str) {
-        if find::Marks::of(schema).is_some() && !text.trim().is_empty() {
+        if find::SecretMarks::of(schema).is_some() && !text.trim().is_empty() {
             self.keep(text);
         }
     }

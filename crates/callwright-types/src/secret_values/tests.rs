@@ -127,7 +127,7 @@ const CANARY: &str = "canary-4f9a17";
 const NUMBER: u64 = 918_273_645;
 
 /// A schema, a matching value, and the definitions that the schema refers to.
-struct Built {
+struct BuiltCase {
     schema: Value,
     value: Value,
     definitions: serde_json::Map<String, Value>,
@@ -136,7 +136,7 @@ struct Built {
 /// Number of ways from a schema to a nested one.
 const WAYS: u8 = 27;
 
-impl Built {
+impl BuiltCase {
     /// Returns the innermost schema and value: a secret or, as the negative control, the same value unmarked.
     fn leaf(kind: u8, is_marked: bool) -> Self {
         let (schema, value) = match kind % 3 {
@@ -215,8 +215,8 @@ impl Built {
     }
 }
 
-fn build(ways: &[u8], leaf: u8, is_marked: bool) -> Built {
-    let start = Built::leaf(leaf, is_marked);
+fn build(ways: &[u8], leaf: u8, is_marked: bool) -> BuiltCase {
+    let start = BuiltCase::leaf(leaf, is_marked);
     ways.iter().enumerate().fold(start, |inner, (number, way)| inner.within(*way, number))
 }
 

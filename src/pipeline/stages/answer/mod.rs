@@ -8,7 +8,7 @@ mod write;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::dialogue::{Ending, Limit};
+use crate::pipeline::dialogue::{TurnEnding, TurnLimit};
 use crate::pipeline::turn::Turn;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_judge::scanner::CheckedCall;
@@ -25,7 +25,7 @@ pub(crate) use write::write;
 
 /// The client's answer: decided, but not yet written.
 #[derive(Debug)]
-pub(crate) struct Settled {
+pub(crate) struct SettledAnswer {
     /// The answer.
     completion: Completion,
     /// Whether it differs from the upstream's answer.
@@ -34,7 +34,7 @@ pub(crate) struct Settled {
     rescued: BTreeMap<u32, String>,
 }
 
-impl Settled {
+impl SettledAnswer {
     /// Returns the message of the first choice for the client.
     pub(crate) fn message(&self) -> Option<&AssistantMessage> {
         self.completion.choices().first().map(|choice| &choice.message)
@@ -49,17 +49,17 @@ pub(crate) fn settle(
     offer: &Offer,
     judged: JudgedAnswer,
     kept: &KeptCalls,
-    ending: Ending,
-) -> Result<Settled, ErrorBody> {
-    let is_text = ending == Ending::Judged && turn.policy.mode == Mode::Guard;
+    ending: TurnEnding,
+) -> Result<SettledAnswer, ErrorBody> {
+    let is_text = ending == TurnEnding::Judged && turn.policy.mode == Mode::Guard;
     let judged = if is_text { judged.into_text() } else { judged };
     let verdict = verdict(turn, &judged, ending);
     turn.record.trace_mut().verdict = verdict;
     turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
-    if let (Ending::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
+    if let (TurnEnding::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
         let trace = &turn.record.trace().id;
         let message = match limit {
-            Limit::Judgement => format!(
+            TurnLimit::Judgement => format!(
                 "validating the model's answer took longer than scanner.max_judgement_milliseconds; see trace {trace}"
             ),
             limit => format!(
@@ -77,7 +77,7 @@ pub(crate) fn settle(
     let JudgedAnswer { mut completion, choices, .. } = judged;
     let mut rescued = BTreeMap::new();
     let changed = match ending {
-        Ending::Handover(_) => {
+        TurnEnding::Handover(_) => {
             let trace = turn.record.trace();
             completion = Completion::of_text(&trace.model, &pipeline.templates.handover(&trace.record, &trace.id));
             turn.streamed.replaced();
@@ -92,9 +92,9 @@ pub(crate) fn settle(
                 let Some(choice) = completion.choices_mut().get_mut(number) else { continue };
                 let before = judged.rescued.as_ref().and_then(|_| choice.message.text());
                 match change(turn, offer, choice, judged, kept, ending) {
-                    Change::None => {}
-                    Change::Calls => changed = true,
-                    Change::Rescue => {
+                    ChoiceChange::None => {}
+                    ChoiceChange::Calls => changed = true,
+                    ChoiceChange::Rescue => {
                         changed = true;
                         let spans = judged.rescued.as_ref().map(|rescued| rescued.spans.as_slice());
                         let left =
@@ -106,12 +106,12 @@ pub(crate) fn settle(
             changed
         }
     };
-    Ok(Settled { completion, changed, rescued })
+    Ok(SettledAnswer { completion, changed, rescued })
 }
 
 /// Change of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum ChoiceChange {
     None,
     /// The calls changed.
     Calls,
@@ -126,10 +126,10 @@ fn change(
     choice: &mut Choice,
     judged: &JudgedMessage,
     kept: &KeptCalls,
-    ending: Ending,
-) -> Change {
+    ending: TurnEnding,
+) -> ChoiceChange {
     let pass_faulty = match ending {
-        Ending::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
+        TurnEnding::Exhausted(_) => turn.policy.on_exhausted == OnExhausted::Pass,
         _ => true,
     };
     // Faulty calls from text are forwarded as the original text.
@@ -139,7 +139,7 @@ fn change(
     let wanted = wanted_calls(turn, offer, calls, kept, pass_faulty);
     if let Some(rescued) = rescued.filter(|_| !stays_text) {
         choice.rescue(&rescued.text, &wanted, turn.request.is_legacy());
-        return Change::Rescue;
+        return ChoiceChange::Rescue;
     }
     let mut changed = false;
     if wanted != choice.message.calls() || !choice.message.is_well_formed() {
@@ -147,7 +147,7 @@ fn change(
         changed = true;
     }
     changed |= says_stop_for_calls(turn, choice) && choice.finish_with_calls();
-    if changed { Change::Calls } else { Change::None }
+    if changed { ChoiceChange::Calls } else { ChoiceChange::None }
 }
 
 /// Whether the finish reason is `stop` although the choice has calls. Agents use the finish reason to detect calls. For
@@ -158,7 +158,7 @@ fn says_stop_for_calls(turn: &Turn, choice: &Choice) -> bool {
 }
 
 /// Returns the verdict on the whole turn.
-fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: Ending) -> Verdict {
+fn verdict(turn: &Turn, judged: &JudgedAnswer, ending: TurnEnding) -> Verdict {
     let trace = turn.record.trace();
     if turn.policy.mode == Mode::Off {
         return Verdict::Unguarded;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, ResponseSender};
+use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::stages::ask::Relay;
 use crate::pipeline::turn::Turn;
 use callwright_openai::{ErrorBody, emit, event};
@@ -28,7 +28,7 @@ pub(crate) async fn relay(
                 return response_sender.send(Bytes::from_static(emit::DONE)).await;
             }
             let headers = turn.answer_headers();
-            response_sender.whole(Answer { status, headers, body: AnswerBody::Whole(body) });
+            response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(body) });
             Ok(())
         }
         Relay::ErrorEvent(event) => {
@@ -85,7 +85,7 @@ async fn refuse_until(
     turn.answer_headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     turn.answer_headers.extend(retry_after(seconds));
     let headers = turn.answer_headers();
-    response_sender.whole(Answer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
+    response_sender.whole(TurnAnswer { status, headers, body: AnswerBody::Whole(error.to_bytes()) });
     Ok(())
 }
 

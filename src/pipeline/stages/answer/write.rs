@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use bytes::BytesMut;
 use http::StatusCode;
 
-use crate::pipeline::answer::{Answer, AnswerBody, ClientGone, ResponseSender};
+use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::turn::Turn;
 use callwright_common::json::RawObject;
 use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
 use callwright_types::ids;
 use callwright_types::rules::{Mode, UsageReport};
 
-use super::{Settled, report};
+use super::{SettledAnswer, report};
 
 /// Writes the settled answer: as one body, or as the remaining events of a stream.
 pub(crate) async fn write(
     turn: &mut Turn,
     response_sender: &mut ResponseSender,
-    settled: Settled,
+    settled: SettledAnswer,
 ) -> Result<(), ClientGone> {
-    let Settled { mut completion, changed, rescued } = settled;
+    let SettledAnswer { mut completion, changed, rescued } = settled;
     turn.record.trace_mut().status = StatusCode::OK.as_u16();
     if turn.record.keeps_bodies() {
         turn.record.trace_mut().answer = Some(completion.to_value());
@@ -39,7 +39,7 @@ pub(crate) async fn write(
         completion.set_debug(&report::debug(turn));
     }
     let headers = turn.answer_headers();
-    response_sender.whole(Answer {
+    response_sender.whole(TurnAnswer {
         status: turn.answer_status,
         headers,
         body: AnswerBody::Whole(completion.to_bytes()),

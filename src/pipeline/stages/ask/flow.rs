@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::{ClientGone, ResponseSender};
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::turn::Turn;
 use callwright_judge::repair::rescue::hold::HoldRules;
 use callwright_openai::{
@@ -22,11 +22,11 @@ use callwright_upstream as upstream;
 use super::super::judge::evidence;
 use super::super::offer::Offer;
 use super::texts::{self, SentText, Texts};
-use super::{Asked, Notes, Relay, malformed};
+use super::{ExchangeNotes, Relay, UpstreamReply, malformed};
 
 /// The sent and the held parts of a turn's stream.
 #[derive(Debug, Default)]
-pub(crate) struct Streamed {
+pub(crate) struct StreamProgress {
     /// Id, model and other head fields of the client's stream, from the first attempt.
     pub(crate) head: Option<StreamHead>,
     /// Text by choice index.
@@ -47,7 +47,7 @@ pub(crate) struct Streamed {
     pub(super) chunks: u64,
 }
 
-impl Streamed {
+impl StreamProgress {
     /// Returns the number of text bytes of a choice in the last attempt that may be sent, because no call begins there.
     pub(crate) fn released(&self, index: u32) -> usize {
         self.texts.get(&index).map_or(0, |text| text.released)
@@ -82,8 +82,8 @@ impl Streamed {
     }
 
     /// Takes out the held parts of the last attempt, which may still become the answer.
-    pub(crate) fn set_aside(&mut self) -> Aside {
-        Aside {
+    pub(crate) fn set_aside(&mut self) -> StreamAside {
+        StreamAside {
             held: std::mem::take(&mut self.held),
             unsent: std::mem::take(&mut self.unsent),
             verbatim: self.verbatim,
@@ -93,8 +93,8 @@ impl Streamed {
     }
 
     /// Restores the parts that were set aside, and discards newer ones.
-    pub(crate) fn restore(&mut self, aside: Aside) {
-        let Aside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
+    pub(crate) fn restore(&mut self, aside: StreamAside) {
+        let StreamAside { held, unsent, verbatim, has_usage_chunk, texts } = aside;
         (self.held, self.unsent, self.texts) = (held, unsent, texts);
         (self.verbatim, self.has_usage_chunk) = (verbatim, has_usage_chunk);
     }
@@ -115,7 +115,7 @@ impl Streamed {
 
 /// Held parts of an attempt.
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct StreamAside {
     held: Vec<Bytes>,
     unsent: Vec<Chunk>,
     verbatim: bool,
@@ -135,13 +135,13 @@ enum Way {
 }
 
 /// Cause of an aborted stream.
-enum Broken {
+enum BrokenStream {
     Client,
     Upstream(UpstreamFailure),
     ErrorEvent(Bytes),
 }
 
-impl From<ClientGone> for Broken {
+impl From<ClientGone> for BrokenStream {
     fn from(_: ClientGone) -> Self {
         Self::Client
     }
@@ -154,16 +154,16 @@ pub(super) async fn flow(
     (offer, request): (&Offer, &ChatRequest),
     answer: upstream::Answer,
     response_sender: &mut ResponseSender,
-    notes: &mut Notes,
-    purpose: Purpose,
-) -> Asked {
+    notes: &mut ExchangeNotes,
+    purpose: RequestPurpose,
+) -> UpstreamReply {
     let way = match purpose {
-        Purpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Way::Text,
-        Purpose::First => Way::Through,
+        RequestPurpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Way::Text,
+        RequestPurpose::First => Way::Through,
         _ => Way::Hold,
     };
     turn.streamed.verbatim = true;
-    let rules = texts::Rules {
+    let rules = texts::StreamHoldRules {
         hold: HoldRules {
             evidence: if way == Way::Text { evidence(turn, request) } else { Evidence::Off },
             json_wanted: request.wants_json(),
@@ -183,16 +183,16 @@ pub(super) async fn flow(
     };
     match flow.run(turn, answer, response_sender, notes).await {
         Ok(()) => {}
-        Err(Broken::Client) => return Asked::ClientGone,
+        Err(BrokenStream::Client) => return UpstreamReply::ClientGone,
         Err(broken) => {
             turn.streamed.unsent.clear();
             if flow.release(turn, response_sender).await.is_err() {
-                return Asked::ClientGone;
+                return UpstreamReply::ClientGone;
             }
-            return Asked::Relay(match broken {
-                Broken::ErrorEvent(event) => Relay::ErrorEvent(turn.upstream.without_keys(event)),
-                Broken::Upstream(failure) => Relay::Failure(failure),
-                Broken::Client => return Asked::ClientGone,
+            return UpstreamReply::Relay(match broken {
+                BrokenStream::ErrorEvent(event) => Relay::ErrorEvent(turn.upstream.without_keys(event)),
+                BrokenStream::Upstream(failure) => Relay::Failure(failure),
+                BrokenStream::Client => return UpstreamReply::ClientGone,
             });
         }
     }
@@ -204,7 +204,7 @@ pub(super) async fn flow(
     if way == Way::Text {
         turn.streamed.texts = flow.texts.finish(&flow.assembler);
     }
-    Asked::Completion(flow.assembler.into_completion())
+    UpstreamReply::Completion(flow.assembler.into_completion())
 }
 
 struct Flow<'a> {
@@ -225,8 +225,8 @@ impl Flow<'_> {
         turn: &mut Turn,
         mut answer: upstream::Answer,
         response_sender: &mut ResponseSender,
-        notes: &mut Notes,
-    ) -> Result<(), Broken> {
+        notes: &mut ExchangeNotes,
+    ) -> Result<(), BrokenStream> {
         let started = Instant::now();
         while !self.done {
             let next = match self.texts.deadline() {
@@ -242,7 +242,7 @@ impl Flow<'_> {
                 },
             };
             let Some(bytes) = next else { break };
-            let bytes = bytes.map_err(Broken::Upstream)?;
+            let bytes = bytes.map_err(BrokenStream::Upstream)?;
             notes.first_chunk.get_or_insert_with(|| started.elapsed());
             let events = self.events.push(bytes).map_err(|error| unreadable(turn, &error))?;
             let taken = events.into_iter().try_for_each(|event| self.take(turn, event));
@@ -259,7 +259,7 @@ impl Flow<'_> {
     }
 
     /// Processes one event: forwards parts and holds parts.
-    fn take(&mut self, turn: &mut Turn, event: SseEvent) -> Result<(), Broken> {
+    fn take(&mut self, turn: &mut Turn, event: SseEvent) -> Result<(), BrokenStream> {
         if self.done {
             return Ok(());
         }
@@ -275,7 +275,7 @@ impl Flow<'_> {
                 self.done = true;
                 self.through(&event.raw);
             }
-            Ok(StreamItem::Error(_)) => return Err(Broken::ErrorEvent(event.raw)),
+            Ok(StreamItem::Error(_)) => return Err(BrokenStream::ErrorEvent(event.raw)),
             Ok(StreamItem::Other) => self.through(&event.raw),
             Err(_) if self.lenient => self.through(&event.raw),
             Err(error) => return Err(broken(turn, error)),
@@ -320,7 +320,7 @@ impl Flow<'_> {
 
     /// Sends the held text of an aborted stream, which will not be validated. If the client has nothing yet, nothing is
     /// sent: a status reports the failure better.
-    async fn release(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), Broken> {
+    async fn release(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), BrokenStream> {
         if self.way != Way::Text || !response_sender.is_open() {
             return Ok(());
         }
@@ -337,12 +337,12 @@ impl Flow<'_> {
     }
 
     /// Checks that the stream is complete. A missing end marker is added; a missing finish reason is an error.
-    fn end(&mut self, turn: &Turn) -> Result<(), Broken> {
+    fn end(&mut self, turn: &Turn) -> Result<(), BrokenStream> {
         if self.done || self.lenient {
             return Ok(());
         }
         if !self.assembler.is_finished() {
-            return Err(Broken::Upstream(UpstreamFailure {
+            return Err(BrokenStream::Upstream(UpstreamFailure {
                 kind: UpstreamFailureKind::Truncated,
                 upstream: turn.upstream.name().to_owned(),
                 message: "the stream ended before its choices were finished".to_owned(),
@@ -354,7 +354,7 @@ impl Flow<'_> {
     }
 
     /// Sends the pending data; the first send opens the client's stream.
-    async fn send(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), Broken> {
+    async fn send(&mut self, turn: &Turn, response_sender: &mut ResponseSender) -> Result<(), BrokenStream> {
         if self.out.is_empty() {
             return Ok(());
         }
@@ -364,10 +364,10 @@ impl Flow<'_> {
     }
 }
 
-fn broken(turn: &Turn, error: AnswerError) -> Broken {
-    Broken::Upstream(malformed(turn, error.message))
+fn broken(turn: &Turn, error: AnswerError) -> BrokenStream {
+    BrokenStream::Upstream(malformed(turn, error.message))
 }
 
-fn unreadable(turn: &Turn, error: &SseError) -> Broken {
-    Broken::Upstream(malformed(turn, error.to_string()))
+fn unreadable(turn: &Turn, error: &SseError) -> BrokenStream {
+    BrokenStream::Upstream(malformed(turn, error.to_string()))
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::ResponseSender;
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::record::milliseconds;
 use crate::pipeline::turn::Turn;
 use callwright_common::tokens::BYTES_PER_TOKEN;
@@ -23,10 +23,10 @@ use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
 use callwright_upstream as upstream;
 use callwright_upstream::Again;
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::offer::Offer;
 
-pub(crate) use flow::Streamed;
+pub(crate) use flow::StreamProgress;
 pub(crate) use tries::ask;
 
 /// Statuses with which servers refuse an unknown member.
@@ -34,7 +34,7 @@ const STREAM_OPTIONS_REFUSED: [StatusCode; 2] = [StatusCode::BAD_REQUEST, Status
 
 /// Result of an upstream request.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum UpstreamReply {
     /// An answer to validate.
     Completion(Completion),
     /// An answer or error to forward unchanged.
@@ -63,12 +63,12 @@ pub(crate) enum Relay {
 async fn attempt(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offer, draft): (&Offer, &Draft),
+    (offer, draft): (&Offer, &ChatDraft),
     response_sender: &mut ResponseSender,
-    purpose: Purpose,
-) -> (Asked, Option<Again>) {
+    purpose: RequestPurpose,
+) -> (UpstreamReply, Option<Again>) {
     let started = Instant::now();
-    let mut notes = Notes { sent_after: turn.record.elapsed(), ..Notes::default() };
+    let mut notes = ExchangeNotes { sent_after: turn.record.elapsed(), ..ExchangeNotes::default() };
     turn.streamed.begin_attempt();
     let cancelled = turn.cancelled.clone();
     let upstream = turn.upstream.clone();
@@ -77,9 +77,9 @@ async fn attempt(
     let exchange = exchange(pipeline, turn, (offer, &request), response_sender, &mut notes, purpose);
     let asked = tokio::select! {
         biased;
-        () = cancelled.cancelled() => Asked::ClientGone,
+        () = cancelled.cancelled() => UpstreamReply::ClientGone,
         asked = timeout(left, exchange) => {
-            asked.unwrap_or_else(|_| Asked::Relay(Relay::Failure(over(upstream.name(), limit))))
+            asked.unwrap_or_else(|_| UpstreamReply::Relay(Relay::Failure(over(upstream.name(), limit))))
         }
     };
     let again = notes.again;
@@ -99,7 +99,7 @@ fn over(upstream: &str, limit: u64) -> UpstreamFailure {
 
 /// Facts about an exchange besides its result.
 #[derive(Debug, Default)]
-struct Notes {
+struct ExchangeNotes {
     /// Time from the request's arrival to the sending.
     sent_after: Duration,
     status: Option<StatusCode>,
@@ -113,9 +113,9 @@ async fn exchange(
     turn: &mut Turn,
     (offer, request): (&Offer, &ChatRequest),
     response_sender: &mut ResponseSender,
-    notes: &mut Notes,
-    purpose: Purpose,
-) -> Asked {
+    notes: &mut ExchangeNotes,
+    purpose: RequestPurpose,
+) -> UpstreamReply {
     let mut answer = match send(turn, request).await {
         Ok(answer) => answer,
         Err(asked) => return asked,
@@ -131,13 +131,15 @@ async fn exchange(
     }
     let status = answer.status;
     let whole = whole(turn, answer, is_stream).await;
-    if is_stream != turn.request.is_stream() && turn.policy.mode == Mode::Guard && matches!(whole, Asked::Completion(_))
+    if is_stream != turn.request.is_stream()
+        && turn.policy.mode == Mode::Guard
+        && matches!(whole, UpstreamReply::Completion(_))
     {
         let kind = if is_stream { "application/json" } else { "text/event-stream" };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     }
     // The header fields of an unused answer must not reach the client.
-    if purpose == Purpose::First || matches!(whole, Asked::Completion(_)) {
+    if purpose == RequestPurpose::First || matches!(whole, UpstreamReply::Completion(_)) {
         turn.answer_headers = headers;
         turn.answer_status = status;
     }
@@ -146,7 +148,7 @@ async fn exchange(
 
 /// Sends the request. Requests usage in a stream even if the client does not, because a stream without usage would be
 /// free of charge. If an upstream rejects `stream_options`, later requests omit it.
-async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, Asked> {
+async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer, UpstreamReply> {
     let asks = turn.policy.mode == Mode::Guard
         && request.is_stream()
         && !request.wants_usage_chunk()
@@ -154,7 +156,7 @@ async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer
     turn.streamed.asked_usage = asks;
     let chat = async |body| {
         let answered = turn.upstream.chat_once(body, &turn.headers_of_attempt()).await;
-        answered.map_err(|failure| Asked::Relay(Relay::Failure(failure)))
+        answered.map_err(|failure| UpstreamReply::Relay(Relay::Failure(failure)))
     };
     if !asks {
         return chat(request.to_bytes()).await;
@@ -172,20 +174,20 @@ async fn send(turn: &mut Turn, request: &ChatRequest) -> Result<upstream::Answer
     Ok(again)
 }
 
-async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> Asked {
+async fn whole(turn: &Turn, answer: upstream::Answer, is_stream: bool) -> UpstreamReply {
     let status = answer.status;
     let body = match answer.whole().await {
         Ok(body) => body,
-        Err(failure) => return Asked::Relay(Relay::Failure(failure)),
+        Err(failure) => return UpstreamReply::Relay(Relay::Failure(failure)),
     };
     if !status.is_success() || turn.policy.mode == Mode::Off {
-        return Asked::Relay(Relay::Answer { status, body });
+        return UpstreamReply::Relay(Relay::Answer { status, body });
     }
     // Some servers stream although the request does not enable a stream.
     let read = if is_stream { assemble(turn, body) } else { Completion::parse(body) };
     match read {
-        Ok(completion) => Asked::Completion(completion),
-        Err(error) => Asked::Relay(Relay::Failure(malformed(turn, error.message))),
+        Ok(completion) => UpstreamReply::Completion(completion),
+        Err(error) => UpstreamReply::Relay(Relay::Failure(malformed(turn, error.message))),
     }
 }
 
@@ -221,28 +223,29 @@ fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
 fn note(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    purpose: Purpose,
-    (request, asked): (&ChatRequest, &Asked),
-    notes: Notes,
+    purpose: RequestPurpose,
+    (request, asked): (&ChatRequest, &UpstreamReply),
+    notes: ExchangeNotes,
     took: Duration,
 ) {
     let outcome = match asked {
-        Asked::Completion(_) => "success",
-        Asked::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
-        Asked::Relay(Relay::Answer { .. } | Relay::ErrorEvent(_)) => "http_error",
-        Asked::Relay(Relay::Failure(failure)) => failure.kind.label(),
-        Asked::ClientGone => "cancelled",
+        UpstreamReply::Completion(_) => "success",
+        UpstreamReply::Relay(Relay::Answer { status, .. }) if status.is_success() => "success",
+        UpstreamReply::Relay(Relay::Answer { .. } | Relay::ErrorEvent(_)) => "http_error",
+        UpstreamReply::Relay(Relay::Failure(failure)) => failure.kind.label(),
+        UpstreamReply::ClientGone => "cancelled",
     };
     let told = match asked {
-        Asked::Completion(completion) => completion.usage(),
+        UpstreamReply::Completion(completion) => completion.usage(),
         // In mode `off` an answer is not validated, but its tokens count.
-        Asked::Relay(Relay::Answer { status, body }) if status.is_success() => {
+        UpstreamReply::Relay(Relay::Answer { status, body }) if status.is_success() => {
             Completion::parse(body.clone()).ok().and_then(|completion| completion.usage())
         }
         _ => None,
     };
     // An answer that the client abandons is charged up to that point.
-    let is_served = notes.status.is_some_and(|status| status.is_success()) || matches!(asked, Asked::ClientGone);
+    let is_served =
+        notes.status.is_some_and(|status| status.is_success()) || matches!(asked, UpstreamReply::ClientGone);
     let estimate =
         (turn.request_permit.is_some() && is_served && told.is_none()).then(|| estimate(turn, request, asked));
     let usage = told.unwrap_or_default();
@@ -263,12 +266,12 @@ fn note(
 
 /// Estimates the usage of an attempt without reported tokens: the upstream does not report them, they were not
 /// requested for a stream, or the stream was aborted. Without the estimate, such requests would bypass the limits.
-fn estimate(turn: &Turn, request: &ChatRequest, asked: &Asked) -> Usage {
+fn estimate(turn: &Turn, request: &ChatRequest, asked: &UpstreamReply) -> Usage {
     let tokens = |bytes: usize| bytes.div_ceil(BYTES_PER_TOKEN) as u64;
     let prompt_tokens = tokens(request.to_bytes().len());
     let completion_tokens = match asked {
-        Asked::Completion(completion) => tokens(completion.to_bytes().len()),
-        Asked::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
+        UpstreamReply::Completion(completion) => tokens(completion.to_bytes().len()),
+        UpstreamReply::Relay(Relay::Answer { body, .. }) => tokens(body.len()),
         // Models send a chunk for each token, or for a few tokens.
         _ => turn.streamed.chunks,
     };

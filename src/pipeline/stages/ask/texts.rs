@@ -15,7 +15,7 @@ use callwright_telemetry::labels::HoldEnd;
 
 /// Rules for holding text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct StreamHoldRules {
     /// Rules for the text to hold.
     pub(super) hold: HoldRules,
     /// Maximum hold time.
@@ -27,14 +27,14 @@ pub(super) struct Rules {
 pub(super) struct Texts<'a> {
     starts: &'a Starts,
     notations: &'a Notations,
-    rules: Rules,
+    rules: StreamHoldRules,
     metrics: &'a Metrics,
-    choices: BTreeMap<u32, Text<'a>>,
+    choices: BTreeMap<u32, ChoiceText<'a>>,
 }
 
 /// Text of one choice.
 #[derive(Debug)]
-struct Text<'a> {
+struct ChoiceText<'a> {
     hold: Hold<'a>,
     /// Held pieces in order; all bytes before them are sent.
     held: VecDeque<HeldText>,
@@ -85,7 +85,12 @@ impl HeldText {
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn new(starts: &'a Starts, notations: &'a Notations, rules: Rules, metrics: &'a Metrics) -> Self {
+    pub(super) fn new(
+        starts: &'a Starts,
+        notations: &'a Notations,
+        rules: StreamHoldRules,
+        metrics: &'a Metrics,
+    ) -> Self {
         Self { starts, notations, rules, metrics, choices: BTreeMap::new() }
     }
 
@@ -94,7 +99,7 @@ impl<'a> Texts<'a> {
         let mut all_flows = true;
         for (index, text, calls) in assembler.texts() {
             let hold = || Hold::with_notations(self.starts, self.notations, self.rules.hold);
-            let choice = self.choices.entry(index).or_insert_with(|| Text::new(hold()));
+            let choice = self.choices.entry(index).or_insert_with(|| ChoiceText::new(hold()));
             all_flows &= choice.advance(text, calls, self.metrics);
         }
         all_flows
@@ -156,7 +161,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> ChoiceText<'a> {
     fn new(hold: Hold<'a>) -> Self {
         Self { hold, held: VecDeque::new(), since: None, before: 0, calls: false }
     }

@@ -6,15 +6,15 @@ use http::{HeaderMap, StatusCode};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::answer::ResponseSender;
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::turn::Turn;
 use callwright_types::UpstreamFailureKind;
 use callwright_upstream::{Again, forbid_retry};
 
-use super::super::compose::Draft;
+use super::super::compose::ChatDraft;
 use super::super::offer::Offer;
-use super::flow::Streamed;
-use super::{Asked, Relay, attempt};
+use super::flow::StreamProgress;
+use super::{Relay, UpstreamReply, attempt};
 
 /// Sends the draft and reads the answer. Streamed text is forwarded to the client meanwhile.
 ///
@@ -25,25 +25,25 @@ pub(crate) async fn ask(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offer: &Offer,
-    draft: &Draft,
+    draft: &ChatDraft,
     response_sender: &mut ResponseSender,
-    purpose: Purpose,
-) -> Asked {
+    purpose: RequestPurpose,
+) -> UpstreamReply {
     let mut retries = turn.upstream.retries(&turn.headers);
     let mut were_made = false;
     loop {
         let (asked, again) = attempt(pipeline, turn, (offer, draft), response_sender, purpose).await;
         let left = time_for_waits(pipeline, turn, response_sender);
         let wait = match (&asked, again) {
-            (Asked::Relay(Relay::Failure(failure)), _) if failure.kind == UpstreamFailureKind::Connect => {
+            (UpstreamReply::Relay(Relay::Failure(failure)), _) if failure.kind == UpstreamFailureKind::Connect => {
                 retries.after_connect(left)
             }
-            (Asked::Relay(Relay::Answer { .. }), Some(again)) => retries.after_answer(again, left),
+            (UpstreamReply::Relay(Relay::Answer { .. }), Some(again)) => retries.after_answer(again, left),
             _ => None,
         };
         if let Some(wait) = wait {
             if !pause(turn, wait).await {
-                return Asked::ClientGone;
+                return UpstreamReply::ClientGone;
             }
         } else if !response_sender.is_open()
             && !turn.time_left().is_zero()
@@ -77,13 +77,13 @@ fn time_for_waits(pipeline: &Pipeline, turn: &Turn, response_sender: &ResponseSe
 
 /// Whether another upstream could give a better result. Errors of the request itself or of a key are reported to the
 /// client or operator.
-fn is_of_no_use(asked: &Asked, again: Option<Again>) -> bool {
+fn is_of_no_use(asked: &UpstreamReply, again: Option<Again>) -> bool {
     match asked {
-        Asked::Relay(Relay::Failure(_) | Relay::ErrorEvent(_)) => true,
-        Asked::Relay(Relay::Answer { status, .. }) => {
+        UpstreamReply::Relay(Relay::Failure(_) | Relay::ErrorEvent(_)) => true,
+        UpstreamReply::Relay(Relay::Answer { status, .. }) => {
             status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS || again.is_some()
         }
-        Asked::Completion(_) | Asked::ClientGone => false,
+        UpstreamReply::Completion(_) | UpstreamReply::ClientGone => false,
     }
 }
 
@@ -99,7 +99,7 @@ async fn pause(turn: &mut Turn, wait: Duration) -> bool {
 
 /// Discards the rest of an attempt of which the client has received nothing.
 fn forget(turn: &mut Turn) {
-    turn.streamed = Streamed::default();
+    turn.streamed = StreamProgress::default();
     turn.answer_status = StatusCode::OK;
     turn.answer_headers = HeaderMap::new();
 }

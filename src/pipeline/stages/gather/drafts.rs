@@ -8,7 +8,7 @@ use callwright_types::memory::Backing;
 use callwright_types::{Call, Explanation, LessonDraft, Trace};
 
 use super::super::results::ToolResult;
-use super::mendings::{Recovered, mended, recovered, recovered_by_client};
+use super::mendings::{RecoveredCall, mended, recovered, recovered_by_client};
 
 /// Maximum number of drafts per turn. Further drafts of a failing turn mostly repeat earlier ones.
 const MAX_DRAFTS: usize = 8;
@@ -20,7 +20,7 @@ pub(super) fn drafts(
     tool_set: &ToolSet,
     settings: &Settings,
 ) -> Vec<LessonDraft> {
-    let source = Source { tool_set, settings };
+    let source = DraftSource { tool_set, settings };
     let is_clients = |name: &str| tool_set.get(name).is_some_and(|tool| !tool.tool.owner.is_proxy());
     let mut drafts: Vec<LessonDraft> = Vec::new();
     for mended in mended(trace, is_clients) {
@@ -52,15 +52,15 @@ pub(super) fn drafts(
 }
 
 /// Data for the creation of drafts.
-struct Source<'a> {
+struct DraftSource<'a> {
     tool_set: &'a ToolSet,
     settings: &'a Settings,
 }
 
-impl Source<'_> {
+impl DraftSource<'_> {
     fn draft_of(
         &self,
-        recovered: &Recovered<'_>,
+        recovered: &RecoveredCall<'_>,
         status: Option<u16>,
         explanation: Option<&Explanation>,
     ) -> Option<LessonDraft> {

@@ -10,7 +10,7 @@ use super::super::results::ToolResult;
 
 /// A call with faults, and the call that replaced it.
 #[derive(Debug)]
-pub(super) struct Mended<'a> {
+pub(super) struct MendedCall<'a> {
     /// The faulty call as the model made it; `None` if the answer had no readable call.
     pub(super) faulty: Option<&'a Call>,
     /// Diagnoses of the faulty call.
@@ -23,7 +23,7 @@ pub(super) struct Mended<'a> {
 
 /// A call that failed, and a later call of the same tool that succeeded.
 #[derive(Debug)]
-pub(super) struct Recovered<'a> {
+pub(super) struct RecoveredCall<'a> {
     /// The call that failed.
     pub(super) failed: &'a Call,
     /// The proxy's own execution of the failed call; `None` for a call of the client.
@@ -33,7 +33,7 @@ pub(super) struct Recovered<'a> {
 }
 
 /// Returns the calls of a turn that corrected faults, if they succeeded or can still be verified.
-pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) -> Vec<Mended<'a>> {
+pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) -> Vec<MendedCall<'a>> {
     let mut found = Vec::new();
     for (at, attempt) in trace.attempts.iter().enumerate() {
         let later = trace.attempts.get(at + 1..).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn mended<'a>(trace: &'a Trace, is_clients: impl Fn(&str) -> bool) ->
             let faulty = attempt.calls.get(index);
             let mending = mending(faulty, &diagnoses, later);
             let backed = mending.and_then(|call| backing(trace, call, &is_clients).map(|backing| (call, backing)));
-            found.extend(backed.map(|(call, backing)| Mended { faulty, diagnoses, call, backing }));
+            found.extend(backed.map(|(call, backing)| MendedCall { faulty, diagnoses, call, backing }));
         }
     }
     found
@@ -95,14 +95,14 @@ pub(super) fn worked(execution: &Execution) -> bool {
 }
 
 /// Returns the failed calls of the proxy, each with the next call of the same tool, if that one succeeded.
-pub(super) fn recovered(trace: &Trace) -> Vec<Recovered<'_>> {
+pub(super) fn recovered(trace: &Trace) -> Vec<RecoveredCall<'_>> {
     let executions = &trace.executions;
     let failures = executions.iter().enumerate().filter(|(_, execution)| is_answer(execution) && !worked(execution));
     let pairs = failures.filter_map(|(at, failed)| {
         let later = executions.get(at + 1..).unwrap_or_default();
         let next = later.iter().find(|later| later.call.name == failed.call.name)?;
         let is_other = next.call.arguments != failed.call.arguments;
-        (is_other && worked(next)).then_some(Recovered {
+        (is_other && worked(next)).then_some(RecoveredCall {
             failed: &failed.call,
             execution: Some(failed),
             call: &next.call,
@@ -121,7 +121,7 @@ fn is_answer(execution: &Execution) -> bool {
 pub(super) fn recovered_by_client<'a>(
     results: &'a [ToolResult],
     failed: impl Fn(&ToolResult) -> bool,
-) -> Vec<Recovered<'a>> {
+) -> Vec<RecoveredCall<'a>> {
     let Some(request) = results.last().map(|result| result.request) else { return Vec::new() };
     let since: Vec<&ToolResult> = results.iter().filter(|result| result.request == request).collect();
     let failures = since.iter().enumerate().filter(|(_, result)| failed(result));
@@ -129,7 +129,7 @@ pub(super) fn recovered_by_client<'a>(
         let later = since.get(at + 1..).unwrap_or_default();
         let next = later.iter().find(|later| later.call.name == failure.call.name)?;
         let is_other = next.call.arguments != failure.call.arguments;
-        (is_other && next.is_new && !failed(next)).then_some(Recovered {
+        (is_other && next.is_new && !failed(next)).then_some(RecoveredCall {
             failed: &failure.call,
             execution: None,
             call: &next.call,

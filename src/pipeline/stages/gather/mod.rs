@@ -17,13 +17,13 @@ use callwright_telemetry::labels::Stage;
 use callwright_types::memory::Backing;
 use callwright_types::rules::ClientTools;
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::offer::Offer;
 use super::results::{ToolResult, results};
 
 /// Adds the drafts of the turn to the trace. `is_last_word` is whether the answer makes no calls, so the task is
 /// complete.
-pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &Draft, is_last_word: bool) {
+pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &ChatDraft, is_last_word: bool) {
     if !turn.policy.recall.learn || turn.record.trace().memory.is_none() {
         return;
     }
@@ -34,7 +34,7 @@ pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft:
     }
 }
 
-fn note(turn: &mut Turn, offer: &Offer, draft: &Draft, is_last_word: bool) {
+fn note(turn: &mut Turn, offer: &Offer, draft: &ChatDraft, is_last_word: bool) {
     let results = client_results(turn);
     let trace = turn.record.trace();
     let returned = returned::returned(&results, trace);

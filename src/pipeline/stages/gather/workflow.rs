@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::super::compose::Draft;
+use super::super::compose::ChatDraft;
 use super::super::offer::Offer;
 use super::mendings::worked;
 use crate::pipeline::turn::Turn;
@@ -21,14 +21,14 @@ const MAX_CALLS: usize = 64;
 
 /// Returns the procedure that led to the answer; `None` without several dependent calls. It is verified if the proxy
 /// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
-pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) -> Option<ProcedureDraft> {
+pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bool) -> Option<ProcedureDraft> {
     let conversation = draft.conversation();
     let made = made(conversation, turn.record.trace(), offer);
     let tools = used(&made, offer);
     let bare: Vec<Option<Value>> = tools.iter().map(|tool| bare(tool)).collect();
     let known: Vec<KnownTool<'_>> =
         tools.iter().zip(&bare).map(|(tool, bare)| known(turn, tool, bare.as_ref())).collect();
-    let calls: Vec<MadeCall<'_>> = made.iter().map(Made::call).collect();
+    let calls: Vec<MadeCall<'_>> = made.iter().map(WorkflowCall::call).collect();
     let said = said(conversation);
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     let workflow = Workflow { calls: &calls, tools: &known, said: &said };
@@ -37,21 +37,21 @@ pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &Draft, is_mended: bool) 
 }
 
 /// A call with its answer.
-struct Made {
+struct WorkflowCall {
     tool: String,
     arguments: Value,
     answer: Value,
     worked: bool,
 }
 
-impl Made {
+impl WorkflowCall {
     fn call(&self) -> MadeCall<'_> {
         MadeCall { tool: &self.tool, arguments: &self.arguments, answer: &self.answer, worked: self.worked }
     }
 }
 
 /// Returns the answered calls since the last user message, in order.
-fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
+fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<WorkflowCall> {
     let failed: HashSet<&str> = trace.observed.iter().map(|observed| observed.call.id.as_str()).collect();
     let executed: HashMap<&str, &Execution> =
         trace.executions.iter().map(|execution| (execution.call.id.as_str(), execution)).collect();
@@ -82,16 +82,16 @@ fn made(conversation: &ChatRequest, trace: &Trace, offer: &Offer) -> Vec<Made> {
         };
         let arguments = serde_json::from_str(&call.arguments).ok()?;
         let answer = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Some(Made { tool: call.name, arguments, answer, worked })
+        Some(WorkflowCall { tool: call.name, arguments, answer, worked })
     });
-    let mut made: Vec<Made> = answered.collect();
+    let mut made: Vec<WorkflowCall> = answered.collect();
     let older = made.len().saturating_sub(MAX_CALLS);
     made.drain(..older);
     made
 }
 
 /// Returns the tools of these calls, without duplicates.
-fn used<'a>(made: &[Made], offer: &'a Offer) -> Vec<&'a CompiledTool> {
+fn used<'a>(made: &[WorkflowCall], offer: &'a Offer) -> Vec<&'a CompiledTool> {
     let mut names: Vec<&str> = made.iter().map(|made| made.tool.as_str()).collect();
     names.sort_unstable();
     names.dedup();

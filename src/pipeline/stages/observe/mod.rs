@@ -5,7 +5,7 @@
 //! again in every turn. The same conversation gives the same texts, so the provider's prompt cache stays valid. The
 //! number of failures and the lookup time are limited, independent of the conversation's length.
 //!
-//! `results` parses the conversation, [`Seen`] caches earlier results.
+//! `results` parses the conversation, [`AnalysisCache`] caches earlier results.
 
 mod seen;
 
@@ -26,14 +26,14 @@ use callwright_types::rules::{ClientTools, Mode};
 use callwright_types::trace::{Enrichment, Observation};
 use callwright_types::{DocText, OperationRef, Outcome, Owner};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::offer::Offer;
 use super::results::{ToolResult, results};
-pub(crate) use seen::Seen;
-use seen::{Failure, Key};
+pub(crate) use seen::AnalysisCache;
+use seen::{ExplainedFailure, MessageKeys};
 
 /// Explains the failures in the client's tool messages, as policy specifies. In shadow mode they are only recorded.
-pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
+pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft) {
     let is_wanted = turn.policy.mode != Mode::Off && turn.policy.explain.client_tools != ClientTools::Off;
     if !is_wanted || !turn.request.may_have_calls() {
         return;
@@ -51,21 +51,21 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer,
 }
 
 /// The failures of a conversation.
-struct Failures {
+struct ObservedFailures {
     /// The newest failures in order, each with the rule that recognised it and its explanation; `None` if the time was
     /// too short.
-    looked_up: Vec<(ToolResult, &'static str, Option<Failure>)>,
+    looked_up: Vec<(ToolResult, &'static str, Option<ExplainedFailure>)>,
     /// Number of older failures.
     left_out: usize,
 }
 
 /// Recognises all failures, and looks up the newest up to the configured number, until the deadline or until the client
 /// disconnects.
-async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Failures {
+async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFailures {
     let toolsets = toolsets(turn);
     let template = pipeline.templates.replacing("observed_failure");
     let seen = &turn.snapshot.seen;
-    let mut key = Key::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
+    let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref(), template.as_deref());
     let recognised = |result: ToolResult| {
         let rule = seen.rule_or(key.of_message(&result), || rule(turn, toolsets.as_deref(), &result))?;
         Some((result, rule))
@@ -90,7 +90,7 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> Failures {
         };
         looked_up.push((result.clone(), *rule, failure));
     }
-    Failures { looked_up, left_out }
+    ObservedFailures { looked_up, left_out }
 }
 
 /// Returns the result of a lookup before the deadline, while the client is connected.
@@ -139,7 +139,7 @@ async fn look(
     toolsets: Option<&[String]>,
     result: &ToolResult,
     earlier: &[String],
-) -> (Failure, bool) {
+) -> (ExplainedFailure, bool) {
     let ToolResult { call, text, .. } = result;
     let tool = offer.tool_set.get(&call.name);
     let texts = tool.map(|tool| texts(tool)).unwrap_or_default();
@@ -157,7 +157,7 @@ async fn look(
             tokens: pipeline.settings.feedback_tokens,
         })
     });
-    (Failure { explanation: explanation.into(), note: note.map(Into::into) }, is_final)
+    (ExplainedFailure { explanation: explanation.into(), note: note.map(Into::into) }, is_final)
 }
 
 /// Returns the rule by which the message reports a failure: a policy rule, a built-in one, or an error code in the
@@ -202,7 +202,7 @@ fn texts(tool: &CompiledTool) -> Vec<DocText> {
 }
 
 /// Adds the explanations to the messages if policy allows, and records them in the trace.
-fn note(turn: &mut Turn, draft: &mut Draft, failures: Failures) {
+fn note(turn: &mut Turn, draft: &mut ChatDraft, failures: ObservedFailures) {
     let adds = turn.policy.mode == Mode::Guard && turn.policy.explain.client_tools == ClientTools::On;
     turn.record.trace_mut().observed_left_out = u32::try_from(failures.left_out).unwrap_or(u32::MAX);
     for (result, rule, failure) in failures.looked_up {

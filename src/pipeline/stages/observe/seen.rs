@@ -15,7 +15,7 @@ use super::super::results::ToolResult;
 
 /// Explanation of a failure in a message. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Failure {
+pub(super) struct ExplainedFailure {
     /// The explanation from the documentation.
     pub(super) explanation: Arc<Explanation>,
     /// The text to append to the message; `None` if there is no explanation.
@@ -24,20 +24,20 @@ pub(super) struct Failure {
 
 /// Result of the analysis of a message.
 #[derive(Debug, Clone)]
-enum Found {
+enum MessageAnalysis {
     /// The rule by which the message reports a failure, if any.
     Rule(Option<&'static str>),
     /// The explanation of the failure.
-    Failure(Failure),
+    Failure(ExplainedFailure),
 }
 
 /// Cache of analysed messages. It belongs to one catalog and its documentation. Clones share one cache.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    cache: ByteCache<[u8; 32], Found>,
+pub(crate) struct AnalysisCache {
+    cache: ByteCache<[u8; 32], MessageAnalysis>,
 }
 
-impl Seen {
+impl AnalysisCache {
     /// Creates a cache of about this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         Self { cache: ByteCache::new(bytes, |_, found| weight(found)) }
@@ -50,32 +50,32 @@ impl Seen {
 
     /// Returns the rule by which the message of `key` reports a failure, from the cache or from `look`.
     pub(super) fn rule_or(&self, key: [u8; 32], look: impl FnOnce() -> Option<&'static str>) -> Option<&'static str> {
-        if let Some(Found::Rule(rule)) = self.cache.get(&key) {
+        if let Some(MessageAnalysis::Rule(rule)) = self.cache.get(&key) {
             return rule;
         }
         let rule = look();
-        self.cache.insert(key, Found::Rule(rule));
+        self.cache.insert(key, MessageAnalysis::Rule(rule));
         rule
     }
 
     /// Returns the cached explanation of the failure of `key`.
-    pub(super) fn failure(&self, key: [u8; 32]) -> Option<Failure> {
+    pub(super) fn failure(&self, key: [u8; 32]) -> Option<ExplainedFailure> {
         match self.cache.get(&key) {
-            Some(Found::Failure(failure)) => Some(failure),
+            Some(MessageAnalysis::Failure(failure)) => Some(failure),
             _ => None,
         }
     }
 
     /// Caches the explanation of the failure of `key`.
-    pub(super) fn remember(&self, key: [u8; 32], failure: &Failure) {
-        self.cache.insert(key, Found::Failure(failure.clone()));
+    pub(super) fn remember(&self, key: [u8; 32], failure: &ExplainedFailure) {
+        self.cache.insert(key, MessageAnalysis::Failure(failure.clone()));
     }
 }
 
-fn weight(found: &Found) -> usize {
+fn weight(found: &MessageAnalysis) -> usize {
     match found {
-        Found::Rule(_) => 0,
-        Found::Failure(Failure { explanation, note }) => {
+        MessageAnalysis::Rule(_) => 0,
+        MessageAnalysis::Failure(ExplainedFailure { explanation, note }) => {
             let passages = explanation.passages.iter();
             let passages = passages.map(|passage| passage.text.len() + passage.source.len() + size_of_val(passage));
             size_of_val(&**explanation) + passages.sum::<usize>() + note.as_ref().map_or(0, |note| note.len())
@@ -85,7 +85,7 @@ fn weight(found: &Found) -> usize {
 
 /// Computes the cache keys of one turn's messages: hashes of all inputs of the analysis.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct MessageKeys {
     /// Hash of the policy rules and of the toolsets whose documentation is used.
     rules: [u8; 32],
     /// Hash of the operator's template.
@@ -94,7 +94,7 @@ pub(super) struct Key {
     tools: HashMap<String, [u8; 32]>,
 }
 
-impl Key {
+impl MessageKeys {
     /// Creates the key for these rules, toolsets and template.
     pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>, template: Option<&str>) -> Self {
         let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
@@ -166,7 +166,7 @@ mod tests {
         Offer::of_client(vec![tool], &Validators::default())
     }
 
-    fn key(of: &mut Key, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {
+    fn key(of: &mut MessageKeys, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {
         let earlier: Vec<String> = earlier.iter().map(|call| (*call).to_owned()).collect();
         of.of_failure(offer, &result(text), &earlier)
     }
@@ -176,17 +176,17 @@ mod tests {
         let rules: Vec<FailureRule> = serde_json::from_value(json!([{"status": [404], "outcome": "fine"}])).unwrap();
         let (one, two) = (offer("one"), offer("two"));
         let toolsets = ["maps".to_owned()];
-        let plain = || Key::of(&[], None, None);
+        let plain = || MessageKeys::of(&[], None, None);
         let same = key(&mut plain(), &one, "a", &[]);
         assert_eq!(key(&mut plain(), &offer("one"), "a", &[]), same);
         for other in [
             key(&mut plain(), &one, "b", &[]),
             key(&mut plain(), &two, "a", &[]),
             key(&mut plain(), &one, "a", &["f()"]),
-            key(&mut Key::of(&rules, None, None), &one, "a", &[]),
-            key(&mut Key::of(&[], Some(&[]), None), &one, "a", &[]),
-            key(&mut Key::of(&[], Some(&toolsets), None), &one, "a", &[]),
-            key(&mut Key::of(&[], None, Some("{{ text }}")), &one, "a", &[]),
+            key(&mut MessageKeys::of(&rules, None, None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&[]), None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], Some(&toolsets), None), &one, "a", &[]),
+            key(&mut MessageKeys::of(&[], None, Some("{{ text }}")), &one, "a", &[]),
         ] {
             assert_ne!(other, same);
         }
@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn a_message_is_recognised_once() {
-        let seen = Seen::new(1_000_000);
+        let seen = AnalysisCache::new(1_000_000);
         let looked = std::cell::Cell::new(0);
         let rule = |text: &str, found: Option<&'static str>| {
-            seen.rule_or(Key::of(&[], None, None).of_message(&result(text)), || {
+            seen.rule_or(MessageKeys::of(&[], None, None).of_message(&result(text)), || {
                 looked.set(looked.get() + 1);
                 found
             })

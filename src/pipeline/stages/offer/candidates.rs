@@ -29,17 +29,17 @@ pub(super) struct Candidates {
     dialect: SchemaDialect,
     /// Approximate maximum tokens of a description with its learned patterns.
     description_tokens: usize,
-    tools: Vec<Candidate>,
+    tools: Vec<CandidateTool>,
     positions: HashMap<String, usize>,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
     /// Search indexes of the tools, in the same order.
     shelved: Vec<Arc<ShelvedTools>>,
-    index: ArcSwapOption<Indexed>,
-    ruled: ByteCache<(Vec<String>, Vec<String>), Arc<Ruled>>,
+    index: ArcSwapOption<IndexedCandidates>,
+    ruled: ByteCache<(Vec<String>, Vec<String>), Arc<RuledTools>>,
 }
 
 #[derive(Debug)]
-struct Candidate {
+struct CandidateTool {
     tool: Arc<Tool>,
     name: Arc<str>,
     /// Index in the client's list, and a digest of the JSON text.
@@ -51,14 +51,14 @@ struct Candidate {
 
 /// A search index and its segments.
 #[derive(Debug)]
-struct Indexed {
+struct IndexedCandidates {
     segments: Vec<Arc<ToolSegment>>,
     index: ToolIndex,
 }
 
 /// The tools that policy rules name.
 #[derive(Debug, Default)]
-pub(super) struct Ruled {
+pub(super) struct RuledTools {
     /// Positions of the tools to offer always, in order.
     pub(super) always: Vec<usize>,
     pub(super) never: HashSet<usize>,
@@ -72,7 +72,7 @@ impl Candidates {
             shelved.extend(shelf.of_toolset(&toolset.name).cloned());
             tools.extend(toolset.operations.iter().map(|operation| {
                 let learned = shelf.learned(&toolset.name, operation.own_name()).cloned();
-                Candidate::new(operation.tool.clone(), None, learned)
+                CandidateTool::new(operation.tool.clone(), None, learned)
             }));
         }
         Self::new(tools, shelved, dialect, shelf.description_tokens())
@@ -81,13 +81,13 @@ impl Candidates {
     /// Collects the client's own tools that may be omitted, each with its index in the client's list and its JSON text.
     pub(super) fn of_client(tools: &[(usize, &Tool, &str)], shelf: &ToolsetIndex) -> Self {
         let own = |(place, _, text): &(usize, &Tool, &str)| Some((*place, digest(&[text])));
-        let candidate = |entry: &(usize, &Tool, &str)| Candidate::new(Arc::new(entry.1.clone()), own(entry), None);
+        let candidate = |entry: &(usize, &Tool, &str)| CandidateTool::new(Arc::new(entry.1.clone()), own(entry), None);
         let shelved = shelf.of_client(&tools.iter().map(|(_, tool, _)| *tool).collect::<Vec<_>>());
         Self::new(tools.iter().map(candidate).collect(), vec![shelved], SchemaDialect::Openai, 0)
     }
 
     fn new(
-        tools: Vec<Candidate>,
+        tools: Vec<CandidateTool>,
         shelved: Vec<Arc<ShelvedTools>>,
         dialect: SchemaDialect,
         description_tokens: usize,
@@ -159,7 +159,7 @@ impl Candidates {
     }
 
     fn written_with_digest(&self, position: usize, learned: bool) -> Option<&(Arc<WrittenTool>, u64)> {
-        let Candidate { tool, written: [plain, shown], learned: known, .. } = self.tools.get(position)?;
+        let CandidateTool { tool, written: [plain, shown], learned: known, .. } = self.tools.get(position)?;
         let known = known.as_deref().filter(|_| learned);
         let place = if known.is_some() { shown } else { plain };
         Some(place.get_or_init(|| {
@@ -175,7 +175,7 @@ impl Candidates {
     }
 
     /// Returns the tools that the rules name.
-    pub(super) fn ruled(&self, rules: &OfferRules) -> Arc<Ruled> {
+    pub(super) fn ruled(&self, rules: &OfferRules) -> Arc<RuledTools> {
         let OfferRules { always, never, .. } = rules;
         if always.is_empty() && never.is_empty() {
             return Arc::default();
@@ -184,8 +184,8 @@ impl Candidates {
         self.ruled.get_with(key, || Arc::new(self.name_by(always, never)))
     }
 
-    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs) -> Ruled {
-        let mut ruled = Ruled::default();
+    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs) -> RuledTools {
+        let mut ruled = RuledTools::default();
         for (position, candidate) in self.tools.iter().enumerate() {
             let name = match &candidate.tool.owner {
                 Owner::Proxy(reference) => format!("{}/{}", reference.toolset, reference.tool),
@@ -211,17 +211,18 @@ impl Candidates {
     }
 
     /// Returns the current index. Rebuilds it if a segment has received its vectors.
-    fn indexed(&self) -> Arc<Indexed> {
+    fn indexed(&self) -> Arc<IndexedCandidates> {
         let segments: Vec<Arc<ToolSegment>> = self.shelved.iter().map(|tools| tools.segment()).collect();
-        let is_same =
-            |known: &Arc<Indexed>| known.segments.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other));
+        let is_same = |known: &Arc<IndexedCandidates>| {
+            known.segments.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
         if let Some(known) = self.index.load_full().filter(is_same) {
             return known;
         }
         // The learned ranking weights apply to a single toolset only.
         let fusion = if let [only] = self.shelved.as_slice() { only.fusion() } else { Fusion::default() };
         let index = ToolIndex::new(segments.iter().cloned(), fusion);
-        let indexed = Arc::new(Indexed { segments, index });
+        let indexed = Arc::new(IndexedCandidates { segments, index });
         self.index.store(Some(Arc::clone(&indexed)));
         indexed
     }
@@ -239,14 +240,14 @@ impl Candidates {
     }
 }
 
-impl Candidate {
+impl CandidateTool {
     fn new(tool: Arc<Tool>, own: Option<(usize, u64)>, learned: Option<Arc<Representation>>) -> Self {
         let name = Arc::from(tool.name.as_str());
         Self { tool, name, own, learned, written: Default::default() }
     }
 }
 
-fn ruled_bytes((always, never): &(Vec<String>, Vec<String>), ruled: &Arc<Ruled>) -> usize {
+fn ruled_bytes((always, never): &(Vec<String>, Vec<String>), ruled: &Arc<RuledTools>) -> usize {
     let globs = always.iter().chain(never).map(|glob| glob.len() + size_of::<String>());
     globs.sum::<usize>() + (ruled.always.len() + 2 * ruled.never.len()) * size_of::<usize>()
 }

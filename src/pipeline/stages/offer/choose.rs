@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use callwright_types::OfferReason;
 use callwright_types::rules::OfferRules;
 
-use super::conversation::Step;
+use super::conversation::ConversationStep;
 use super::pool::{Pool, ToolAt};
 use super::ranking::Ranked;
 
@@ -32,7 +32,7 @@ pub(super) struct Pick {
 
 /// The offered tools, in the order of their first offer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Chosen {
+pub(super) struct ChosenTools {
     pub(super) picks: Vec<Pick>,
     /// Number of processed steps.
     pub(super) step: u32,
@@ -42,7 +42,7 @@ pub(super) struct Chosen {
 
 /// Rules for the selection in a step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules<'a> {
+pub(super) struct ChoiceRules<'a> {
     pub(super) offer: &'a OfferRules,
     /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(super) room: usize,
@@ -50,14 +50,14 @@ pub(super) struct Rules<'a> {
     pub(super) required: &'a [String],
 }
 
-impl Chosen {
+impl ChosenTools {
     /// Adds the tools that the step needs. `rank` ranks the tools of a pool for the user messages.
     pub(super) fn advance(
         &mut self,
         pools: &[Pool],
-        rules: Rules<'_>,
-        step: Step<'_>,
-        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
+        rules: ChoiceRules<'_>,
+        step: ConversationStep<'_>,
+        rank: &dyn Fn(&Pool, ConversationStep<'_>) -> Vec<Ranked>,
     ) {
         self.step += 1;
         for pick in &mut self.picks {
@@ -69,7 +69,7 @@ impl Chosen {
         }
         let mut fresh: Vec<Pick> = Vec::new();
         for pool in pools {
-            let mut wanted = Wanted { pool, step: self.step, picks: Vec::new(), places: HashMap::new() };
+            let mut wanted = WantedTools { pool, step: self.step, picks: Vec::new(), places: HashMap::new() };
             wanted.ask(self, rules, step, rank);
             fresh.extend(self.merge(wanted.picks));
         }
@@ -140,20 +140,20 @@ fn precedence(pick: &Pick, in_use: bool) -> (bool, OfferReason, std::cmp::Revers
 }
 
 /// Tools that a step needs from one pool, most important first.
-struct Wanted<'a> {
+struct WantedTools<'a> {
     pool: &'a Pool,
     step: u32,
     picks: Vec<Pick>,
     places: HashMap<usize, usize>,
 }
 
-impl Wanted<'_> {
+impl WantedTools<'_> {
     fn ask(
         &mut self,
-        before: &Chosen,
-        rules: Rules<'_>,
-        step: Step<'_>,
-        rank: &dyn Fn(&Pool, Step<'_>) -> Vec<Ranked>,
+        before: &ChosenTools,
+        rules: ChoiceRules<'_>,
+        step: ConversationStep<'_>,
+        rank: &dyn Fn(&Pool, ConversationStep<'_>) -> Vec<Ranked>,
     ) {
         let pool = self.pool;
         let named = |names: &[String]| names.iter().filter_map(|name| pool.named(name)).collect::<Vec<_>>();
@@ -169,7 +169,7 @@ impl Wanted<'_> {
     }
 
     /// Takes the best tools above the cut-off. Fills up to the minimum with those below it, then in document order.
-    fn rank(&mut self, before: &Chosen, rules: &OfferRules, ranked: Vec<Ranked>) {
+    fn rank(&mut self, before: &ChosenTools, rules: &OfferRules, ranked: Vec<Ranked>) {
         let (k, min) = (rules.k as usize, rules.min as usize);
         let mut above: Vec<Ranked> = ranked.into_iter().filter(|found| self.pool.is_free(found.position)).collect();
         let cut = above.iter().take(k).take_while(|found| f64::from(found.share) >= rules.gap).count();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::candidates::Candidates;
-use super::choose::{Chosen, Rules};
-use super::conversation::Step;
+use super::choose::{ChoiceRules, ChosenTools};
+use super::conversation::ConversationStep;
 use super::pool::{Pool, Side};
-use super::ranking::{Query, Searches, Vectors, rank};
+use super::ranking::{RankingQuery, Searches, Vectors, rank};
 use crate::pipeline::ToolsetIndex;
 use callwright_types::rules::{OfferRules, ToolGlobs};
 use callwright_types::{OfferReason, Owner, Tool};
@@ -45,8 +45,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn step(&self) -> Step<'_> {
-        Step { said: &self.said, called: &self.called, words: &self.words }
+    fn step(&self) -> ConversationStep<'_> {
+        ConversationStep { said: &self.said, called: &self.called, words: &self.words }
     }
 }
 
@@ -56,21 +56,21 @@ fn said(text: &str) -> Asked {
 
 /// Processes the steps; returns the finally offered tools with the reasons.
 fn chosen(rules: &OfferRules, steps: &[Asked], hidden: &[&str], room: usize) -> Vec<(&'static str, OfferReason)> {
-    let (pools, mut chosen) = ([pool(rules, hidden)], Chosen::default());
+    let (pools, mut chosen) = ([pool(rules, hidden)], ChosenTools::default());
     advance(&mut chosen, &pools, rules, steps, room);
     shown(&chosen)
 }
 
-fn advance(chosen: &mut Chosen, pools: &[Pool], offer: &OfferRules, steps: &[Asked], room: usize) {
+fn advance(chosen: &mut ChosenTools, pools: &[Pool], offer: &OfferRules, steps: &[Asked], room: usize) {
     for step in steps {
-        let by = Rules { offer, room, required: &[] };
+        let by = ChoiceRules { offer, room, required: &[] };
         chosen.advance(pools, by, step.step(), &|pool, step| {
-            rank(pool, &Query::of(step.said, &Vectors::default()), &Searches::default())
+            rank(pool, &RankingQuery::of(step.said, &Vectors::default()), &Searches::default())
         });
     }
 }
 
-fn shown(chosen: &Chosen) -> Vec<(&'static str, OfferReason)> {
+fn shown(chosen: &ChosenTools) -> Vec<(&'static str, OfferReason)> {
     chosen.picks.iter().map(|pick| (NAMES[pick.tool.position as usize], pick.reason)).collect()
 }
 
@@ -109,7 +109,7 @@ fn what_serves_the_user_is_chosen_up_to_the_gap_and_the_number() {
 #[test]
 fn what_was_offered_stays_and_what_is_new_is_appended() {
     let steps = [said("the weather?"), said("plan a route"), said("the weather again")];
-    let (rules, mut chosen) = (rules(), Chosen::default());
+    let (rules, mut chosen) = (rules(), ChosenTools::default());
     let pools = [pool(&rules, &[])];
     let mut before: Vec<&str> = Vec::new();
     for step in steps {
@@ -131,11 +131,11 @@ fn names_calls_and_rules_come_before_what_is_found() {
         called: vec!["planRoute".to_owned()],
         words: vec!["bookRoom".to_owned(), "unknown".to_owned(), "listRooms".to_owned()],
     };
-    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     let required = ["payInvoice".to_owned()];
-    let by = Rules { offer: &rules, room: 100, required: &required };
+    let by = ChoiceRules { offer: &rules, room: 100, required: &required };
     chosen.advance(&pools, by, step.step(), &|pool, step| {
-        rank(pool, &Query::of(step.said, &Vectors::default()), &Searches::default())
+        rank(pool, &RankingQuery::of(step.said, &Vectors::default()), &Searches::default())
     });
     let offered = shown(&chosen);
     for expected in [
@@ -153,7 +153,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
 #[test]
 fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
     let rules = rules();
-    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     let mut offered = Vec::new();
     for (text, evicted) in [
         ("weather", false),
@@ -174,7 +174,7 @@ fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
 #[test]
 fn at_the_limit_what_was_called_stays() {
     let rules = rules();
-    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     let first = Asked { called: vec!["getWeather".to_owned()], ..said("weather") };
     advance(&mut chosen, &pools, &rules, &[first, said("countries"), said("plan a route")], 2);
     assert_eq!(shown(&chosen), [("getWeather", OfferReason::Called), ("planRoute", OfferReason::Ranked)]);
@@ -183,7 +183,7 @@ fn at_the_limit_what_was_called_stays() {
 #[test]
 fn what_comes_up_while_the_turn_runs_is_appended_and_stays_within_the_room() {
     let rules = rules();
-    let (pools, mut chosen) = ([pool(&rules, &[])], Chosen::default());
+    let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     advance(&mut chosen, &pools, &rules, &[said("countries"), said("weather")], 100);
     let asked = pools[0].meant("BOOK_ROOM").unwrap();
     chosen.add(&[asked], OfferReason::Asked, 100);

@@ -25,7 +25,7 @@ pub(crate) struct Offer {
     /// Possible beginnings of their calls in a text.
     pub(crate) starts: Starts,
     /// The tools to send.
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentToolList,
     /// Whether the client sent tools of its own.
     pub(crate) client_sent_tools: bool,
     /// Search index of the tools' texts, built at first use (E2.1).
@@ -38,7 +38,7 @@ pub(crate) struct Offer {
 
 /// The tools in their sent form.
 #[derive(Debug)]
-pub(crate) enum Sent {
+pub(crate) enum SentToolList {
     /// These tools are appended to the client's own list, which stays unchanged.
     Behind(Vec<Arc<WrittenTool>>),
     /// These tools replace the client's own list.
@@ -49,11 +49,16 @@ impl Offer {
     /// Creates an offer of the client's own tools, unchanged.
     pub(crate) fn of_client(tools: Vec<Tool>, validators: &Validators) -> Self {
         let has_any = !tools.is_empty();
-        Self::compile(tools.into_iter().map(Arc::new).collect(), Sent::Behind(Vec::new()), has_any, validators)
+        Self::compile(tools.into_iter().map(Arc::new).collect(), SentToolList::Behind(Vec::new()), has_any, validators)
     }
 
     /// Compiles tools in the order sent.
-    pub(super) fn compile(tools: Vec<Arc<Tool>>, sent: Sent, client_sent_tools: bool, validators: &Validators) -> Self {
+    pub(super) fn compile(
+        tools: Vec<Arc<Tool>>,
+        sent: SentToolList,
+        client_sent_tools: bool,
+        validators: &Validators,
+    ) -> Self {
         let tool_set = ToolSet::compile(tools, validators);
         let names = tool_set.tools().iter().map(|compiled| compiled.tool.name.clone()).collect();
         let starts = Starts::of(&tool_set);
@@ -91,16 +96,16 @@ impl Offer {
 
 /// Key of an offer: the client's unchanged tools, the toolsets, the dialect, and the selected tools in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct OfferKey {
     tools: String,
     toolsets: Vec<String>,
     dialect: SchemaDialect,
-    shape: Shape,
+    shape: OfferShape,
 }
 
 /// The part of an offer that is independent of the tools' texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(super) struct OfferShape {
     /// Whether tools are selected from the client's list.
     pub(super) narrowed: bool,
     /// The selected tools, in the order sent.
@@ -111,25 +116,25 @@ pub(super) struct Shape {
     pub(super) representations: bool,
 }
 
-/// Borrowed form of a [`Key`] for lookups; has the same hash.
+/// Borrowed form of a [`OfferKey`] for lookups; has the same hash.
 #[derive(Debug, Clone, Copy, Hash)]
 pub(super) struct KeyView<'a> {
     pub(super) tools: &'a str,
     pub(super) toolsets: &'a [String],
     pub(super) dialect: SchemaDialect,
-    pub(super) shape: &'a Shape,
+    pub(super) shape: &'a OfferShape,
 }
 
 impl KeyView<'_> {
-    fn to_key(self) -> Key {
+    fn to_key(self) -> OfferKey {
         let Self { tools, toolsets, dialect, shape } = self;
-        Key { tools: tools.to_owned(), toolsets: toolsets.to_vec(), dialect, shape: shape.clone() }
+        OfferKey { tools: tools.to_owned(), toolsets: toolsets.to_vec(), dialect, shape: shape.clone() }
     }
 }
 
-impl Equivalent<Key> for KeyView<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        let Key { tools, toolsets, dialect, shape } = key;
+impl Equivalent<OfferKey> for KeyView<'_> {
+    fn equivalent(&self, key: &OfferKey) -> bool {
+        let OfferKey { tools, toolsets, dialect, shape } = key;
         (self.tools, self.toolsets, self.dialect, self.shape) == (tools, toolsets, *dialect, shape)
     }
 }
@@ -157,7 +162,7 @@ const SEARCHED_SHARE: u64 = 2;
 pub struct Offers {
     /// The offer without tools.
     empty: Arc<Offer>,
-    cache: ByteCache<Key, Arc<Offer>>,
+    cache: ByteCache<OfferKey, Arc<Offer>>,
     /// Searchable tools by toolsets and dialect.
     of_toolsets: ByteCache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
     /// Searchable tools by the client's list.
@@ -169,7 +174,7 @@ pub struct Offers {
 impl Offers {
     /// Creates caches of at most this many bytes, and half as many for searchable lists. They belong to one catalog.
     pub fn new(bytes: u64) -> Self {
-        let of_offer = |key: &Key, offer: &Arc<Offer>| {
+        let of_offer = |key: &OfferKey, offer: &Arc<Offer>| {
             key.tools.len() * OFFER_BYTES_PER_BYTE + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
         };
         let of_list = |list: &String, candidates: &Arc<Candidates>| {
@@ -277,7 +282,7 @@ mod tests {
         ];
         let (validators, metrics) = (Validators::default(), Metrics::new());
         for _ in 0..2 {
-            let sent = Sent::Behind(Vec::new());
+            let sent = SentToolList::Behind(Vec::new());
             let offer = Offer::compile(offered.clone(), sent, true, &validators);
             assert!(offer.tool_set.tools().iter().all(|tool| !tool.is_compiled()), "nothing is compiled unasked");
             report_problems(&offer.tool_set, &metrics);

@@ -15,7 +15,7 @@ pub(super) const MAX_STEPS: usize = 16;
 
 /// A conversation as steps: one per user message, with all earlier messages.
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct OfferConversation {
     /// Oldest first; never empty.
     steps: Vec<End>,
     /// Names of called tools, in order.
@@ -37,7 +37,7 @@ struct End {
 
 /// The conversation up to a user message.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Step<'a> {
+pub(super) struct ConversationStep<'a> {
     /// The last user messages, newest first.
     pub(super) said: &'a [String],
     /// Names of called tools, in order.
@@ -46,7 +46,7 @@ pub(super) struct Step<'a> {
     pub(super) words: &'a [String],
 }
 
-impl Conversation {
+impl OfferConversation {
     /// Returns an empty conversation for turns without a selection.
     pub(super) fn unread() -> Self {
         let mut conversation = Self::default();
@@ -80,10 +80,13 @@ impl Conversation {
     }
 
     /// Returns the steps, oldest first.
-    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+    pub(super) fn steps(&self) -> Vec<ConversationStep<'_>> {
         let called = |end: &End| self.called.get(..end.called).unwrap_or_default();
         let words = |end: &End| self.words.get(..end.words).unwrap_or_default();
-        self.steps.iter().map(|end| Step { said: &end.said, called: called(end), words: words(end) }).collect()
+        self.steps
+            .iter()
+            .map(|end| ConversationStep { said: &end.said, called: called(end), words: words(end) })
+            .collect()
     }
 
     fn add(&mut self, message: &MessageView<'_>, known: &mut HashSet<String>) {
@@ -157,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    fn read(messages: &Value) -> Conversation {
-        Conversation::read(&ChatRequest::parse(Bytes::from(json!({ "messages": messages }).to_string())).unwrap())
+    fn read(messages: &Value) -> OfferConversation {
+        OfferConversation::read(&ChatRequest::parse(Bytes::from(json!({ "messages": messages }).to_string())).unwrap())
     }
 
     fn called(name: &str) -> Value {

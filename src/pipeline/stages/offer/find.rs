@@ -13,9 +13,9 @@ use callwright_types::trace::Execution;
 use callwright_types::{OfferReason, Outcome, Owner};
 
 use super::Offering;
-use super::choose::Rules;
+use super::choose::ChoiceRules;
 use super::pool::ToolAt;
-use super::ranking::Query;
+use super::ranking::RankingQuery;
 use super::{search, vectors};
 
 /// Whether the call searches for tools.
@@ -80,9 +80,9 @@ async fn found(
     let (query, limit) = search::read(checked.arguments());
     let limit = limit.map_or(rules.results, |limit| u32::try_from(limit).unwrap_or(u32::MAX).clamp(1, rules.results));
     let texts = [query.to_owned()];
-    let policy = Rules { offer: &turn.policy.offer, room: offering.room, required: &[] };
+    let policy = ChoiceRules { offer: &turn.policy.offer, room: offering.room, required: &[] };
     let (vectors, _) = vectors(pipeline, turn, &offering.pools, policy, &[&texts[0]]).await;
-    let found = offering.find(&Query::of(&texts, &vectors), limit as usize);
+    let found = offering.find(&RankingQuery::of(&texts, &vectors), limit as usize);
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     Some(found)
 }

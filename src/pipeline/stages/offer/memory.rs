@@ -13,14 +13,14 @@ use super::pool::Side;
 /// Tools offered per session. Clones share one cache.
 #[derive(Debug, Clone)]
 pub(crate) struct OfferedBefore {
-    sessions: ByteCache<String, Arc<Remembered>>,
+    sessions: ByteCache<String, Arc<RememberedOffer>>,
 }
 
 /// The tools sent last to a session.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Remembered {
+pub(super) struct RememberedOffer {
     /// Selected tools, in the order sent.
-    pub(super) tools: Vec<Kept>,
+    pub(super) tools: Vec<RememberedTool>,
     /// Digest of the tools before them.
     pub(super) own: u64,
     /// Number of conversation steps so far.
@@ -29,7 +29,7 @@ pub(super) struct Remembered {
 
 /// A tool that was sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Kept {
+pub(super) struct RememberedTool {
     pub(super) side: Side,
     pub(super) name: Arc<str>,
     /// Digest of its JSON text.
@@ -44,9 +44,9 @@ impl OfferedBefore {
     /// Creates an empty cache of at most this many bytes for all sessions together. The most recently used sessions
     /// stay.
     pub(crate) fn new(bytes: u64) -> Self {
-        let weigh = |session: &String, remembered: &Arc<Remembered>| {
-            let tools = remembered.tools.iter().map(|kept| size_of::<Kept>() + kept.name.len());
-            session.len() + size_of::<Remembered>() + tools.sum::<usize>()
+        let weigh = |session: &String, remembered: &Arc<RememberedOffer>| {
+            let tools = remembered.tools.iter().map(|kept| size_of::<RememberedTool>() + kept.name.len());
+            session.len() + size_of::<RememberedOffer>() + tools.sum::<usize>()
         };
         Self { sessions: ByteCache::new(bytes, weigh) }
     }
@@ -57,20 +57,20 @@ impl OfferedBefore {
     }
 
     /// Returns the tools offered to the session.
-    pub(super) fn of(&self, session: &str) -> Option<Arc<Remembered>> {
+    pub(super) fn of(&self, session: &str) -> Option<Arc<RememberedOffer>> {
         self.sessions.get(session)
     }
 
     /// Stores the tools offered in a turn of the session.
-    pub(super) fn note(&self, session: &str, remembered: Remembered) {
+    pub(super) fn note(&self, session: &str, remembered: RememberedOffer) {
         self.sessions.insert(session.to_owned(), Arc::new(remembered));
     }
 }
 
-impl Remembered {
+impl RememberedOffer {
     /// Returns the first tool that is no longer at its place; `None` if the tools of `now` begin with these.
-    pub(super) fn first_change(&self, now: &Self) -> Option<&Kept> {
-        let is_same = |(place, before): (usize, &Kept)| {
+    pub(super) fn first_change(&self, now: &Self) -> Option<&RememberedTool> {
+        let is_same = |(place, before): (usize, &RememberedTool)| {
             now.tools
                 .get(place)
                 .is_some_and(|kept| (kept.side, &kept.name, kept.digest) == (before.side, &before.name, before.digest))
@@ -85,7 +85,7 @@ impl Remembered {
         &self,
         now: &Self,
         evicted: bool,
-        text_now: impl Fn(&Kept) -> Option<u64>,
+        text_now: impl Fn(&RememberedTool) -> Option<u64>,
     ) -> Option<PrefixChange> {
         let first = self.first_change(now)?;
         Some(match text_now(first) {
@@ -104,23 +104,23 @@ impl Remembered {
 mod tests {
     use super::*;
 
-    fn remembered(own: u64, tools: &[(&str, u64)]) -> Remembered {
-        let kept = |(name, digest): &(&str, u64)| Kept {
+    fn remembered(own: u64, tools: &[(&str, u64)]) -> RememberedOffer {
+        let kept = |(name, digest): &(&str, u64)| RememberedTool {
             side: Side::Catalog,
             name: Arc::from(*name),
             digest: *digest,
             used: 0,
             called: false,
         };
-        Remembered { own, tools: tools.iter().map(kept).collect(), step: 0 }
+        RememberedOffer { own, tools: tools.iter().map(kept).collect(), step: 0 }
     }
 
     #[test]
     fn appending_changes_nothing_and_everything_else_has_its_reason() {
         let before = remembered(7, &[("a", 1), ("b", 2)]);
         let text_now =
-            |kept: &Kept| [("a", 1), ("b", 2)].iter().find(|(name, _)| **name == *kept.name).map(|(_, d)| *d);
-        let change = |now: &Remembered, evicted| before.change(now, evicted, text_now);
+            |kept: &RememberedTool| [("a", 1), ("b", 2)].iter().find(|(name, _)| **name == *kept.name).map(|(_, d)| *d);
+        let change = |now: &RememberedOffer, evicted| before.change(now, evicted, text_now);
         assert_eq!(change(&remembered(7, &[("a", 1), ("b", 2), ("c", 3)]), true), None);
         assert_eq!(change(&remembered(8, &[("a", 1), ("b", 2)]), false), Some(PrefixChange::ClientTools));
         assert_eq!(change(&remembered(7, &[("b", 2)]), true), Some(PrefixChange::Limit));

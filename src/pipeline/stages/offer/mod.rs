@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::cpu::Work;
+use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::stages::known;
 use crate::pipeline::turn::Turn;
@@ -34,15 +34,15 @@ use callwright_types::rules::{ClientOffer, Mode};
 use callwright_types::{OfferReason, Tool};
 
 use candidates::{Candidates, digest};
-use choose::{Chosen, Pick, Rules};
-use conversation::{Conversation, Step};
-use memory::Remembered;
+use choose::{ChoiceRules, ChosenTools, Pick};
+use conversation::{ConversationStep, OfferConversation};
+use memory::RememberedOffer;
 use pool::{Pool, Side};
 use prerequisites::Prerequisites;
-use ranking::{Query, Searches, Vectors};
+use ranking::{RankingQuery, Searches, Vectors};
 
 pub(crate) use compiled::report_problems;
-pub(crate) use compiled::{Offer, Offers, Sent};
+pub(crate) use compiled::{Offer, Offers, SentToolList};
 pub(crate) use memory::OfferedBefore;
 pub(crate) use offering::Offering;
 pub use search::NAME as SEARCH_TOOL;
@@ -67,7 +67,7 @@ pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {
 async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let is_read = narrows(turn) || catalog_joins(turn);
     let bytes = turn.request.tools_text().filter(|_| is_read).map_or(0, str::len);
-    pipeline.cpu.run(turn.tenant(), (Work::Tools, bytes), || begin(pipeline, turn)).await
+    pipeline.cpu.run(turn.tenant(), (CpuWork::Tools, bytes), || begin(pipeline, turn)).await
 }
 
 /// Compiles the tools of an offering, on a CPU slot if there are many that are not cached.
@@ -77,7 +77,7 @@ async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<O
     match turn.snapshot.offers.known(key) {
         Some(offer) => offer,
         None => {
-            let work = (Work::Tools, key.tools.len());
+            let work = (CpuWork::Tools, key.tools.len());
             pipeline.cpu.run(turn.tenant(), work, || offering.compile(pipeline, turn)).await
         }
     }
@@ -115,7 +115,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
         room,
         own: if session.is_some() { digest(&standing) } else { 0 },
         pools,
-        chosen: Chosen::default(),
+        chosen: ChosenTools::default(),
         search,
         fixed,
         session,
@@ -169,11 +169,11 @@ fn room(turn: &Turn, taken: usize) -> usize {
 /// selection.
 async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Option<Instant> {
     let is_choice = offering.pools.iter().any(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
-    let conversation = if is_choice { Conversation::read(&turn.request) } else { Conversation::unread() };
-    let rules = Rules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
+    let conversation = if is_choice { OfferConversation::read(&turn.request) } else { OfferConversation::unread() };
+    let rules = ChoiceRules { offer: &turn.policy.offer, room: offering.room, required: &conversation.required };
     let all = conversation.steps();
     let mut steps = all.as_slice();
-    let mut chosen = Chosen::default();
+    let mut chosen = ChosenTools::default();
     if offering.before.is_some() || !rules.offer.sticky {
         steps = steps.get(steps.len().saturating_sub(1)..).unwrap_or_default();
     }
@@ -184,7 +184,9 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
     let said: Vec<&String> = steps.iter().flat_map(|step| step.said).collect();
     let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules, &said).await;
     let searches = Searches::default();
-    let rank = |pool: &Pool, step: Step<'_>| ranking::rank(pool, &Query::of(step.said, &vectors), &searches);
+    let rank = |pool: &Pool, step: ConversationStep<'_>| {
+        ranking::rank(pool, &RankingQuery::of(step.said, &vectors), &searches)
+    };
     let prerequisites = is_choice.then(|| Prerequisites::of(pipeline, turn, offering)).flatten();
     for step in steps {
         chosen.advance(&offering.pools, rules, *step, &rank);
@@ -212,7 +214,7 @@ async fn vectors(
     pipeline: &Pipeline,
     turn: &Turn,
     pools: &[Pool],
-    rules: Rules<'_>,
+    rules: ChoiceRules<'_>,
     texts: &[&String],
 ) -> (Vectors, bool) {
     let is_chosen = |pool: &&Pool| !pool.is_whole(rules.offer, rules.room);
@@ -230,14 +232,14 @@ async fn vectors(
 }
 
 /// Returns the previously offered tools that may still be offered; without `sticky`, only those that were called.
-fn recall(before: &Remembered, pools: &[Pool], sticky: bool) -> Chosen {
+fn recall(before: &RememberedOffer, pools: &[Pool], sticky: bool) -> ChosenTools {
     let picks = before.tools.iter().filter(|kept| sticky || kept.called).filter_map(|kept| {
         let pool = pools.iter().find(|pool| pool.side == kept.side)?;
         let tool = pool.at(pool.named(&kept.name)?)?;
         let reason = if kept.called { OfferReason::Called } else { OfferReason::Sticky };
         Some(Pick { tool, reason, share: None, pattern: None, used: kept.used })
     });
-    Chosen { picks: picks.collect(), step: before.step, evicted: false }
+    ChosenTools { picks: picks.collect(), step: before.step, evicted: false }
 }
 
 /// Returns the cache key of the session, which is separate for each client and model.

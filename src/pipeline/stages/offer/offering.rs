@@ -8,11 +8,11 @@ use callwright_openai::{SentTool, WrittenTool};
 use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool};
 
 use super::candidates::digest;
-use super::choose::{Chosen, Pick};
-use super::compiled::{KeyView, Offer, Sent, Shape};
-use super::memory::{Kept, Remembered};
+use super::choose::{ChosenTools, Pick};
+use super::compiled::{KeyView, Offer, OfferShape, SentToolList};
+use super::memory::{RememberedOffer, RememberedTool};
 use super::pool::{Pool, Side, ToolAt};
-use super::ranking::{self, Query, Searches};
+use super::ranking::{self, RankingQuery, Searches};
 
 /// The offered and the available tools of a turn.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Offering {
     pub(super) offer: Arc<Offer>,
     /// Pools to select from; empty if there is no selection.
     pub(super) pools: Vec<Pool>,
-    pub(super) chosen: Chosen,
+    pub(super) chosen: ChosenTools,
     /// Maximum number of selected tools: the upstream's limit minus the other tools.
     pub(super) room: usize,
     /// The tool search tool.
@@ -32,7 +32,7 @@ pub(crate) struct Offering {
     /// Cache key of the session.
     pub(super) session: Option<String>,
     /// The tools sent last to the session.
-    pub(super) before: Option<Arc<Remembered>>,
+    pub(super) before: Option<Arc<RememberedOffer>>,
     pub(super) prefix_change: Option<PrefixChange>,
     /// Whether the query vectors were missing.
     pub(super) words_alone: bool,
@@ -87,7 +87,7 @@ impl Offering {
     }
 
     /// Returns the `limit` best tools for a query, best first.
-    pub(super) fn find(&self, query: &Query<'_>, limit: usize) -> Vec<ToolAt> {
+    pub(super) fn find(&self, query: &RankingQuery<'_>, limit: usize) -> Vec<ToolAt> {
         let mut found: Vec<(f32, ToolAt)> = Vec::new();
         let searches = Searches::default();
         for pool in &self.pools {
@@ -146,8 +146,8 @@ impl Offering {
     }
 
     /// Returns the part of the offer that is independent of the tools' texts.
-    pub(super) fn shape(&self) -> Shape {
-        Shape {
+    pub(super) fn shape(&self) -> OfferShape {
+        OfferShape {
             narrowed: self.pool(Side::Client).is_some(),
             chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
             search: self.search.as_ref().map(|search| digest(&[search.text()])),
@@ -156,7 +156,7 @@ impl Offering {
     }
 
     /// Returns the cache key of the offer.
-    pub(super) fn key<'a>(&self, turn: &'a Turn, shape: &'a Shape) -> KeyView<'a> {
+    pub(super) fn key<'a>(&self, turn: &'a Turn, shape: &'a OfferShape) -> KeyView<'a> {
         KeyView {
             tools: turn.request.tools_text().unwrap_or_default(),
             toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
@@ -166,7 +166,7 @@ impl Offering {
     }
 
     /// Returns the client's unchanged tools, followed by the selected ones.
-    fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, Sent) {
+    fn behind(&self, client: Vec<Tool>) -> (Vec<Arc<Tool>>, SentToolList) {
         let written = |pick: &Pick| {
             let candidates = &self.pool(pick.tool.side)?.candidates;
             candidates.written(pick.tool.position as usize, self.learned).cloned()
@@ -174,11 +174,11 @@ impl Offering {
         let chosen = self.chosen.picks.iter().filter_map(written);
         let added: Vec<Arc<WrittenTool>> = self.search.iter().cloned().chain(chosen).collect();
         let tools = client.into_iter().map(Arc::new).chain(added.iter().map(|tool| tool.tool().clone())).collect();
-        (tools, Sent::Behind(added))
+        (tools, SentToolList::Behind(added))
     }
 
     /// Returns the selected tools, which replace the client's list.
-    fn instead(&self) -> (Vec<Arc<Tool>>, Sent) {
+    fn instead(&self) -> (Vec<Arc<Tool>>, SentToolList) {
         let mut sent: Vec<SentTool> = self.fixed.iter().copied().map(SentTool::Own).collect();
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         if let Some(search) = &self.search {
@@ -194,7 +194,7 @@ impl Offering {
                 Side::Catalog => candidates.written(position, self.learned).cloned().map(SentTool::Added),
             });
         }
-        (tools, Sent::Instead(sent))
+        (tools, SentToolList::Instead(sent))
     }
 
     /// Records the offered tools in the trace, and for later turns of the session.
@@ -206,7 +206,7 @@ impl Offering {
         if let Some(session) = &self.session {
             let now = self.remembered();
             if let Some(before) = &self.before {
-                let text_now = |kept: &Kept| {
+                let text_now = |kept: &RememberedTool| {
                     let candidates = &self.pool(kept.side)?.candidates;
                     candidates.digest(candidates.position(&kept.name)?, self.learned)
                 };
@@ -236,10 +236,10 @@ impl Offering {
         });
     }
 
-    fn remembered(&self) -> Remembered {
+    fn remembered(&self) -> RememberedOffer {
         let kept = |pick: &Pick| {
             let (candidates, position) = (&self.pool(pick.tool.side)?.candidates, pick.tool.position as usize);
-            Some(Kept {
+            Some(RememberedTool {
                 side: pick.tool.side,
                 name: candidates.name(position)?.clone(),
                 digest: candidates.digest(position, self.learned)?,
@@ -248,6 +248,6 @@ impl Offering {
             })
         };
         let tools = self.chosen.picks.iter().filter_map(kept).collect();
-        Remembered { tools, own: self.own, step: self.chosen.step }
+        RememberedOffer { tools, own: self.own, step: self.chosen.step }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use callwright_types::rules::OfferRules;
 
-use super::candidates::{Candidates, Ruled};
+use super::candidates::{Candidates, RuledTools};
 
 /// Owner of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub(super) struct ToolAt {
 pub(super) struct Pool {
     pub(super) side: Side,
     pub(super) candidates: Arc<Candidates>,
-    ruled: Arc<Ruled>,
+    ruled: Arc<RuledTools>,
     /// Tools whose name the other side has.
     hidden: HashSet<usize>,
     /// Number of tools that may be offered.

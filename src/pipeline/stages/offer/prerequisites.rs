@@ -8,7 +8,7 @@ use callwright_knowledge::planner::when::Said;
 use callwright_types::OfferReason;
 
 use super::Offering;
-use super::choose::{Chosen, Pick};
+use super::choose::{ChosenTools, Pick};
 use super::pool::{Pool, ToolAt};
 
 /// Finds the tools that supply required keys.
@@ -28,7 +28,7 @@ impl Prerequisites {
 
     /// Returns the tools that supply the missing required keys of the tools selected in the last step, in the order of
     /// those. A key is missing if `said` does not contain it. Excludes tools that are selected themselves.
-    pub(super) fn of_step(&self, chosen: &Chosen, pools: &[Pool], said: &[String]) -> Vec<ToolAt> {
+    pub(super) fn of_step(&self, chosen: &ChosenTools, pools: &[Pool], said: &[String]) -> Vec<ToolAt> {
         let said = Said::read(said.iter().map(String::as_str));
         let is_new = |pick: &&Pick| pick.used == chosen.step;
         let mut tools: Vec<ToolAt> = Vec::new();

@@ -20,12 +20,12 @@ pub(super) type Vectors = HashMap<String, Vector>;
 
 /// Texts for ranking.
 #[derive(Debug, Clone)]
-pub(super) struct Query<'a> {
+pub(super) struct RankingQuery<'a> {
     /// Newest first.
     texts: Vec<ToolQuery<'a>>,
 }
 
-impl<'a> Query<'a> {
+impl<'a> RankingQuery<'a> {
     /// Creates a query from texts, newest first, with the available vectors.
     pub(super) fn of(texts: &'a [String], vectors: &'a Vectors) -> Self {
         Self { texts: texts.iter().map(|text| ToolQuery { text, vector: vectors.get(text) }).collect() }
@@ -62,14 +62,14 @@ pub(super) struct Ranked {
 
 /// Scores of a tool over all texts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct ScoreSum {
     score: f32,
     named: bool,
     pattern: Option<usize>,
 }
 
 /// Returns the matching candidates, best first. Tools that the user names come before all others.
-pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<Ranked> {
+pub(super) fn rank(pool: &Pool, query: &RankingQuery<'_>, searches: &Searches) -> Vec<Ranked> {
     let (mut sums, mut by_meaning) = (HashMap::new(), false);
     let mut weight = 1.0;
     for (age, text) in query.texts.iter().enumerate() {
@@ -79,18 +79,18 @@ pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<R
         by_meaning |= meaning;
         weight *= FADING;
     }
-    let mut ranked: Vec<(usize, Sum)> = sums.into_iter().collect();
+    let mut ranked: Vec<(usize, ScoreSum)> = sums.into_iter().collect();
     ranked.sort_by(|(left_at, left), (right_at, right)| {
         right.named.cmp(&left.named).then(right.score.total_cmp(&left.score)).then(left_at.cmp(right_at))
     });
     let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
-    let share = |sum: &Sum| match (sum.named, by_meaning) {
+    let share = |sum: &ScoreSum| match (sum.named, by_meaning) {
         (true, _) => 1.0,
         // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
         (false, true) => (sum.score - best).exp(),
         (false, false) => sum.score / best,
     };
-    let found = |(position, sum): (usize, Sum)| Ranked {
+    let found = |(position, sum): (usize, ScoreSum)| Ranked {
         position,
         share: share(&sum),
         pattern: sum.pattern.and_then(|pattern| pool.candidates.pattern(position, pattern)),
@@ -99,7 +99,7 @@ pub(super) fn rank(pool: &Pool, query: &Query<'_>, searches: &Searches) -> Vec<R
 }
 
 /// Adds the results of one text, relative to the `lowest` score. Tools that are not in the results get nothing.
-fn add(sums: &mut HashMap<usize, Sum>, found: &[Found], lowest: f32, (weight, is_last): (f32, bool)) {
+fn add(sums: &mut HashMap<usize, ScoreSum>, found: &[Found], lowest: f32, (weight, is_last): (f32, bool)) {
     for found in found {
         let sum = sums.entry(found.position).or_default();
         sum.score += weight * (found.score - lowest);

@@ -12,7 +12,7 @@ use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// A choice between the items of a list.
-pub(super) struct Choice {
+pub(super) struct ItemChoice {
     /// Label of the call that uses the value.
     taker: String,
     tool: String,
@@ -25,7 +25,7 @@ pub(super) struct Choice {
     values: Vec<Value>,
 }
 
-impl Choice {
+impl ItemChoice {
     pub(super) fn of(options: Options<'_>) -> Self {
         let (items, mut values): (Vec<Value>, Vec<Value>) = options.items.into_iter().unzip();
         let taken = options.node.arguments.iter().flat_map(|argument| argument.source.references());
@@ -57,7 +57,7 @@ impl Choice {
 }
 
 /// Chooses by rule, else by the planning model. If neither decides, the plan is given up.
-pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, choice: Choice) {
+pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, choice: ItemChoice) {
     let conversation = scene.conversation();
     let chosen = match choice.by_rule(&conversation) {
         Some(chosen) => Some(chosen),
@@ -74,7 +74,7 @@ pub(super) async fn choose(scene: &mut StageContext<'_>, plan_run: &mut PlanRun,
 async fn by_model(
     scene: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
-    choice: &Choice,
+    choice: &ItemChoice,
     conversation: &[Message],
 ) -> Option<usize> {
     let tool = scene.offering.offer().tool_set.get(&choice.tool);
@@ -113,7 +113,7 @@ mod tests {
             let node = Node { label, tool, task, arguments };
             let from = reference("/0/city");
             let items = items.iter().map(|item| (item.clone(), item["city"].clone())).collect();
-            Choice::of(Options { node: &node, argument: "city", from: &from, items }).by_rule(&[])
+            ItemChoice::of(Options { node: &node, argument: "city", from: &from, items }).by_rule(&[])
         };
         assert_eq!(rule(&["city"]), Some((0, ChosenBy::Only)));
         assert_eq!(rule(&["city", "day"]), None);

@@ -10,13 +10,13 @@ use callwright_knowledge::planner::producers::Asked;
 use callwright_telemetry::labels::Purpose;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
 
-use super::metered::Metered;
+use super::metered::MeteredModel;
 use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
 /// Input for plan generation in a turn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sketch<'a> {
+pub(super) struct PlanSketch<'a> {
     pub(super) ground: &'a PlanContext,
     pub(super) asked: &'a Asked,
     pub(super) conversation: &'a [Message],
@@ -24,7 +24,7 @@ pub(super) struct Sketch<'a> {
     pub(super) outline: &'a [String],
 }
 
-impl Sketch<'_> {
+impl PlanSketch<'_> {
     pub(super) fn occasion(&self) -> Occasion<'_> {
         Occasion {
             tools: self.ground,
@@ -42,14 +42,15 @@ impl Sketch<'_> {
 /// continues without it.
 pub(super) async fn begin(
     scene: &mut StageContext<'_>,
-    sketch: &Sketch<'_>,
+    sketch: &PlanSketch<'_>,
     reason: String,
     procedure: Option<Arc<Procedure>>,
 ) -> Option<PlanRun> {
     let mut cost = Cost::default();
     let template = procedure.as_ref().map(|procedure| &procedure.plan);
-    let draw =
-        async |model: &Metered, settings: &DrawSettings| draw_from(&sketch.occasion(), template, model, settings).await;
+    let draw = async |model: &MeteredModel, settings: &DrawSettings| {
+        draw_from(&sketch.occasion(), template, model, settings).await
+    };
     let Drawn { result, from_template, notes, .. } = asking(scene, &mut cost, draw).await;
     let procedure = procedure.filter(|_| from_template);
     let (plan, undrawn) = match result {
@@ -75,13 +76,13 @@ pub(super) async fn begin(
 pub(super) async fn renew(
     scene: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
-    sketch: &Sketch<'_>,
+    sketch: &PlanSketch<'_>,
     renewal: Renewal<'_>,
     mends: bool,
 ) -> Result<(), Undrawn> {
     let (plan, made) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.made());
     let present = Present { plan: &plan, made: &made };
-    let draw = async |model: &Metered, settings: &DrawSettings| {
+    let draw = async |model: &MeteredModel, settings: &DrawSettings| {
         redraw(&sketch.occasion(), &present, &renewal, model, settings).await
     };
     let Drawn { result, notes, .. } = asking(scene, &mut plan_run.cost, draw).await;
@@ -92,7 +93,7 @@ pub(super) async fn renew(
 
 /// Requests the choice of a list item from the model.
 pub(super) async fn choose_item(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, chance: &Chance<'_>) -> Chosen {
-    let ask = async |model: &Metered, settings: &DrawSettings| choose(chance, model, settings).await;
+    let ask = async |model: &MeteredModel, settings: &DrawSettings| choose(chance, model, settings).await;
     asking(scene, &mut plan_run.cost, ask).await
 }
 
@@ -108,12 +109,12 @@ pub(super) fn result_of(undrawn: &Undrawn) -> PlanResult {
 async fn asking<T>(
     scene: &mut StageContext<'_>,
     cost: &mut Cost,
-    run: impl AsyncFnOnce(&Metered, &DrawSettings) -> T,
+    run: impl AsyncFnOnce(&MeteredModel, &DrawSettings) -> T,
 ) -> T {
     let mut settings = scene.pipeline.planner.drawing(&scene.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());
-    let model = Metered::of(scene, Purpose::Plan);
+    let model = MeteredModel::of(scene, Purpose::Plan);
     let result = run(&model, &settings).await;
     cost.add(model.charge(scene));
     result

@@ -10,13 +10,18 @@ use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::ids;
 
-use super::super::answer::Settled;
-use super::super::kept_key::Said;
+use super::super::answer::SettledAnswer;
+use super::super::kept_key::MessageHashes;
 use super::plan_run::{PlanRun, PlanRunState};
 
 /// Stores a plan that waits for the client: for the results of its calls, or for the user's answer to a question.
 /// Without a store, the next turn continues without the plan.
-pub(crate) async fn keep(pipeline: &Pipeline, turn: &mut Turn, plan_run: &mut Option<PlanRun>, settled: &Settled) {
+pub(crate) async fn keep(
+    pipeline: &Pipeline,
+    turn: &mut Turn,
+    plan_run: &mut Option<PlanRun>,
+    settled: &SettledAnswer,
+) {
     let Some(plan_run) = plan_run else { return };
     if matches!(plan_run.standing, PlanRunState::Over(_)) {
         return ended(pipeline, turn, plan_run).await;
@@ -64,7 +69,7 @@ pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, plan_run: &PlanRun) 
 
 /// Returns the key of a plan that waits for an answer of the user: a hash of its question and the messages before it.
 pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>, question: &str) -> String {
-    let mut said = Said::nothing();
+    let mut said = MessageHashes::nothing();
     before.for_each(|message| said.add(message));
     let mut hash = Sha256::new();
     add_part(&mut hash, said.history().as_bytes());

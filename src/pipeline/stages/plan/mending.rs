@@ -4,7 +4,7 @@ use crate::pipeline::plan_context::PlanContext;
 use callwright_knowledge::planner::drawing::{Renewal, Undrawn};
 use callwright_types::{PlanResult, Speaker};
 
-use super::drawing::{self, Sketch};
+use super::drawing::{self, PlanSketch};
 use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
 
@@ -40,6 +40,6 @@ pub(super) async fn renew(
     let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
     let request = last.map_or("", |message| message.text.as_str());
     let asked = ground.ask(scene.pipeline, scene.turn, request).await;
-    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &[] };
+    let sketch = PlanSketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &[] };
     drawing::renew(scene, plan_run, &sketch, renewal, mends).await
 }

@@ -18,7 +18,7 @@ use super::stage_context::StageContext;
 
 /// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]
-pub(super) struct Metered {
+pub(super) struct MeteredModel {
     model: TextModel,
     upstream: String,
     /// The model's name there.
@@ -33,7 +33,7 @@ pub(super) struct Metered {
     started_after: Duration,
 }
 
-impl Metered {
+impl MeteredModel {
     /// Creates the planning model of a turn for this purpose.
     pub(super) fn of(scene: &StageContext<'_>, purpose: Purpose) -> Self {
         let turn = &*scene.turn;
@@ -87,7 +87,7 @@ impl Metered {
     }
 }
 
-impl PlanningModel for Metered {
+impl PlanningModel for MeteredModel {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, AskError>> {
         Box::pin(async move {
             let started = Instant::now();
@@ -108,7 +108,7 @@ impl PlanningModel for Metered {
     }
 }
 
-impl TextSource for Metered {
+impl TextSource for MeteredModel {
     fn ask<'a>(&'a self, messages: &'a [(Role, String)], manner: Manner<'a>) -> BoxFuture<'a, Exchange> {
         Box::pin(async move {
             let started = Instant::now();

@@ -27,8 +27,8 @@ use std::time::Instant;
 use futures_util::FutureExt;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::cpu::Work;
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::cpu::CpuWork;
+use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::plan_context::PlanContext;
 use crate::pipeline::turn::Turn;
 use callwright_knowledge::planner::drawing::Tools;
@@ -39,10 +39,10 @@ use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
 use callwright_types::{Message, PlanResult};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::judge::JudgedAnswer;
 use super::offer::Offering;
-use drawing::Sketch;
+use drawing::PlanSketch;
 pub(crate) use keep::keep;
 pub(crate) use outlined::OutlinedBefore;
 use past::Past;
@@ -54,7 +54,7 @@ pub(crate) async fn plan(
     pipeline: &Pipeline,
     turn: &mut Turn,
     offering: &mut Offering,
-    draft: &mut Draft,
+    draft: &mut ChatDraft,
 ) -> Option<PlanRun> {
     outlined::put_back(pipeline, turn, draft);
     if !may_plan(turn, offering) {
@@ -127,7 +127,7 @@ async fn begin(scene: &mut StageContext<'_>) -> Option<PlanRun> {
     }
     let reason = reason?;
     let asked = ground.ask(scene.pipeline, scene.turn, &request).await;
-    let sketch = Sketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &outline };
+    let sketch = PlanSketch { ground: &ground, asked: &asked, conversation: &conversation, outline: &outline };
     drawing::begin(scene, &sketch, reason, procedure).await
 }
 
@@ -142,7 +142,7 @@ async fn ground(scene: &StageContext<'_>, needs_key: bool) -> Option<PlanContext
         return build();
     }
     let bytes = scene.turn.request.tools_text().map_or(0, str::len);
-    scene.pipeline.cpu.run(scene.turn.tenant(), (Work::Tools, bytes), build).await
+    scene.pipeline.cpu.run(scene.turn.tenant(), (CpuWork::Tools, bytes), build).await
 }
 
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
@@ -160,7 +160,7 @@ async fn needed(
     }
     // A simple turn must not wait for vectors.
     let asked = ground.ask_at_once(scene.pipeline, scene.turn, request).await;
-    let sketch = Sketch { ground, asked: &asked, conversation, outline: &[] };
+    let sketch = PlanSketch { ground, asked: &asked, conversation, outline: &[] };
     let reason = match mode {
         PlanMode::Off => None,
         PlanMode::Always => Some(String::new()),
@@ -170,7 +170,7 @@ async fn needed(
 }
 
 /// Returns why the request needs a plan; `None` if it needs none.
-fn reason(sketch: &Sketch<'_>) -> Option<String> {
+fn reason(sketch: &PlanSketch<'_>) -> Option<String> {
     let why = needs_plan(&sketch.occasion())?;
     let name = |position| sketch.ground.tool(position).map(|tool| tool.tool.name().to_owned()).unwrap_or_default();
     Some(format!("`{}` of {} is missing, and {} supplies it", why.argument, name(why.tool), name(why.producer.tool)))
@@ -180,9 +180,9 @@ fn reason(sketch: &Sketch<'_>) -> Option<String> {
 pub(crate) async fn speak(
     pipeline: &Pipeline,
     turn: &mut Turn,
-    (offering, draft): (&mut Offering, &mut Draft),
+    (offering, draft): (&mut Offering, &mut ChatDraft),
     plan_run: &mut Option<PlanRun>,
-    purpose: Purpose,
+    purpose: RequestPurpose,
 ) -> Option<Completion> {
     let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;
     let mut scene = StageContext { pipeline, turn, offering, draft };

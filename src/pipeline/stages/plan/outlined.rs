@@ -13,7 +13,7 @@ use callwright_openai::ChatRequest;
 use callwright_types::memory::Recalled;
 use callwright_types::rules::{Mode, ProceduresMode};
 
-use super::super::compose::Draft;
+use super::super::compose::ChatDraft;
 use super::super::recall::key;
 use super::past;
 use super::stage_context::StageContext;
@@ -25,12 +25,12 @@ const USER_MESSAGES: usize = 64;
 /// stay valid. It is also not made again during tool calls. The cache is bounded and lost with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct OutlinedBefore {
-    messages: ByteCache<String, Arc<Outlined>>,
+    messages: ByteCache<String, Arc<PlanOutline>>,
 }
 
 /// An outline.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Outlined {
+pub(super) struct PlanOutline {
     pub(super) steps: Vec<String>,
     /// The procedures found for it, including those withheld.
     pub(super) procedures: Vec<Recalled>,
@@ -39,7 +39,7 @@ pub(super) struct Outlined {
 impl OutlinedBefore {
     /// Creates an empty cache of at most this many bytes; the latest messages stay.
     pub(crate) fn new(bytes: u64) -> Self {
-        let weigh = |key: &String, outlined: &Arc<Outlined>| {
+        let weigh = |key: &String, outlined: &Arc<PlanOutline>| {
             let texts = outlined.steps.iter().map(|step| step.len() + size_of::<String>()).sum::<usize>();
             let found = outlined.procedures.iter().map(|found| found.id.len() + size_of::<Recalled>()).sum::<usize>();
             key.len() + texts + found
@@ -54,14 +54,14 @@ impl OutlinedBefore {
 }
 
 /// A user message.
-struct Said {
+struct OutlinedMessage {
     /// Index in the sent conversation.
     place: usize,
     key: String,
 }
 
 /// Appends the outlines of earlier turns to their messages again.
-pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) {
+pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDraft) {
     let before = &pipeline.outlined_before.messages;
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
     if !is_wanted || before.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) 
     }
     let said = said(turn, draft.conversation());
     let last = said.last().map(|said| said.place);
-    for Said { place, key } in said {
+    for OutlinedMessage { place, key } in said {
         let Some(outlined) = before.get(&key) else { continue };
         draft.add_note(place, note(&outlined.steps));
         if Some(place) == last {
@@ -79,20 +79,20 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut Draft) 
 }
 
 /// Returns the outline of the last user message, if it has one.
-pub(super) fn of_last(scene: &StageContext<'_>) -> Option<Arc<Outlined>> {
+pub(super) fn of_last(scene: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
     let last = said(scene.turn, scene.draft.conversation()).pop()?;
     scene.pipeline.outlined_before.messages.get(&last.key)
 }
 
 /// Appends an outline to the last user message, in this turn and in later ones.
-pub(super) fn remember(scene: &mut StageContext<'_>, outlined: Arc<Outlined>) {
-    let Some(Said { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
+pub(super) fn remember(scene: &mut StageContext<'_>, outlined: Arc<PlanOutline>) {
+    let Some(OutlinedMessage { place, key }) = said(scene.turn, scene.draft.conversation()).pop() else { return };
     scene.draft.add_note(place, note(&outlined.steps));
     scene.pipeline.outlined_before.messages.insert(key, outlined);
 }
 
 /// Returns the last user messages that are not empty.
-fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
+fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<OutlinedMessage> {
     let trace = turn.record.trace();
     let Some(memory) = &trace.memory else { return Vec::new() };
     let messages = conversation.messages().into_iter().enumerate();
@@ -103,7 +103,7 @@ fn said(turn: &Turn, conversation: &ChatRequest) -> Vec<Said> {
     let session = trace.session.as_deref();
     // The model that wrote the outline saw the client's own tools, so requests with other tools must not get it.
     let tools = outline_key("", turn.request.tools_text().unwrap_or_default());
-    let said = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| Said {
+    let said = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| OutlinedMessage {
         place,
         key: outline_key(&key(memory.scope.as_str(), session, ordinal, &text), &tools),
     });

@@ -18,8 +18,8 @@ use callwright_types::memory::{Fingerprint, Recalled};
 use callwright_types::rules::ProceduresMode;
 use callwright_types::{Owner, Procedure, Scope};
 
-use super::metered::Metered;
-use super::outlined::{self, Outlined};
+use super::metered::MeteredModel;
+use super::outlined::{self, PlanOutline};
 use super::stage_context::StageContext;
 
 /// The procedures that a turn may use.
@@ -103,7 +103,7 @@ impl Past {
             requests: settings.requests.min(u64::from(limits.plan_requests)),
             tokens: settings.tokens.min(limits.plan_tokens),
         };
-        let model = Metered::of(scene, Purpose::Procedure);
+        let model = MeteredModel::of(scene, Purpose::Procedure);
         let made = outline(&Wanted { request, tools: &told }, &lookup, &model, budget, settings).await;
         model.charge(scene);
         scene.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
@@ -116,7 +116,7 @@ impl Past {
         procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
         note(scene.turn, procedures.clone());
         if !made.steps.is_empty() {
-            outlined::remember(scene, Arc::new(Outlined { steps: made.steps.clone(), procedures }));
+            outlined::remember(scene, Arc::new(PlanOutline { steps: made.steps.clone(), procedures }));
         }
         made.steps
     }

@@ -9,13 +9,13 @@ use callwright_knowledge::planner::progress::{Next, Progress};
 use callwright_types::{Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
 
 use super::super::judge::JudgedAnswer;
-use super::super::run::Ran;
+use super::super::run::RunResults;
 
 /// A plan that a turn follows.
 #[derive(Debug)]
 pub(crate) struct PlanRun {
     pub(super) standing: PlanRunState,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingPlan,
     /// Key under which the plan was stored while it waited for the client.
     pub(super) found_by: Option<String>,
     pub(super) choices: Vec<PlanChoice>,
@@ -28,7 +28,7 @@ pub(crate) struct PlanRun {
 
 /// The stored part of a plan that waits for the client's return.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Waiting {
+pub(super) struct WaitingPlan {
     pub(super) progress: Progress,
     /// Reason for the plan.
     pub(super) reason: String,
@@ -58,15 +58,15 @@ impl PlanRun {
     /// Creates a plan run without any progress.
     pub(super) fn begin(plan: Plan, reason: String) -> Self {
         let progress = Progress::begin(plan);
-        Self::of(Waiting { progress, reason, procedure: None, asked: Vec::new(), unapproved: false })
+        Self::of(WaitingPlan { progress, reason, procedure: None, asked: Vec::new(), unapproved: false })
     }
 
     /// Creates a plan run from a plan stored under this key.
-    pub(super) fn found(waiting: Waiting, key: String) -> Self {
+    pub(super) fn found(waiting: WaitingPlan, key: String) -> Self {
         Self { found_by: Some(key), ..Self::of(waiting) }
     }
 
-    fn of(waiting: Waiting) -> Self {
+    fn of(waiting: WaitingPlan) -> Self {
         let (choices, deviations, notes, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (found_by, cost) = (None, Cost::default());
         Self { standing: PlanRunState::UnderWay, waiting, found_by, choices, deviations, notes, steps, cost }
@@ -107,7 +107,7 @@ impl PlanRun {
 
     /// Records the outcomes of calls that the proxy ran. A failure that other arguments cannot correct, such as a
     /// refused credential, ends the plan.
-    pub(crate) fn ran(&mut self, ran: &Ran) {
+    pub(crate) fn ran(&mut self, ran: &RunResults) {
         for result in &ran.results {
             let id = &result.checked.call().id;
             let progress = &mut self.waiting.progress;

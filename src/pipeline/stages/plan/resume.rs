@@ -16,7 +16,7 @@ use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 use super::drawing::result_of;
 use super::keep::{ended, question_key};
 use super::mending::renew;
-use super::plan_run::{PlanRun, Waiting, value_of};
+use super::plan_run::{PlanRun, WaitingPlan, value_of};
 use super::stage_context::StageContext;
 
 /// Maximum number of messages, the last ones, that are searched for calls of a plan.
@@ -26,7 +26,7 @@ const LOOKED_BACK: usize = 64;
 const MAX_PLANS: usize = 16;
 
 /// Facts from a conversation about a plan that waits for it.
-struct Return {
+struct PlanReturn {
     /// All calls since the plan's first one.
     seen: Vec<SeenCall>,
     /// Whether the last message answers a question of the plan.
@@ -68,7 +68,7 @@ pub(super) async fn resume(scene: &mut StageContext<'_>) -> Option<PlanRun> {
 }
 
 /// Drops a plan that the client did not follow. A new user request may need a plan of its own.
-async fn dropped(scene: &mut StageContext<'_>, mut plan_run: PlanRun, returned: &Return) -> Option<PlanRun> {
+async fn dropped(scene: &mut StageContext<'_>, mut plan_run: PlanRun, returned: &PlanReturn) -> Option<PlanRun> {
     plan_run.end(PlanResult::Dropped, "");
     plan_run.note(scene.turn);
     if !returned.user_spoke {
@@ -113,7 +113,7 @@ fn changed_goals(before: &Plan, after: &Plan) -> Vec<PlanDeviation> {
 }
 
 /// Finds the plan that waits for this conversation.
-async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, Return)> {
+async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)> {
     let messages = turn.request.messages();
     let handles = handles(&messages);
     let question = question(&messages);
@@ -139,7 +139,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, Return)> {
     Some((PlanRun::found(waiting, row.key), returned))
 }
 
-fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<Waiting> {
+fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<WaitingPlan> {
     serde_json::from_str(&row.document)
         .inspect_err(|error| {
             tracing::warn!(turn = row.turn, %error, "the stored plan is invalid: the turn continues without a plan");
@@ -169,7 +169,7 @@ fn question(messages: &[MessageView<'_>]) -> Option<String> {
 }
 
 /// Extracts the client's actions on a plan from the conversation.
-fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> Return {
+fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed: &[&str]) -> PlanReturn {
     let is_ours = |message: &MessageView<'_>| message.calls.iter().any(|call| ids::handle_of(&call.id) == Some(handle));
     let first = messages.iter().position(is_ours).unwrap_or(messages.len());
     let last = messages.iter().rposition(is_ours).unwrap_or(messages.len());
@@ -194,5 +194,10 @@ fn returned(messages: &[MessageView<'_>], handle: &str, is_answer: bool, failed:
                 && message.text.as_deref().is_some_and(|text| !text.trim().is_empty())
         })
     };
-    Return { seen, is_answer, user_spoke: !is_answer && says("user"), client_answered: !is_answer && says("assistant") }
+    PlanReturn {
+        seen,
+        is_answer,
+        user_spoke: !is_answer && says("user"),
+        client_answered: !is_answer && says("assistant"),
+    }
 }

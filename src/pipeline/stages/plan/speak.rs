@@ -4,14 +4,14 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-use crate::pipeline::dialogue::Purpose;
+use crate::pipeline::dialogue::RequestPurpose;
 use callwright_common::json::raw;
 use callwright_knowledge::planner::progress::Next;
 use callwright_openai::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Usage};
 
 use super::super::offer::Offer;
-use super::choosing::{self, Choice};
+use super::choosing::{self, ItemChoice};
 use super::mending::mend;
 use super::plan_run::PlanRun;
 use super::stage_context::StageContext;
@@ -20,10 +20,10 @@ use super::stage_context::StageContext;
 pub(super) async fn speak(
     scene: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
-    purpose: Purpose,
+    purpose: RequestPurpose,
 ) -> Option<Completion> {
     // Only the model can react to feedback on its own answer, and give a final answer.
-    if !matches!(purpose, Purpose::First | Purpose::ToolResults | Purpose::DynamicFeedback) {
+    if !matches!(purpose, RequestPurpose::First | RequestPurpose::ToolResults | RequestPurpose::DynamicFeedback) {
         return None;
     }
     let mut said = None;
@@ -48,21 +48,21 @@ pub(super) async fn speak(
 enum Move {
     /// Label of the call to regenerate, and the reason.
     Mend(String, String),
-    Ask(Vec<Missing>),
-    Call(Vec<Ready>),
-    Choose(Choice),
+    Ask(Vec<MissingPlanInput>),
+    Call(Vec<ReadyCall>),
+    Choose(ItemChoice),
     End(PlanResult, &'static str),
 }
 
 /// A missing input.
-struct Missing {
+struct MissingPlanInput {
     tool: String,
     argument: String,
     question: String,
 }
 
 /// A call that can be made.
-struct Ready {
+struct ReadyCall {
     label: String,
     tool: String,
     arguments: Map<String, Value>,
@@ -77,7 +77,7 @@ fn next(plan_run: &PlanRun) -> Move {
             Move::Mend(node.label.clone(), format!("{} did not answer with {place}", from.node))
         }
         Next::Ask(missing) => {
-            let missing = missing.into_iter().map(|input| Missing {
+            let missing = missing.into_iter().map(|input| MissingPlanInput {
                 tool: input.node.tool.clone(),
                 argument: owned(input.argument),
                 question: owned(input.question),
@@ -85,14 +85,14 @@ fn next(plan_run: &PlanRun) -> Move {
             Move::Ask(missing.collect())
         }
         Next::Calls(ready) => {
-            let ready = ready.into_iter().map(|ready| Ready {
+            let ready = ready.into_iter().map(|ready| ReadyCall {
                 label: ready.node.label.clone(),
                 tool: ready.node.tool.clone(),
                 arguments: ready.arguments,
             });
             Move::Call(ready.collect())
         }
-        Next::Choose(options) => Move::Choose(Choice::of(options)),
+        Next::Choose(options) => Move::Choose(ItemChoice::of(options)),
         Next::Wait => Move::End(PlanResult::GivenUp, "some of its calls were not answered"),
         Next::Done => Move::End(PlanResult::Complete, ""),
     }
@@ -112,7 +112,7 @@ async fn step(scene: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Co
 
 /// Returns one question for all missing inputs. Gives the plan up if an input was requested before, or if the client
 /// requires a call or a JSON answer.
-fn ask(scene: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<Missing>) -> Option<Completion> {
+fn ask(scene: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingPlanInput>) -> Option<Completion> {
     let request = &scene.turn.request;
     if request.tool_choice() != ToolChoice::Auto || request.wants_json() {
         plan_run.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
@@ -130,14 +130,14 @@ fn ask(scene: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<Missing>) 
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
-fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<Ready>) -> Option<Completion> {
+fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<ReadyCall>) -> Option<Completion> {
     scene.offer(ready.iter().map(|ready| ready.tool.as_str()));
     let offer = scene.offering.offer();
     if let Some(ready) = ready.iter().find(|ready| offer.tool_set.get(&ready.tool).is_none()) {
         plan_run.end(PlanResult::GivenUp, format!("{} is not offered", ready.tool));
         return None;
     }
-    let (mut now, clients): (Vec<Ready>, Vec<Ready>) =
+    let (mut now, clients): (Vec<ReadyCall>, Vec<ReadyCall>) =
         ready.into_iter().partition(|ready| offer.is_proxys(&ready.tool));
     if now.is_empty() {
         now = clients;
@@ -146,7 +146,7 @@ fn call(scene: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<Ready>)
     }
     let progress = &mut plan_run.waiting.progress;
     progress.begin_answer();
-    let make = |Ready { label, tool, arguments }| {
+    let make = |ReadyCall { label, tool, arguments }| {
         let (id, arguments) = (progress.new_id(), fitting(offer, &tool, arguments));
         let written = raw(&arguments).get().to_owned();
         progress.sent(&label, &id, Value::Object(arguments));

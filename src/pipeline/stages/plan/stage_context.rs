@@ -4,7 +4,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::turn::Turn;
 use callwright_types::Message;
 
-use super::super::compose::Draft;
+use super::super::compose::ChatDraft;
 use super::super::offer::Offering;
 
 /// The turn, its offering and its growing request: the data that a plan reads and may change.
@@ -12,7 +12,7 @@ pub(super) struct StageContext<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) turn: &'a mut Turn,
     pub(super) offering: &'a mut Offering,
-    pub(super) draft: &'a mut Draft,
+    pub(super) draft: &'a mut ChatDraft,
 }
 
 impl StageContext<'_> {

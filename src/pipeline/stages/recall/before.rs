@@ -13,13 +13,13 @@ use callwright_types::memory::Recalled;
 /// stay valid. The cache is bounded and lost with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct RecalledBefore {
-    messages: ByteCache<String, Arc<Shown>>,
+    messages: ByteCache<String, Arc<RecalledNotes>>,
 }
 
 /// The lessons of a message. Contains no text of a request: the wording about a client's own tools is created from each
 /// request's own schemas, so it cannot leak to another request with an equal message.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct RecalledNotes {
     /// The shown lessons, best first.
     pub(super) shown: Vec<Arc<Lesson>>,
     /// Whether the model is informed if there is no lesson.
@@ -28,7 +28,7 @@ pub(super) struct Shown {
     pub(super) lessons: Vec<Recalled>,
 }
 
-impl Shown {
+impl RecalledNotes {
     fn weight(&self) -> usize {
         let lessons = self.lessons.iter().map(|lesson| lesson.id.len() + size_of::<Recalled>());
         let shown = self.shown.iter().map(|lesson| lesson.key.len() + lesson.value.len() + size_of::<Lesson>());
@@ -43,12 +43,12 @@ impl RecalledBefore {
     }
 
     /// Returns the cached lessons of a message.
-    pub(super) fn of(&self, key: &str) -> Option<Arc<Shown>> {
+    pub(super) fn of(&self, key: &str) -> Option<Arc<RecalledNotes>> {
         self.messages.get(key)
     }
 
     /// Stores the lessons of a message.
-    pub(super) fn remember(&self, key: String, shown: Arc<Shown>) {
+    pub(super) fn remember(&self, key: String, shown: Arc<RecalledNotes>) {
         self.messages.insert(key, shown);
     }
 

@@ -26,10 +26,10 @@ use callwright_types::memory::{ClientTool, Recalled, Wording};
 use callwright_types::rules::Mode;
 use callwright_types::{Owner, Scope};
 
-use before::Shown;
+use before::RecalledNotes;
 pub(crate) use before::{RecalledBefore, key};
 
-use super::compose::Draft;
+use super::compose::ChatDraft;
 use super::offer::Offer;
 
 /// Maximum number of user messages, the last ones, that are processed. Prompt caches depend on all messages, but older
@@ -40,7 +40,7 @@ const USER_MESSAGES: usize = 64;
 const PURPOSE_CHARS: usize = 400;
 
 /// Appends matching lessons, as policy specifies.
-pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft) {
+pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft) {
     let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
     let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.knows(&scope);
@@ -63,9 +63,9 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, 
 }
 
 /// Lessons of a user message.
-struct Placed {
+struct PlacedNotes {
     place: usize,
-    shown: Arc<Shown>,
+    shown: Arc<RecalledNotes>,
     /// Whether it is the user's last message.
     is_last: bool,
     /// Whether the lessons were selected in an earlier turn.
@@ -73,7 +73,7 @@ struct Placed {
 }
 
 /// Returns the lessons of the user messages: cached ones, and new ones for the last message if `may_show` is set.
-async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<Placed> {
+async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<PlacedNotes> {
     let said = said(&turn.request);
     let session = turn.record.trace().session.as_deref();
     let skipped = said.len().saturating_sub(USER_MESSAGES);
@@ -92,7 +92,7 @@ async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, m
             }
             None => continue,
         };
-        notes.push(Placed { place: *place, shown, is_last, again });
+        notes.push(PlacedNotes { place: *place, shown, is_last, again });
     }
     notes
 }
@@ -106,7 +106,7 @@ fn said(request: &ChatRequest) -> Vec<(usize, String)> {
 }
 
 /// Finds the lessons for a request, and draws which of them are shown.
-async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> Shown {
+async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> RecalledNotes {
     let lesson_store = &turn.snapshot.memory.lesson_store;
     let tools = tools_in_play(offer, lesson_store, scope);
     let vector = vector(pipeline, turn, text).await;
@@ -126,7 +126,7 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
         withheld: *withheld,
         chance: *chance,
     };
-    Shown { shown, tell_none: turn.policy.recall.tell_none, lessons: drawn.iter().map(recalled).collect() }
+    RecalledNotes { shown, tell_none: turn.policy.recall.tell_none, lessons: drawn.iter().map(recalled).collect() }
 }
 
 /// Returns the tools that lessons may be about. The fingerprint of a client tool is computed only if there is a lesson
@@ -145,7 +145,11 @@ fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope
 }
 
 /// Returns the note for this request; `None` if there is nothing to show.
-fn note(offer: &Offer, settings: &Settings, Shown { shown: lessons, tell_none, .. }: &Shown) -> Option<String> {
+fn note(
+    offer: &Offer,
+    settings: &Settings,
+    RecalledNotes { shown: lessons, tell_none, .. }: &RecalledNotes,
+) -> Option<String> {
     let offered = |known: &ClientTool| {
         let tool = offer.tool_set.get(known.name.as_str())?;
         (tool.client() == Some(known)).then_some(&*tool.tool)
@@ -163,8 +167,8 @@ async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> 
 }
 
 /// Adds the notes to the draft, and the lessons of the last message to the trace.
-fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut Draft, notes: Vec<Placed>) {
-    for Placed { place, shown, is_last, again } in notes {
+fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft, notes: Vec<PlacedNotes>) {
+    for PlacedNotes { place, shown, is_last, again } in notes {
         if let Some(note) = note(offer, turn.snapshot.memory.lesson_store.settings(), &shown) {
             draft.add_note(place, note);
         }

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::heard::{Line, users_latest_first};
+use super::heard::{HeardLine, users_latest_first};
 
 /// List item.
 #[derive(Debug, Deserialize)]
-pub(super) struct OptionData {
+pub(super) struct PlannerOption {
     number: u64,
     value: Value,
 }
@@ -16,7 +16,7 @@ pub(super) struct OptionData {
 const LEAST: [(&str, &str); 3] = [("cheapest", "price"), ("earliest", "departs"), ("smallest", "capacity")];
 
 /// Chooses the item with the minimum of a wished measure, or the one with the most words of the user, or the first.
-pub(super) fn answer(conversation: &[Line], options: &[OptionData]) -> Value {
+pub(super) fn answer(conversation: &[HeardLine], options: &[PlannerOption]) -> Value {
     let said: Vec<&str> = users_latest_first(conversation).collect();
     let wish = |text: &&str| LEAST.iter().find(|(wish, _)| text.contains(wish)).map(|(_, member)| *member);
     let chosen = said.iter().find_map(wish).and_then(|member| least(options, member));
@@ -24,7 +24,7 @@ pub(super) fn answer(conversation: &[Line], options: &[OptionData]) -> Value {
     json!({ "choice": chosen.map(|option| option.number) })
 }
 
-fn least<'a>(options: &'a [OptionData], member: &str) -> Option<&'a OptionData> {
+fn least<'a>(options: &'a [PlannerOption], member: &str) -> Option<&'a PlannerOption> {
     let measured = options.iter().filter(|option| option.value.get(member).is_some());
     measured.min_by(|one, other| {
         let (one, other) = (one.value.get(member), other.value.get(member));
@@ -38,9 +38,9 @@ fn least<'a>(options: &'a [OptionData], member: &str) -> Option<&'a OptionData> 
 }
 
 /// Returns the first item with the most words of the user; `None` if no word matches.
-fn most_said<'a>(options: &'a [OptionData], said: &str) -> Option<&'a OptionData> {
+fn most_said<'a>(options: &'a [PlannerOption], said: &str) -> Option<&'a PlannerOption> {
     let said: Vec<&str> = words(said).collect();
-    let count = |option: &OptionData| {
+    let count = |option: &PlannerOption| {
         let members = option.value.as_object().into_iter().flat_map(|members| members.values());
         let texts = members.chain([&option.value]).filter_map(Value::as_str);
         texts.flat_map(words).filter(|word| said.contains(word)).count()
@@ -75,8 +75,8 @@ mod tests {
             ("Book the cheapest room for Jack", &people, json!(2)),
             ("Book a room", &json!([]), json!(null)),
         ] {
-            let heard: Vec<Line> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
-            let options: Vec<OptionData> = serde_json::from_value(options.clone()).unwrap();
+            let heard: Vec<HeardLine> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+            let options: Vec<PlannerOption> = serde_json::from_value(options.clone()).unwrap();
             assert_eq!(answer(&heard, &options), json!({ "choice": choice }), "{text}");
         }
     }

@@ -3,21 +3,21 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::ToolData;
-use super::heard::{Line, gives_something, users_latest_first};
+use super::PlannerTool;
+use super::heard::{HeardLine, gives_something, users_latest_first};
 
 /// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
 
 /// Plan in progress.
 #[derive(Debug, Deserialize)]
-pub(super) struct Present {
-    goals: Vec<Goal>,
-    calls: Vec<Call>,
+pub(super) struct PlannerProgress {
+    goals: Vec<PlannerGoal>,
+    calls: Vec<PlannerCall>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Goal {
+struct PlannerGoal {
     tool: String,
     task: String,
     #[serde(skip_serializing, default)]
@@ -25,12 +25,12 @@ struct Goal {
 }
 
 #[derive(Debug, Deserialize)]
-struct Call {
+struct PlannerCall {
     call: String,
 }
 
 /// Returns the goals: those of the plan in progress, and those of the current request.
-pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<&Present>) -> Value {
+pub(super) fn answer(conversation: &[HeardLine], tools: &[PlannerTool], present: Option<&PlannerProgress>) -> Value {
     let now = users_latest_first(conversation).next().unwrap_or_default();
     let Some(present) = present else {
         return json!({ "goals": wanted(now, tools).into_iter().collect::<Vec<_>>() });
@@ -38,7 +38,7 @@ pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<
     if GIVING_UP.iter().any(|words| now.to_lowercase().contains(words)) {
         return json!({ "goals": [], "changed": [] });
     }
-    let mut goals: Vec<&Goal> = present.goals.iter().filter(|goal| !goal.done).collect();
+    let mut goals: Vec<&PlannerGoal> = present.goals.iter().filter(|goal| !goal.done).collect();
     let added = wanted(now, tools).filter(|goal| goals.iter().all(|known| known.tool != goal.tool));
     goals.extend(&added);
     let changed: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
@@ -47,12 +47,12 @@ pub(super) fn answer(conversation: &[Line], tools: &[ToolData], present: Option<
 
 /// Returns the tool whose description begins with a verb of the request; of several, the one with the most words in
 /// common.
-fn wanted(request: &str, tools: &[ToolData]) -> Option<Goal> {
+fn wanted(request: &str, tools: &[PlannerTool]) -> Option<PlannerGoal> {
     let said = words(request);
     let is_said = |word: &String| said.contains(word);
     let asked_for = tools.iter().filter(|tool| words(&tool.description).first().is_some_and(is_said));
     let tool = asked_for.max_by_key(|tool| words(&tool.description).iter().filter(|word| is_said(word)).count())?;
-    Some(Goal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
+    Some(PlannerGoal { tool: tool.name.clone(), task: summary(&tool.description), done: false })
 }
 
 /// Returns the task of a call: the beginning of its tool's description.
@@ -71,8 +71,8 @@ fn words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn tools() -> Vec<ToolData> {
-        let tool = |name: &str, description: &str| ToolData {
+    fn tools() -> Vec<PlannerTool> {
+        let tool = |name: &str, description: &str| PlannerTool {
             name: name.to_owned(),
             description: description.to_owned(),
             outputs: None,
@@ -84,7 +84,7 @@ mod tests {
         ]
     }
 
-    fn heard(text: &str) -> Vec<Line> {
+    fn heard(text: &str) -> Vec<HeardLine> {
         serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap()
     }
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_plan_under_way_goes_on_unless_the_user_gives_it_up() {
-        let present: Present = serde_json::from_value(json!({
+        let present: PlannerProgress = serde_json::from_value(json!({
             "goals": [{ "tool": "bookRoom", "task": "for Jack", "done": false }, { "tool": "bookFlight", "task": "x", "done": true }],
             "calls": [{ "call": "call1", "tool": "bookRoom", "task": "for Jack", "arguments": {} }]
         }))

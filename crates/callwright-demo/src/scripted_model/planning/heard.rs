@@ -7,13 +7,13 @@ use super::super::question::{clock_after, count_of, date, name_after};
 
 /// Message of a conversation.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Line {
+pub(super) struct HeardLine {
     from: String,
     text: String,
 }
 
 /// Returns the user messages, latest first: later ones take precedence.
-pub(super) fn users_latest_first(conversation: &[Line]) -> impl Iterator<Item = &str> {
+pub(super) fn users_latest_first(conversation: &[HeardLine]) -> impl Iterator<Item = &str> {
     conversation.iter().rev().filter(|line| line.from == "user").map(|line| line.text.as_str())
 }
 
@@ -33,7 +33,7 @@ const READINGS: [(&str, Reading); 8] = [
 ];
 
 /// Returns the user's value for an argument, and its words. A time without a day gets the day given elsewhere.
-pub(super) fn said(conversation: &[Line], argument: &str) -> Option<(Value, String)> {
+pub(super) fn said(conversation: &[HeardLine], argument: &str) -> Option<(Value, String)> {
     let (_, reading) = READINGS.iter().find(|(name, _)| *name == argument)?;
     let (value, words) = users_latest_first(conversation).find_map(reading)?;
     if !matches!(argument, "start" | "end") {
@@ -69,8 +69,8 @@ mod tests {
 
     use super::*;
 
-    fn conversation(texts: &[(&str, &str)]) -> Vec<Line> {
-        texts.iter().map(|(from, text)| Line { from: (*from).to_owned(), text: (*text).to_owned() }).collect()
+    fn conversation(texts: &[(&str, &str)]) -> Vec<HeardLine> {
+        texts.iter().map(|(from, text)| HeardLine { from: (*from).to_owned(), text: (*text).to_owned() }).collect()
     }
 
     #[test]

@@ -16,30 +16,30 @@ mod sources;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::request::Message;
-use heard::Line;
+use super::request::ScriptedMessage;
+use heard::HeardLine;
 
 /// Data of a planning request. The system message explains these members.
 #[derive(Debug, Default, Deserialize)]
-struct Question {
-    conversation: Vec<Line>,
+struct PlannerQuestion {
+    conversation: Vec<HeardLine>,
     /// Tools to choose from.
     #[serde(default)]
-    tools: Option<Vec<ToolData>>,
+    tools: Option<Vec<PlannerTool>>,
     /// Plan in progress.
     #[serde(default)]
-    present: Option<goals::Present>,
+    present: Option<goals::PlannerProgress>,
     /// Call whose arguments are requested, all or one.
     #[serde(default)]
     wanted: Option<Value>,
     /// Items to choose from.
     #[serde(default)]
-    options: Option<Vec<choice::OptionData>>,
+    options: Option<Vec<choice::PlannerOption>>,
 }
 
 /// Tool in a planning request.
 #[derive(Debug, Default, Deserialize)]
-struct ToolData {
+struct PlannerTool {
     name: String,
     #[serde(default)]
     description: String,
@@ -49,12 +49,12 @@ struct ToolData {
 }
 
 /// Returns the answer to a planning request; `None` for other requests.
-pub(super) fn answer(messages: &[Message]) -> Option<String> {
+pub(super) fn answer(messages: &[ScriptedMessage]) -> Option<String> {
     let [system, user, ..] = messages else { return None };
     if system.role != "system" || user.role != "user" {
         return None;
     }
-    let Question { conversation, tools, present, wanted, options } = serde_json::from_str(&user.text()).ok()?;
+    let PlannerQuestion { conversation, tools, present, wanted, options } = serde_json::from_str(&user.text()).ok()?;
     let answer = match (wanted, options, tools) {
         (Some(_), Some(options), _) => choice::answer(&conversation, &options),
         (Some(wanted), None, _) => sources::answer(&conversation, &serde_json::from_value(wanted).ok()?),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn asked(question: &Value) -> Value {
-        let messages = [Message::of("system", "Plan."), Message::of("user", &question.to_string())];
+        let messages = [ScriptedMessage::of("system", "Plan."), ScriptedMessage::of("user", &question.to_string())];
         serde_json::from_str(&answer(&messages).unwrap()).unwrap()
     }
 
@@ -96,10 +96,13 @@ mod tests {
     #[test]
     fn what_is_no_question_is_answered_as_any_other_request() {
         for messages in [
-            vec![Message::of("user", "Book a room for Jack.")],
-            vec![Message::of("system", "Be brief."), Message::of("user", "Book a room for Jack.")],
-            vec![Message::of("system", "Be brief."), Message::of("user", r#"{"conversation": []}"#)],
-            vec![Message::of("user", "{}"), Message::of("user", r#"{"conversation": [], "tools": []}"#)],
+            vec![ScriptedMessage::of("user", "Book a room for Jack.")],
+            vec![ScriptedMessage::of("system", "Be brief."), ScriptedMessage::of("user", "Book a room for Jack.")],
+            vec![ScriptedMessage::of("system", "Be brief."), ScriptedMessage::of("user", r#"{"conversation": []}"#)],
+            vec![
+                ScriptedMessage::of("user", "{}"),
+                ScriptedMessage::of("user", r#"{"conversation": [], "tools": []}"#),
+            ],
         ] {
             assert_eq!(answer(&messages), None, "{messages:?}");
         }

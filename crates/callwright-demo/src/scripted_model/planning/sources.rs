@@ -3,29 +3,29 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::ToolData;
+use super::PlannerTool;
 use super::goals::summary;
-use super::heard::{Line, said};
+use super::heard::{HeardLine, said};
 
 /// Call whose arguments are requested.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct WantedCall {
     #[serde(default)]
     tool: String,
     /// Calls that depend on this one.
     #[serde(default)]
-    needed_for: Vec<Later>,
-    arguments: Vec<Argument>,
+    needed_for: Vec<DependentCall>,
+    arguments: Vec<PlannerArgument>,
     /// Tools that may supply arguments.
     #[serde(default)]
-    tools: Vec<ToolData>,
+    tools: Vec<PlannerTool>,
     /// Existing calls of these tools in the plan.
     #[serde(default)]
-    planned: Vec<Planned>,
+    planned: Vec<PlannedCall>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Argument {
+struct PlannerArgument {
     name: String,
     required: bool,
     #[serde(default)]
@@ -36,12 +36,12 @@ struct Argument {
 }
 
 #[derive(Debug, Deserialize)]
-struct Later {
+struct DependentCall {
     tool: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Planned {
+struct PlannedCall {
     call: String,
     tool: String,
 }
@@ -60,7 +60,7 @@ const QUESTIONS: [(&str, &str); 6] = [
 const BOOKABLE: &str = "free";
 
 /// Returns the sources of all arguments that are required or given by the user.
-pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
+pub(super) fn answer(conversation: &[HeardLine], wanted: &WantedCall) -> Value {
     let mut calls: Vec<Value> = Vec::new();
     let mut arguments = Vec::new();
     for argument in &wanted.arguments {
@@ -87,23 +87,23 @@ pub(super) fn answer(conversation: &[Line], wanted: &Wanted) -> Value {
     json!({ "calls": calls, "arguments": arguments })
 }
 
-impl Wanted {
+impl WantedCall {
     /// Returns the first tool whose output has the entity's key or a value with the argument's name, and the path of
     /// that value. If the outputs of a tool are unknown and its description has no example, the path is its whole
     /// output.
-    fn supplier(&self, argument: &Argument) -> Option<(&ToolData, String)> {
+    fn supplier(&self, argument: &PlannerArgument) -> Option<(&PlannerTool, String)> {
         if user_is_asked(argument).is_some() {
             return None;
         }
         let named = |name: &String| self.tools.iter().find(|tool| tool.name == *name);
         // Calls that depend on this call run after it.
         let is_before =
-            |tool: &&ToolData| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
+            |tool: &&PlannerTool| tool.name != self.tool && self.needed_for.iter().all(|later| later.tool != tool.name);
         let suppliers = || argument.tools.iter().filter_map(named).filter(is_before);
         let found = |place: fn(&[String], &str) -> Option<String>| {
             let mut places = suppliers().filter_map(|tool| Some((tool, place(&outputs(tool), &argument.name)?)));
             let first = places.next()?;
-            let bookable = |(tool, _): &(&ToolData, _)| tool.description.contains(BOOKABLE);
+            let bookable = |(tool, _): &(&PlannerTool, _)| tool.description.contains(BOOKABLE);
             if bookable(&first) { Some(first) } else { places.find(bookable).or(Some(first)) }
         };
         let unknown = || suppliers().find(|tool| outputs(tool).is_empty()).map(|tool| (tool, String::new()));
@@ -124,7 +124,7 @@ fn name_place(outputs: &[String], argument: &str) -> Option<String> {
 }
 
 /// Returns the outputs of a tool, from the request or from an example in its description.
-fn outputs(tool: &ToolData) -> Vec<String> {
+fn outputs(tool: &PlannerTool) -> Vec<String> {
     if let Some(outputs) = &tool.outputs {
         return outputs.keys().cloned().collect();
     }
@@ -147,11 +147,11 @@ fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
     }
 }
 
-fn user_is_asked(argument: &Argument) -> Option<&'static str> {
+fn user_is_asked(argument: &PlannerArgument) -> Option<&'static str> {
     QUESTIONS.iter().find(|(name, _)| *name == argument.name).map(|(_, question)| *question)
 }
 
-fn question(argument: &Argument) -> String {
+fn question(argument: &PlannerArgument) -> String {
     if let Some(question) = user_is_asked(argument) {
         return question.to_owned();
     }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn asked(text: &str, wanted: Value) -> Value {
-        let heard: Vec<Line> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
+        let heard: Vec<HeardLine> = serde_json::from_value(json!([{ "from": "user", "text": text }])).unwrap();
         answer(&heard, &serde_json::from_value(wanted).unwrap())
     }
 

@@ -4,30 +4,30 @@
 
 use serde_json::{Map, Value};
 
-use super::super::draft::Draft;
-use super::super::exchange::Exchange;
+use super::super::draft::CallDraft;
+use super::super::exchange::ScriptedExchange;
 use super::super::question::{count_of, date, name_after, times};
-use super::super::request::ChatRequest;
-use super::{Next, arguments, items, text};
+use super::super::request::ScriptedRequest;
+use super::{NextStep, arguments, items, text};
 
-pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
-    let wish = Wish::read(&exchange.question)?;
+pub(super) fn next(request: &ScriptedRequest, exchange: &ScriptedExchange) -> Option<NextStep> {
+    let wish = BookingWish::read(&exchange.question)?;
     let (people, rooms) = (exchange.result_with("people"), exchange.result_with("rooms"));
     let mut drafts = Vec::new();
     if people.is_none() {
-        drafts.push(Draft::new(request.tool_like("findPeople")?, arguments([("name", wish.name.as_str().into())])));
+        drafts.push(CallDraft::new(request.tool_like("findPeople")?, arguments([("name", wish.name.as_str().into())])));
     }
     if rooms.is_none() {
         let call = arguments([("capacity", wish.capacity.into()), ("date", wish.date.into())]);
-        drafts.push(Draft::new(request.tool_like("listRooms")?, call));
+        drafts.push(CallDraft::new(request.tool_like("listRooms")?, call));
     }
     Some(match (people, rooms) {
         (Some(people), Some(rooms)) => wish.book(request.tool_like("createBooking")?, &people, &rooms),
-        _ => Next::Call("I need to know who books, and which rooms there are.", drafts),
+        _ => NextStep::Call("I need to know who books, and which rooms there are.", drafts),
     })
 }
 
-struct Wish<'a> {
+struct BookingWish<'a> {
     capacity: u64,
     name: String,
     date: &'a str,
@@ -35,7 +35,7 @@ struct Wish<'a> {
     end: String,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> BookingWish<'a> {
     fn read(question: &'a str) -> Option<Self> {
         let date = date(question)?;
         let times = times(question);
@@ -50,12 +50,12 @@ impl<'a> Wish<'a> {
         })
     }
 
-    fn book(&self, tool: &str, people: &Map<String, Value>, rooms: &Map<String, Value>) -> Next {
+    fn book(&self, tool: &str, people: &Map<String, Value>, rooms: &Map<String, Value>) -> NextStep {
         let Some(person) = items(people, "people").first() else {
-            return Next::Say(format!("Nobody here is called {}.", self.name));
+            return NextStep::Say(format!("Nobody here is called {}.", self.name));
         };
         let Some(room) = items(rooms, "rooms").iter().find(|room| self.is_free(room)) else {
-            return Next::Say("No room is large enough and free at that time.".to_owned());
+            return NextStep::Say("No room is large enough and free at that time.".to_owned());
         };
         let call = arguments([
             ("person_id", text(person, "id").into()),
@@ -63,7 +63,7 @@ impl<'a> Wish<'a> {
             ("start", self.start.as_str().into()),
             ("end", self.end.as_str().into()),
         ]);
-        Next::Call("Both ids are known now.", vec![Draft::new(tool, call)])
+        NextStep::Call("Both ids are known now.", vec![CallDraft::new(tool, call)])
     }
 
     /// Times of the same format compare as text.

@@ -3,17 +3,17 @@
 
 use serde_json::{Map, Value};
 
-use super::super::draft::Draft;
-use super::super::exchange::Exchange;
-use super::super::request::ChatRequest;
-use super::Next;
+use super::super::draft::CallDraft;
+use super::super::exchange::ScriptedExchange;
+use super::super::request::ScriptedRequest;
+use super::NextStep;
 
-pub(super) fn next(_: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+pub(super) fn next(_: &ScriptedRequest, exchange: &ScriptedExchange) -> Option<NextStep> {
     let dictation = exchange.question.strip_prefix("Call ")?.trim();
     let (name, arguments) = dictation.split_once(char::is_whitespace).unwrap_or((dictation, "{}"));
     let arguments: Map<String, Value> = serde_json::from_str(arguments.trim()).ok()?;
     Some(match exchange.last_result() {
-        Some(result) => Next::Say(format!("The call returned {}", Value::Object(result))),
-        None => Next::Call("", vec![Draft::new(name, arguments)]),
+        Some(result) => NextStep::Say(format!("The call returned {}", Value::Object(result))),
+        None => NextStep::Call("", vec![CallDraft::new(name, arguments)]),
     })
 }

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::super::draft::Draft;
-use super::super::exchange::Exchange;
+use super::super::draft::CallDraft;
+use super::super::exchange::ScriptedExchange;
 use super::super::question::name_after;
-use super::super::request::ChatRequest;
-use super::{Next, arguments, in_other_case, items, text};
+use super::super::request::ScriptedRequest;
+use super::{NextStep, arguments, in_other_case, items, text};
 
-pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+pub(super) fn next(request: &ScriptedRequest, exchange: &ScriptedExchange) -> Option<NextStep> {
     let name = name_after(&exchange.question, "Where is ")?;
     let tool = request.tool_like("geocodePlace")?;
     Some(match exchange.result_with("places") {
-        Some(result) => Next::Say(conclude(&name, items(&result, "places"))),
-        None => Next::Call("", vec![Draft::new(&in_other_case(tool), arguments([("query", name.into())]))]),
+        Some(result) => NextStep::Say(conclude(&name, items(&result, "places"))),
+        None => NextStep::Call("", vec![CallDraft::new(&in_other_case(tool), arguments([("query", name.into())]))]),
     })
 }
 

@@ -2,23 +2,26 @@
 
 use serde_json::Value;
 
-use super::super::draft::Draft;
-use super::super::exchange::Exchange;
+use super::super::draft::CallDraft;
+use super::super::exchange::ScriptedExchange;
 use super::super::question::{count_of, date};
-use super::super::request::ChatRequest;
-use super::{Next, arguments, items, text};
+use super::super::request::ScriptedRequest;
+use super::{NextStep, arguments, items, text};
 
-pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+pub(super) fn next(request: &ScriptedRequest, exchange: &ScriptedExchange) -> Option<NextStep> {
     if !exchange.question.to_lowercase().contains("which rooms") {
         return None;
     }
     let tool = request.tool_like("listRooms")?;
     if let Some(result) = exchange.result_with("rooms") {
-        return Some(Next::Say(conclude(items(&result, "rooms"))));
+        return Some(NextStep::Say(conclude(items(&result, "rooms"))));
     }
     let capacity = count_of(&exchange.question, "people").unwrap_or(1);
     let left_out = date(&exchange.question).map(|date| ("date".to_owned(), date.into())).into_iter().collect();
-    Some(Next::Call("", vec![Draft { left_out, ..Draft::new(tool, arguments([("capacity", capacity.into())])) }]))
+    Some(NextStep::Call(
+        "",
+        vec![CallDraft { left_out, ..CallDraft::new(tool, arguments([("capacity", capacity.into())])) }],
+    ))
 }
 
 fn conclude(rooms: &[Value]) -> String {

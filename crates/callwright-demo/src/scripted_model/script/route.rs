@@ -4,11 +4,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::draft::Draft;
-use super::super::exchange::Exchange;
+use super::super::draft::CallDraft;
+use super::super::exchange::ScriptedExchange;
 use super::super::question::{count_of, points};
-use super::super::request::ChatRequest;
-use super::{Next, arguments, items, text};
+use super::super::request::ScriptedRequest;
+use super::{NextStep, arguments, items, text};
 
 /// Words of the user, each with the mode that the model infers.
 const MODES: [(&str, &str); 7] = [
@@ -21,12 +21,12 @@ const MODES: [(&str, &str); 7] = [
     ("car", "driving"),
 ];
 
-pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
+pub(super) fn next(request: &ScriptedRequest, exchange: &ScriptedExchange) -> Option<NextStep> {
     let points = points(&exchange.question);
     let [origin, destination, ..] = points.as_slice() else { return None };
     let tool = request.tool_like("planRoute")?;
     if let Some(result) = exchange.result_with("routes") {
-        return Some(Next::Say(conclude(items(&result, "routes"))));
+        return Some(NextStep::Say(conclude(items(&result, "routes"))));
     }
     let mut call = arguments([("origin", as_written(origin)), ("destination", as_written(destination))]);
     let question = exchange.question.to_lowercase();
@@ -34,7 +34,7 @@ pub(super) fn next(request: &ChatRequest, exchange: &Exchange) -> Option<Next> {
         call.insert("mode".to_owned(), (*mode).into());
     }
     add_wishes(&mut call, &question);
-    Some(Next::Call("", vec![Draft { insisted: &["mode"], ..Draft::new(tool, call) }]))
+    Some(NextStep::Call("", vec![CallDraft { insisted: &["mode"], ..CallDraft::new(tool, call) }]))
 }
 
 fn as_written((first, second): &(&str, &str)) -> Value {

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use serde_json::Value;
 
 use super::{content, form, multipart};
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
 
 /// Start of each JSON text of an `application/json-seq` body (RFC 7464 section 2.2).
@@ -19,7 +19,7 @@ const RECORD_SEPARATOR: char = '\u{1e}';
 pub(super) fn encode(
     binding: Option<&BodyBinding>,
     value: Option<&Value>,
-) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
+) -> Result<Option<(HeaderValue, Bytes)>, CallRefusal> {
     let (Some(binding), Some(value)) = (binding, value) else { return Ok(None) };
     let text = match binding.format {
         BodyFormat::Json => value.to_string(),
@@ -33,7 +33,7 @@ pub(super) fn encode(
 }
 
 /// Encodes a body that is one text, one file or one XML document.
-fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, Refusal> {
+fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, Bytes)>, CallRefusal> {
     let name = match &binding.shape {
         BodyShape::Argument(name) => name,
         BodyShape::Properties(_) => "body",
@@ -51,7 +51,7 @@ fn single(binding: &BodyBinding, value: &Value) -> Result<Option<(HeaderValue, B
 
 /// Encodes a text in the charset of the media type (RFC 9110 section 8.3.2); UTF-8 if the media type names no known
 /// charset.
-fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refusal> {
+fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, CallRefusal> {
     let charset = charset(media_type).and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
     if charset.output_encoding() == UTF_8 {
         return Ok(Bytes::from(utf8));
@@ -79,7 +79,7 @@ fn sequence(media_type: &str, value: &Value) -> String {
     items.iter().map(line).collect()
 }
 
-fn header(media_type: &str) -> Result<HeaderValue, Refusal> {
+fn header(media_type: &str) -> Result<HeaderValue, CallRefusal> {
     HeaderValue::from_str(media_type).map_err(|_| refuse!("`{media_type:?}` is not a valid media type"))
 }
 

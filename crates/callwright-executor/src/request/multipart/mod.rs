@@ -12,11 +12,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::body::essence;
-use super::content::{self, Written};
+use super::content::{self, EncodedValue};
 use super::file;
 use super::form::{binding, is_styled};
-use super::style::{self, Writing};
-use crate::refusal::{Refusal, refuse};
+use super::style::{self, EscapeMode};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_common::digest::hex;
 use callwright_openapi::{BodyBinding, Encoding};
 
@@ -27,9 +27,9 @@ const BOUNDARY_CHARS: usize = 40;
 const FRAMING: [&str; 4] = ["content-disposition", "content-length", "content-type", "transfer-encoding"];
 
 /// One part of the body.
-struct Part<'a> {
+struct FormDataPart<'a> {
     name: String,
-    written: Written,
+    written: EncodedValue,
     headers: Option<&'a BTreeMap<String, String>>,
 }
 
@@ -38,7 +38,7 @@ struct Part<'a> {
 /// # Errors
 /// Fails if the value is not an object, a file cannot be decoded, or the document declares an invalid media type or
 /// field for a part.
-pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), Refusal> {
+pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), CallRefusal> {
     let media_type = essence(&binding.media_type);
     let Value::Object(members) = value else {
         return Err(refuse!("a body of type `{media_type}` requires an object, and the value is not one"));
@@ -70,23 +70,23 @@ fn parts_of<'a>(
     value: &Value,
     encoding: Option<&'a Encoding>,
     has_styles: bool,
-) -> Result<Vec<Part<'a>>, Refusal> {
+) -> Result<Vec<FormDataPart<'a>>, CallRefusal> {
     let headers = encoding.map(|encoding| &encoding.headers);
     if let Some(encoding) = encoding.filter(|encoding| has_styles && is_styled(encoding)) {
-        let text = |(name, text): (String, String)| Part {
+        let text = |(name, text): (String, String)| FormDataPart {
             name,
-            written: Written { media_type: None, file_name: None, is_file: false, bytes: text.into_bytes() },
+            written: EncodedValue { media_type: None, file_name: None, is_file: false, bytes: text.into_bytes() },
             headers,
         };
-        return Ok(style::pairs(&binding(name, encoding), value, Writing::Plain).into_iter().map(text).collect());
+        return Ok(style::pairs(&binding(name, encoding), value, EscapeMode::Plain).into_iter().map(text).collect());
     }
     let written = content::write_each(name, value, encoding)?.into_iter();
-    Ok(written.map(|written| Part { name: name.to_owned(), written, headers }).collect())
+    Ok(written.map(|written| FormDataPart { name: name.to_owned(), written, headers }).collect())
 }
 
 /// Returns the header fields and the content of a part.
-fn block(part: &Part<'_>) -> Result<Vec<u8>, Refusal> {
-    let Part { name, written, headers } = part;
+fn block(part: &FormDataPart<'_>) -> Result<Vec<u8>, CallRefusal> {
+    let FormDataPart { name, written, headers } = part;
     let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
     if written.is_file {
         let named = written.file_name.clone();
@@ -108,7 +108,7 @@ fn block(part: &Part<'_>) -> Result<Vec<u8>, Refusal> {
     Ok(block)
 }
 
-fn field(name: &str, value: &str) -> Result<String, Refusal> {
+fn field(name: &str, value: &str) -> Result<String, CallRefusal> {
     let is_field =
         HeaderName::from_bytes(name.as_bytes()).is_ok() && value.is_ascii() && HeaderValue::from_str(value).is_ok();
     if is_field {

@@ -9,7 +9,7 @@ use callwright_openapi::{BodyFormat, BodyShape, Style};
 /// A part as a server parses it: its fields and its content.
 type Read = (Vec<(String, String)>, Vec<u8>);
 
-fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Result<(String, Vec<u8>), Refusal> {
+fn encoded(media_type: &str, encoding: &[(&str, Encoding)], value: &Value) -> Result<(String, Vec<u8>), CallRefusal> {
     let binding = BodyBinding {
         media_type: media_type.into(),
         format: BodyFormat::Multipart,

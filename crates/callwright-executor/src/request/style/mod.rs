@@ -46,7 +46,7 @@ pub(crate) fn encode(text: &str) -> String {
 
 /// Encoding of the characters of names and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum EscapeMode {
     /// Percent-encoded, except unreserved characters.
     Encoded,
     /// Reserved characters in values, and existing percent-encoding, are preserved.
@@ -56,7 +56,7 @@ pub(super) enum Writing {
 }
 
 /// Value in the form that styles apply to.
-enum Shape {
+enum StyledValue {
     Text(String),
     List(Vec<String>),
     Members(Vec<(String, String)>),
@@ -65,7 +65,7 @@ enum Shape {
 /// Returns the encoded text of a path parameter; `None` for `null`.
 pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
     let shape = shape(binding, value)?;
-    let (style, explode, writing) = (binding.style, binding.explode, Writing::Encoded);
+    let (style, explode, writing) = (binding.style, binding.explode, EscapeMode::Encoded);
     Some(match style {
         Style::Matrix => matrix(&encode(&binding.name), &shape, explode),
         Style::Label => format!(".{}", joined(&shape, if explode { "." } else { "," }, explode, writing)),
@@ -76,12 +76,12 @@ pub(super) fn path(binding: &Binding, value: &Value) -> Option<String> {
 /// Returns the text of a header parameter, which is not percent-encoded. Returns `None` for `null`, and for an empty
 /// list or object, which is undefined (RFC 6570 section 2.3): servers would read an empty text as one empty item.
 pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
-    let writing = Writing::Plain;
+    let writing = EscapeMode::Plain;
     let shape = shape(binding, value)?;
     let is_undefined = match &shape {
-        Shape::Text(_) => false,
-        Shape::List(items) => items.is_empty(),
-        Shape::Members(members) => members.is_empty(),
+        StyledValue::Text(_) => false,
+        StyledValue::List(items) => items.is_empty(),
+        StyledValue::Members(members) => members.is_empty(),
     };
     (!is_undefined).then(|| joined(&shape, &writing.separator(binding.style), binding.explode, writing))
 }
@@ -89,7 +89,7 @@ pub(super) fn header(binding: &Binding, value: &Value) -> Option<String> {
 /// Returns the encoded `name=value` pairs of the query parameters, in order.
 pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
     let of = |(binding, value): &(&Binding, &Value)| {
-        let writing = if binding.allow_reserved { Writing::Reserved } else { Writing::Encoded };
+        let writing = if binding.allow_reserved { EscapeMode::Reserved } else { EscapeMode::Encoded };
         pairs(binding, value, writing)
     };
     parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
@@ -97,12 +97,12 @@ pub(super) fn query(parameters: &[(&Binding, &Value)]) -> Vec<String> {
 
 /// Returns the encoded `name=value` pairs of the cookie parameters, in order.
 pub(super) fn cookies(parameters: &[(&Binding, &Value)]) -> Vec<String> {
-    let of = |(binding, value): &(&Binding, &Value)| pairs(binding, value, Writing::Encoded);
+    let of = |(binding, value): &(&Binding, &Value)| pairs(binding, value, EscapeMode::Encoded);
     parameters.iter().flat_map(of).map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 /// Returns the pairs of name and value for one parameter or form member.
-pub(super) fn pairs(binding: &Binding, value: &Value, writing: Writing) -> Vec<(String, String)> {
+pub(super) fn pairs(binding: &Binding, value: &Value, writing: EscapeMode) -> Vec<(String, String)> {
     let name = writing.name(&binding.name);
     let is_deep = binding.style == Style::DeepObject;
     if is_deep && value.is_object() && binding.media_type.is_none() {
@@ -114,7 +114,7 @@ pub(super) fn pairs(binding: &Binding, value: &Value, writing: Writing) -> Vec<(
     form(name, &shape, binding.explode || is_deep, &writing.separator(binding.style), writing)
 }
 
-impl Writing {
+impl EscapeMode {
     fn name(self, name: &str) -> String {
         if self == Self::Plain { name.to_owned() } else { encode(name) }
     }
@@ -157,35 +157,41 @@ fn separator(style: Style) -> &'static str {
 
 /// Writes `name=a,b`, or `name=a` and `name=b`. An empty list or object yields nothing, like an undefined variable
 /// (RFC 6570 section 2.3).
-fn form(name: String, shape: &Shape, explode: bool, separator: &str, writing: Writing) -> Vec<(String, String)> {
+fn form(
+    name: String,
+    shape: &StyledValue,
+    explode: bool,
+    separator: &str,
+    writing: EscapeMode,
+) -> Vec<(String, String)> {
     match shape {
-        Shape::Text(text) => vec![(name, writing.value(text))],
-        Shape::List(items) if explode => items.iter().map(|item| (name.clone(), writing.value(item))).collect(),
-        Shape::Members(members) if explode => {
+        StyledValue::Text(text) => vec![(name, writing.value(text))],
+        StyledValue::List(items) if explode => items.iter().map(|item| (name.clone(), writing.value(item))).collect(),
+        StyledValue::Members(members) if explode => {
             members.iter().map(|(member, value)| (writing.name(member), writing.value(value))).collect()
         }
-        Shape::List(items) if items.is_empty() => Vec::new(),
-        Shape::Members(members) if members.is_empty() => Vec::new(),
+        StyledValue::List(items) if items.is_empty() => Vec::new(),
+        StyledValue::Members(members) if members.is_empty() => Vec::new(),
         _ => vec![(name, joined(shape, separator, false, writing))],
     }
 }
 
 /// Writes `;name=a,b` or `;name=a;name=b`; an empty text yields a bare `;name` (RFC 6570 section 3.2.7).
-fn matrix(name: &str, shape: &Shape, explode: bool) -> String {
+fn matrix(name: &str, shape: &StyledValue, explode: bool) -> String {
     let pair =
         |(name, value): (&str, String)| if value.is_empty() { format!(";{name}") } else { format!(";{name}={value}") };
     match shape {
-        Shape::List(items) if explode => items.iter().map(|item| pair((name, encode(item)))).collect(),
-        Shape::Members(members) if explode => {
+        StyledValue::List(items) if explode => items.iter().map(|item| pair((name, encode(item)))).collect(),
+        StyledValue::Members(members) if explode => {
             members.iter().map(|(member, value)| pair((&encode(member), encode(value)))).collect()
         }
-        _ => pair((name, joined(shape, ",", false, Writing::Encoded))),
+        _ => pair((name, joined(shape, ",", false, EscapeMode::Encoded))),
     }
 }
 
 /// Writes `name[member]=value` for every level of the object. The specification defines one level; servers that
 /// accept more use this form.
-fn deep_object(name: &str, value: &Value, writing: Writing, pairs: &mut Vec<(String, String)>) {
+fn deep_object(name: &str, value: &Value, writing: EscapeMode, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {
             for (member, value) in members {
@@ -197,12 +203,12 @@ fn deep_object(name: &str, value: &Value, writing: Writing, pairs: &mut Vec<(Str
     }
 }
 
-fn joined(shape: &Shape, separator: &str, explode: bool, writing: Writing) -> String {
+fn joined(shape: &StyledValue, separator: &str, explode: bool, writing: EscapeMode) -> String {
     let between = if explode { "=" } else { separator };
     let parts: Vec<String> = match shape {
-        Shape::Text(text) => vec![writing.value(text)],
-        Shape::List(items) => items.iter().map(|item| writing.value(item)).collect(),
-        Shape::Members(members) => {
+        StyledValue::Text(text) => vec![writing.value(text)],
+        StyledValue::List(items) => items.iter().map(|item| writing.value(item)).collect(),
+        StyledValue::Members(members) => {
             // Names are encoded differently: characters that `allowReserved` permits in values could end a name.
             let name = |name: &str| writing.name(name);
             members.iter().map(|(member, value)| format!("{}{between}{}", name(member), writing.value(value))).collect()
@@ -213,19 +219,19 @@ fn joined(shape: &Shape, separator: &str, explode: bool, writing: Writing) -> St
 
 /// Converts the value to the form that styles apply to. A parameter described by `content` is one text: JSON, or for
 /// another media type the plain text of the value.
-fn shape(binding: &Binding, value: &Value) -> Option<Shape> {
+fn shape(binding: &Binding, value: &Value) -> Option<StyledValue> {
     let is_json = binding.media_type.as_deref().map(super::body::is_json);
     Some(match value {
         Value::Null => return None,
-        _ if is_json == Some(true) => Shape::Text(value.to_string()),
-        _ if is_json == Some(false) => Shape::Text(text(value)?),
+        _ if is_json == Some(true) => StyledValue::Text(value.to_string()),
+        _ if is_json == Some(false) => StyledValue::Text(text(value)?),
         Value::Array(items) => {
-            Shape::List(items.iter().filter_map(|item| nested_text(item, &binding.nested)).collect())
+            StyledValue::List(items.iter().filter_map(|item| nested_text(item, &binding.nested)).collect())
         }
-        Value::Object(members) => {
-            Shape::Members(members.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect())
-        }
-        _ => Shape::Text(text(value)?),
+        Value::Object(members) => StyledValue::Members(
+            members.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect(),
+        ),
+        _ => StyledValue::Text(text(value)?),
     })
 }
 

@@ -11,15 +11,15 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use serde_json::{Map, Value};
 
 use super::style;
-use crate::refusal::{Refusal, refuse};
+use crate::refusal::{CallRefusal, refuse};
 use callwright_openapi::{XmlNode, XmlShape, is_xml_name};
 
 /// Returns the XML document of a value.
 ///
 /// # Errors
 /// Fails if a name is not a valid element name, or a text contains characters that are not allowed in XML 1.0.
-pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, Refusal> {
-    let mut document = Document { shape, writer: Writer::new(Vec::new()) };
+pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, CallRefusal> {
+    let mut document = XmlDocument { shape, writer: Writer::new(Vec::new()) };
     let root = shape.nodes.first();
     let written = document
         .write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
@@ -28,12 +28,12 @@ pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, Refusal>
     String::from_utf8(document.writer.into_inner()).map_err(|_| refuse!("the body cannot be written as XML"))
 }
 
-struct Document<'a> {
+struct XmlDocument<'a> {
     shape: &'a XmlShape,
     writer: Writer<Vec<u8>>,
 }
 
-impl Document<'_> {
+impl XmlDocument<'_> {
     /// Writes one element with this name for any value.
     fn element(&mut self, node: Option<&XmlNode>, name: &str, value: &Value) -> Result<(), Error> {
         let nothing = Map::new();

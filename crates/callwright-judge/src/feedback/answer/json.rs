@@ -149,19 +149,19 @@ impl Cut {
 
 /// Returns the value under a cut; `None` if it has more than `limit` characters.
 fn written(value: &Value, cut: Cut, limit: usize) -> Option<String> {
-    let mut writer = Writer { text: String::new(), left: limit, cut };
+    let mut writer = AnswerWriter { text: String::new(), left: limit, cut };
     writer.value(value, cut.levels)?;
     Some(writer.text)
 }
 
-struct Writer {
+struct AnswerWriter {
     text: String,
     /// Number of characters that may still be written.
     left: usize,
     cut: Cut,
 }
 
-impl Writer {
+impl AnswerWriter {
     /// Recursion is safe: the parser bounds the nesting.
     fn value(&mut self, value: &Value, levels: usize) -> Option<()> {
         match value {

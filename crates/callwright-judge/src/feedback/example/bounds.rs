@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 /// Maximum number of multiples to try.
 const MAX_TRIED: u32 = 3;
 
-struct Bounds {
+struct NumberBounds {
     least: f64,
     most: f64,
     /// Whether the lower and the upper bound are exclusive.
@@ -13,7 +13,7 @@ struct Bounds {
     step: Option<f64>,
 }
 
-impl Bounds {
+impl NumberBounds {
     fn read(keywords: &Map<String, Value>) -> Self {
         let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
         let (least, above) = (number("minimum"), number("exclusiveMinimum"));
@@ -52,7 +52,7 @@ impl Bounds {
 
 /// Returns an example integer, increased by `variant` steps.
 pub(super) fn whole(keywords: &Map<String, Value>, variant: usize) -> Option<Value> {
-    let bounds = Bounds::read(keywords);
+    let bounds = NumberBounds::read(keywords);
     let number = match bounds.step {
         Some(step) => bounds.first(bounds.multiples(step).filter(|multiple| multiple.fract() == 0.0)),
         None => {
@@ -70,7 +70,7 @@ pub(super) fn whole(keywords: &Map<String, Value>, variant: usize) -> Option<Val
 
 /// Returns an example number, increased by `variant` steps.
 pub(super) fn number(keywords: &Map<String, Value>, variant: usize) -> Option<Value> {
-    let bounds = Bounds::read(keywords);
+    let bounds = NumberBounds::read(keywords);
     let middle = f64::midpoint(bounds.least, bounds.most);
     let wishes: Vec<f64> = match bounds.step {
         Some(step) => bounds.multiples(step).collect(),

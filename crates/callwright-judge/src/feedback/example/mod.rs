@@ -45,7 +45,7 @@ pub(super) fn example(
         .iter()
         .flat_map(|base| (0..MAX_BRANCHES).flat_map(move |branch| [true, false].map(|hints| (base, branch, hints))));
     for ((base, wanted), branch, hints) in tries {
-        let mut builder = Builder { root: tool.schema(), branch, hints, left: MAX_VALUES };
+        let mut builder = ExampleBuilder { root: tool.schema(), branch, hints, left: MAX_VALUES };
         let mut keywords = effective(tool.schema(), tool.schema(), branch);
         require(&mut keywords, wanted);
         if let Some(Value::Object(built)) = builder.object(&keywords, base, 0)
@@ -66,7 +66,7 @@ fn require(keywords: &mut Map<String, Value>, wanted: &[String]) {
     }
 }
 
-struct Builder<'a> {
+struct ExampleBuilder<'a> {
     root: &'a Value,
     /// Number of the alternative to choose in each `anyOf` and `oneOf`.
     branch: usize,
@@ -76,7 +76,7 @@ struct Builder<'a> {
     left: usize,
 }
 
-impl Builder<'_> {
+impl ExampleBuilder<'_> {
     /// Creates a value for `schema`; `variant` distinguishes the items of an array with unique items.
     fn value(&mut self, schema: &Value, name: &str, variant: usize, depth: usize) -> Option<Value> {
         self.left = self.left.checked_sub(1)?;

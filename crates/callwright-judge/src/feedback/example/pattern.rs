@@ -12,17 +12,17 @@ const MAX_STEPS: usize = 10_000;
 /// against the schema.
 pub(super) fn matching(pattern: &str) -> Option<String> {
     let expression = regex_syntax::Parser::new().parse(pattern).ok()?;
-    let mut text = Text { bytes: Vec::new(), steps: MAX_STEPS };
+    let mut text = PatternText { bytes: Vec::new(), steps: MAX_STEPS };
     text.append(&expression)?;
     String::from_utf8(text.bytes).ok()
 }
 
-struct Text {
+struct PatternText {
     bytes: Vec<u8>,
     steps: usize,
 }
 
-impl Text {
+impl PatternText {
     /// Appends a match of the expression; `None` if the text becomes too long or cannot be created.
     fn append(&mut self, expression: &Hir) -> Option<()> {
         self.steps = self.steps.checked_sub(1)?;

@@ -1,14 +1,14 @@
 //! Parses the content between the markers of a notation: calls as data, as code, or as elements.
 
 use super::grammars::json_head;
-use super::literal::{Literal, Reader};
-use super::written::{Written, offered};
+use super::literal::{Literal, LiteralReader};
+use super::written::{WrittenCall, offered};
 use super::{element, python};
 use crate::scanner::ToolSet;
 
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
 /// content.
-pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet, closes: &[&str]) -> Option<Vec<Written>> {
+pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, closes: &[&str]) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -38,7 +38,7 @@ pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet, closes: &[&str])
 }
 
 /// Skips surplus brackets and quotes before one of the markers `closes`.
-fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
+fn skip_stray(reader: &mut LiteralReader<'_>, closes: &[&str]) -> bool {
     let rest = reader.rest();
     let length = rest.len() - rest.trim_start_matches(['}', ']', ')', '"', '\'', ' ', '\n']).len();
     let is_closed = rest.get(length..).is_some_and(|rest| closes.iter().any(|close| rest.starts_with(close)));
@@ -46,7 +46,7 @@ fn skip_stray(reader: &mut Reader<'_>, closes: &[&str]) -> bool {
 }
 
 /// Parses one value, statement or element that contains calls, or a code fence of them.
-pub(super) fn item(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+pub(super) fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     if fence(reader)? {
         return read(reader, tool_set, &[FENCE]);
     }
@@ -70,7 +70,7 @@ pub(super) const STAND_IN: &str = "tool_call(";
 
 /// Parses `name {...}` or `name: {...}`, with the object on the same line or on the next, and `name` with
 /// `tool_call(a=1)`.
-pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
+pub(super) fn named_object(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
     let name = python::name(reader)?;
     reader.take(":");
     reader.skip_space()?;
@@ -79,7 +79,7 @@ pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
             return python::with_arguments(reader, name);
         }
         let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| reader.data())?;
-        Written::with_arguments(name, &arguments)
+        WrittenCall::with_arguments(name, &arguments)
     })
 }
 
@@ -87,7 +87,7 @@ pub(super) fn named_object(reader: &mut Reader<'_>) -> Option<Written> {
 const FENCE: &str = "```";
 
 /// Skips the opening of a code fence, and returns whether there is one.
-fn fence(reader: &mut Reader<'_>) -> Option<bool> {
+fn fence(reader: &mut LiteralReader<'_>) -> Option<bool> {
     let opens = reader.take(FENCE);
     if opens {
         let word = reader.rest().find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
@@ -98,7 +98,10 @@ fn fence(reader: &mut Reader<'_>) -> Option<bool> {
 }
 
 /// Parses content that may be in a separate code fence.
-fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<T> {
+fn in_fence<'a, T>(
+    reader: &mut LiteralReader<'a>,
+    read: impl FnOnce(&mut LiteralReader<'a>) -> Option<T>,
+) -> Option<T> {
     let opens = fence(reader)?;
     let found = read(reader)?;
     let end = reader.at();
@@ -110,7 +113,7 @@ fn in_fence<'a, T>(reader: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -
 
 /// Parses the arguments of a call whose name is elsewhere: an object, in a code fence or not, or nothing before one of
 /// the markers `closes`.
-pub(super) fn arguments(reader: &mut Reader<'_>, closes: &[&str]) -> Option<Literal> {
+pub(super) fn arguments(reader: &mut LiteralReader<'_>, closes: &[&str]) -> Option<Literal> {
     reader.skip_space()?;
     if reader.rest().is_empty() && reader.completes() || closes.iter().any(|close| reader.rest().starts_with(close)) {
         return Some(Literal::Null);

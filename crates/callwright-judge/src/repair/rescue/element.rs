@@ -2,10 +2,10 @@
 
 use super::body;
 use super::extent::{self, Breaks, Within, inner_text};
-use super::literal::{Literal, Reader};
+use super::literal::{Literal, LiteralReader};
 use super::shape::{self, clean};
-use super::tag::{self, Kind, Tag};
-use super::written::{Written, offered};
+use super::tag::{self, Tag, TagKind};
+use super::written::{WrittenCall, offered};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Names of elements that are a call.
@@ -34,14 +34,18 @@ const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
 const MAX_NAME: usize = 128;
 
 /// Parses one call as an element.
-pub(super) fn calls(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+pub(super) fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     calls_with(reader, tool_set, false)
 }
 
 /// Parses one call as an element. If `is_inline` is set, the template writes values between their tags verbatim.
-pub(super) fn calls_with(reader: &mut Reader<'_>, tool_set: &ToolSet, is_inline: bool) -> Option<Vec<Written>> {
+pub(super) fn calls_with(
+    reader: &mut LiteralReader<'_>,
+    tool_set: &ToolSet,
+    is_inline: bool,
+) -> Option<Vec<WrittenCall>> {
     let tag = tag::take(reader)?;
-    if !(CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper)) {
+    if !(CALLS.contains(&tag.name) || tag.kind == Some(TagKind::Wrapper)) {
         return None;
     }
     let call = match tag.value {
@@ -62,55 +66,55 @@ pub(super) fn calls_with(reader: &mut Reader<'_>, tool_set: &ToolSet, is_inline:
 
 /// Parses one call as an element of any form: a call element, an element named after the tool, or a call that begins
 /// with the tool's name or an argument.
-pub(super) fn item(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+pub(super) fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let tag = tag::start(reader.rest())?;
-    if CALLS.contains(&tag.name) || tag.kind == Some(Kind::Wrapper) {
+    if CALLS.contains(&tag.name) || tag.kind == Some(TagKind::Wrapper) {
         return calls(reader, tool_set);
     }
     let call = match tag.kind {
-        Some(Kind::Name) => behind_name(reader, tool_set)?,
-        Some(Kind::Parameter) if tag.value.is_some() => arguments_alone(reader, tool_set)?,
+        Some(TagKind::Name) => behind_name(reader, tool_set)?,
+        Some(TagKind::Parameter) if tag.value.is_some() => arguments_alone(reader, tool_set)?,
         _ => named_after_tool(reader, tool_set)?,
     };
     Some(vec![call])
 }
 
 /// Parses `<f><a>1</a></f>` and `<f a="1"/>`, where `f` is an offered tool and `a` is one of its parameters.
-pub(super) fn named_after_tool(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+pub(super) fn named_after_tool(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     let tag = tag::take(reader)?;
     let tool = offered(tag.name, tool_set)?;
     let mut members = attributes(tag.attributes, tool)?;
     if !tag.is_empty {
         members.extend(members_of(reader, tool_set, tag.name, tag.name, false)?);
     }
-    is_evident(&members, tool).then(|| Written::named(tag.name, members))
+    is_evident(&members, tool).then(|| WrittenCall::named(tag.name, members))
 }
 
 /// Parses `<tool_name>f</tool_name>` and the arguments after it. The end tag may be missing or different.
-pub(super) fn behind_name(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
-    let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Name))?;
+pub(super) fn behind_name(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
+    let tag = tag::take(reader).filter(|tag| tag.kind == Some(TagKind::Name))?;
     let name = name_line(reader)?;
     let tool = offered(&name, tool_set)?;
     if let Some(end) = tag::end(reader.rest()).filter(|end| end.name == tag.name) {
         reader.advance(end.length)?;
     }
     let members = members_of(reader, tool_set, "", &name, false)?;
-    is_evident(&members, tool).then(|| Written::named(name, members))
+    is_evident(&members, tool).then(|| WrittenCall::named(name, members))
 }
 
 /// Parses `<parameter=a>1</parameter>` without an enclosing element. The first argument names the tool, or only one
 /// tool accepts the arguments.
-pub(super) fn arguments_alone(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+pub(super) fn arguments_alone(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     let start = reader.at();
-    let first = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
+    let first = tag::take(reader).filter(|tag| tag.kind == Some(TagKind::Parameter))?;
     let name = clean(first.value?);
     reader.skip_space()?;
     let is_followed =
-        tag::start(reader.rest()).is_some_and(|next| next.kind == Some(Kind::Parameter) && next.value.is_some());
+        tag::start(reader.rest()).is_some_and(|next| next.kind == Some(TagKind::Parameter) && next.value.is_some());
     // The model wrote `<parameter=f>` instead of `<function=f>`.
     if is_followed && let Some(tool) = offered(&name, tool_set) {
         let members = members_of(reader, tool_set, "", &name, false)?;
-        return is_evident(&members, tool).then(|| Written::named(name, members));
+        return is_evident(&members, tool).then(|| WrittenCall::named(name, members));
     }
     reader.go(start);
     let members = members(reader, Within { call: "", tool: None, next: None }, false)?;
@@ -142,25 +146,31 @@ fn attributes(text: &str, tool: &CompiledTool) -> Option<Vec<(String, Literal)>>
 }
 
 /// Parses the call of the tool `name`, whose arguments follow.
-fn named(reader: &mut Reader<'_>, tool_set: &ToolSet, tag: &Tag<'_>, name: &str, is_inline: bool) -> Option<Written> {
+fn named(
+    reader: &mut LiteralReader<'_>,
+    tool_set: &ToolSet,
+    tag: &Tag<'_>,
+    name: &str,
+    is_inline: bool,
+) -> Option<WrittenCall> {
     let mut name = clean(name);
     if NAME_WORDS.contains(&name.as_str()) && offered(&name, tool_set).is_none() {
         name = name_line(reader)?;
         // The name is in the position of an argument, and may have the end tag of one.
         let before = reader.at();
         reader.skip_space()?;
-        match tag::end(reader.rest()).filter(|end| matches!(end.kind, Some(Kind::Parameter | Kind::Name))) {
+        match tag::end(reader.rest()).filter(|end| matches!(end.kind, Some(TagKind::Parameter | TagKind::Name))) {
             Some(end) => reader.advance(end.length)?,
             None => reader.go(before),
         }
     }
     let members = if tag.is_empty { Vec::new() } else { members_of(reader, tool_set, tag.name, &name, is_inline)? };
-    Some(Written::named(name, members))
+    Some(WrittenCall::named(name, members))
 }
 
 /// Parses the arguments of the tool `name`, up to the end tag of the element `call`.
 pub(super) fn members_of(
-    reader: &mut Reader<'_>,
+    reader: &mut LiteralReader<'_>,
     tool_set: &ToolSet,
     call: &str,
     name: &str,
@@ -171,7 +181,7 @@ pub(super) fn members_of(
 }
 
 /// Parses a tool's name on the rest of the line, or on the next line.
-fn name_line(reader: &mut Reader<'_>) -> Option<String> {
+fn name_line(reader: &mut LiteralReader<'_>) -> Option<String> {
     reader.skip_space()?;
     let rest = reader.rest();
     let line = rest.get(..rest.floor_char_boundary(MAX_NAME))?;
@@ -182,7 +192,7 @@ fn name_line(reader: &mut Reader<'_>) -> Option<String> {
 }
 
 /// Skips any of the end markers `ends`, which belong to the calls before them.
-pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut Reader<'_>, ends: &[T]) {
+pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut LiteralReader<'_>, ends: &[T]) {
     loop {
         let before = reader.at();
         if reader.skip_space().is_none() || !ends.iter().any(|end| reader.take(end.as_ref())) {
@@ -193,7 +203,7 @@ pub(super) fn skip_end_tags<T: AsRef<str>>(reader: &mut Reader<'_>, ends: &[T]) 
 }
 
 /// Skips end tags of calls and of their wrappers, and markers that end a turn.
-pub(super) fn skip_closes(reader: &mut Reader<'_>) {
+pub(super) fn skip_closes(reader: &mut LiteralReader<'_>) {
     loop {
         let before = reader.at();
         // Skips only white space, because comment syntax is text here.
@@ -204,7 +214,8 @@ pub(super) fn skip_closes(reader: &mut Reader<'_>) {
         let rest = reader.rest();
         let mark = extent::TURN_ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| end.len());
         let is_call = |end: &tag::EndTag<'_>| {
-            CALLS.contains(&end.name) || matches!(end.kind, Some(Kind::Wrapper | Kind::Invoke | Kind::Function))
+            CALLS.contains(&end.name)
+                || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function))
         };
         let length = mark.or_else(|| tag::end(rest).filter(is_call).map(|end| end.length));
         if length.and_then(|length| reader.advance(length)).is_none() {
@@ -214,7 +225,7 @@ pub(super) fn skip_closes(reader: &mut Reader<'_>) {
 }
 
 /// Parses the arguments of a call up to its end tag: elements, or one object.
-fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Option<Vec<(String, Literal)>> {
+fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) -> Option<Vec<(String, Literal)>> {
     let mut members: Vec<(String, Literal)> = Vec::new();
     loop {
         let before = reader.at();
@@ -230,9 +241,9 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
             }
             match end.kind {
                 // The end tag of the call is missing or different.
-                Some(Kind::Wrapper | Kind::Function | Kind::Invoke) => break,
+                Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke) => break,
                 // A stray end tag before the first argument, if the call has no element.
-                Some(Kind::Parameter | Kind::Name) if members.is_empty() && within.call.is_empty() => {
+                Some(TagKind::Parameter | TagKind::Name) if members.is_empty() && within.call.is_empty() => {
                     reader.advance(end.length)?
                 }
                 None if ARGUMENTS.contains(&end.name) => reader.advance(end.length)?,
@@ -255,11 +266,11 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
         }
         let start = tag::start(rest);
         let begins_call = start.is_some_and(|start| {
-            let is_name = start.kind == Some(Kind::Name)
+            let is_name = start.kind == Some(TagKind::Name)
                 && start.value.is_none()
                 && within.tool.is_some_and(|tool| tool.parameter(start.name).is_none());
-            let is_function = start.kind == Some(Kind::Function) && start.is_assigned;
-            is_name || is_function || matches!(start.kind, Some(Kind::Wrapper | Kind::Invoke))
+            let is_function = start.kind == Some(TagKind::Function) && start.is_assigned;
+            is_name || is_function || matches!(start.kind, Some(TagKind::Wrapper | TagKind::Invoke))
         });
         // Whether the text may be truncated here.
         let is_cut = !reader.may_complete() || rest.starts_with('<') && start.is_none() && !rest.contains('>');
@@ -289,7 +300,7 @@ fn members(reader: &mut Reader<'_>, within: Within<'_>, is_inline: bool) -> Opti
 
 /// Parses `<parameter=arguments>{...}`, with or without its end tag, if the tool has the parameters of the object but
 /// not the wrapping parameter.
-fn whole_object(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+fn whole_object(reader: &mut LiteralReader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
     let start = reader.at();
     let found = object_in_parameter(reader, tool);
     if found.is_none() {
@@ -298,8 +309,8 @@ fn whole_object(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<
     found
 }
 
-fn object_in_parameter(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
-    let tag = tag::take(reader).filter(|tag| tag.kind == Some(Kind::Parameter))?;
+fn object_in_parameter(reader: &mut LiteralReader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+    let tag = tag::take(reader).filter(|tag| tag.kind == Some(TagKind::Parameter))?;
     tag.value.filter(|key| is_holder(key, tool))?;
     reader.skip_space()?;
     reader.rest().starts_with('{').then_some(())?;
@@ -310,7 +321,7 @@ fn object_in_parameter(reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> 
     })?;
     let rest = reader.rest();
     let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
-    let end = tag::end(behind).filter(|end| end.kind == Some(Kind::Parameter)).map_or(0, |end| end.length);
+    let end = tag::end(behind).filter(|end| end.kind == Some(TagKind::Parameter)).map_or(0, |end| end.length);
     // If any other content follows, the object is only a part of the value.
     (end > 0
         || behind.is_empty() && reader.may_complete()
@@ -328,14 +339,14 @@ fn is_holder(name: &str, tool: Option<&CompiledTool>) -> bool {
 
 /// Parses `<parameter name="a">1</parameter>`, `<parameter=a>1</parameter>`, or `<a>1</a>`.
 fn parameter(
-    reader: &mut Reader<'_>,
+    reader: &mut LiteralReader<'_>,
     within: Within<'_>,
     is_inline: bool,
     before: &[(String, Literal)],
 ) -> Option<(String, Literal)> {
     let tag = tag::take(reader)?;
     let key = match tag.value {
-        Some(name) if tag.kind == Some(Kind::Parameter) => name,
+        Some(name) if tag.kind == Some(TagKind::Parameter) => name,
         None => tag.name,
         Some(_) => return None,
     };
@@ -345,8 +356,8 @@ fn parameter(
     }
     let breaks = match tag.kind {
         _ if is_inline => Breaks::Value,
-        Some(Kind::Parameter) if tag.is_assigned => Breaks::Layout,
-        Some(Kind::Parameter) if tag.value.is_some() => Breaks::Value,
+        Some(TagKind::Parameter) if tag.is_assigned => Breaks::Layout,
+        Some(TagKind::Parameter) if tag.value.is_some() => Breaks::Value,
         _ => Breaks::Pair,
     };
     let taken: Vec<&str> = before.iter().map(|(key, _)| key.as_str()).chain([key.as_str()]).collect();
@@ -409,14 +420,14 @@ pub(super) fn unwrapped(members: Vec<(String, Literal)>, tool: Option<&CompiledT
 
 /// Parses a text that is exactly one value.
 fn whole(text: &str) -> Option<Literal> {
-    let mut reader = Reader::new(text, false);
+    let mut reader = LiteralReader::new(text, false);
     let value = reader.data()?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(value)
 }
 
 /// Parses `<tool_name>f</tool_name><parameters><a>1</a></parameters>`, `<f><a>1</a></f>`, or arguments alone.
-fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inline: bool) -> Option<Written> {
+fn nested(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inline: bool) -> Option<WrittenCall> {
     let mut name: Option<String> = None;
     let mut found: Vec<(String, Literal)> = Vec::new();
     loop {
@@ -436,7 +447,7 @@ fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inlin
             continue;
         }
         let inner = tag::take(reader)?;
-        if inner.kind == Some(Kind::Name) && name.is_none() && inner.value.is_none() {
+        if inner.kind == Some(TagKind::Name) && name.is_none() && inner.value.is_none() {
             name = Some(text_up_to_end(reader, inner.full)?);
         } else if inner.value.is_none() && is_holder(inner.name, tool) {
             found = members(reader, Within { call: inner.name, ..within }, is_inline)?;
@@ -445,7 +456,7 @@ fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inlin
         } else if name.is_none() && inner.value.is_none() && offered(inner.name, tool_set).is_some() {
             name = Some(inner.name.to_owned());
             found = members_of(reader, tool_set, inner.name, inner.name, is_inline)?;
-        } else if inner.kind == Some(Kind::Parameter) || name.is_some() {
+        } else if inner.kind == Some(TagKind::Parameter) || name.is_some() {
             reader.go(before);
             reader.skip_space()?;
             let member = parameter(reader, within, is_inline, &found)?;
@@ -458,7 +469,7 @@ fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inlin
         Some(name) => {
             let name = clean(name.trim());
             let tool = offered(&name, tool_set);
-            Some(Written::named(name, unwrapped(found, tool)))
+            Some(WrittenCall::named(name, unwrapped(found, tool)))
         }
         None => only_tool(found, tool_set),
     }
@@ -466,7 +477,7 @@ fn nested(reader: &mut Reader<'_>, tool_set: &ToolSet, outer: &Tag<'_>, is_inlin
 
 /// Returns the call of the one tool that has all of these parameters and requires no others. An argument `name` whose
 /// value is an offered tool's name identifies that tool.
-pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet) -> Option<Written> {
+pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet) -> Option<WrittenCall> {
     if let Some((key, value)) = members.first()
         && NAME_WORDS.contains(&key.as_str())
         && let Some(name) = value.text().map(|text| clean(text.trim()))
@@ -474,7 +485,7 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet)
     {
         members.remove(0);
         let tool = offered(&name, tool_set);
-        return Some(Written::named(name, unwrapped(members, tool)));
+        return Some(WrittenCall::named(name, unwrapped(members, tool)));
     }
     if members.is_empty() {
         return None;
@@ -486,15 +497,15 @@ pub(super) fn only_tool(mut members: Vec<(String, Literal)>, tool_set: &ToolSet)
     let all = || tool_set.tools().iter().map(AsRef::as_ref).filter(|tool| !tool.tool.free_text).filter(has_all);
     let mut fitting = all().filter(needs_no_other);
     match (fitting.next(), fitting.next()) {
-        (Some(tool), None) => Some(Written::named(tool.name(), members.clone())),
+        (Some(tool), None) => Some(WrittenCall::named(tool.name(), members.clone())),
         // Several tools match, or an argument is missing: a call was meant, but the tool is ambiguous.
-        _ if all().next().is_some() => Some(Written::named("", members.clone())),
+        _ if all().next().is_some() => Some(WrittenCall::named("", members.clone())),
         _ => None,
     }
 }
 
 /// Returns the text of an element, up to its end tag.
-pub(super) fn text_up_to_end(reader: &mut Reader<'_>, element: &str) -> Option<String> {
+pub(super) fn text_up_to_end(reader: &mut LiteralReader<'_>, element: &str) -> Option<String> {
     let text = reader.up_to(&format!("</{element}>"))?;
     Some(inner_text(text, Breaks::Layout).to_owned())
 }

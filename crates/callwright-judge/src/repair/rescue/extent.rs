@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::literal::Reader;
-use super::tag::{self, Kind};
+use super::literal::LiteralReader;
+use super::tag::{self, TagKind};
 use crate::scanner::CompiledTool;
 
 /// Line breaks next to the tags of an argument that belong to the layout.
@@ -47,16 +47,16 @@ impl Within<'_> {
             return true;
         }
         if let Some(end) = tag::end(rest) {
-            let is_call =
-                end.name == self.call || matches!(end.kind, Some(Kind::Wrapper | Kind::Invoke | Kind::Function));
-            return is_call || HOLDERS.contains(&end.name) && !matches!(end.kind, Some(Kind::Parameter));
+            let is_call = end.name == self.call
+                || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function));
+            return is_call || HOLDERS.contains(&end.name) && !matches!(end.kind, Some(TagKind::Parameter));
         }
         let Some(start) = tag::start(rest) else { return false };
         let is_known = |name: &str| self.tool.is_some_and(|tool| tool.parameter(name).is_some());
         match start.kind {
-            Some(Kind::Wrapper | Kind::Invoke) => true,
-            Some(Kind::Function | Kind::Parameter) => start.value.is_some() || is_known(start.name),
-            Some(Kind::Name) => true,
+            Some(TagKind::Wrapper | TagKind::Invoke) => true,
+            Some(TagKind::Function | TagKind::Parameter) => start.value.is_some() || is_known(start.name),
+            Some(TagKind::Name) => true,
             None => is_known(start.name) || self.next.is_some_and(|next| next == start.full),
         }
     }
@@ -65,7 +65,7 @@ impl Within<'_> {
 /// Parses the value of an argument in the element `full`, whose start tag was consumed; consumes its end tag. `taken`
 /// is the list of parsed arguments.
 pub(super) fn value<'a>(
-    reader: &mut Reader<'a>,
+    reader: &mut LiteralReader<'a>,
     full: &str,
     breaks: Breaks,
     within: Within<'_>,
@@ -117,7 +117,7 @@ pub(super) fn value<'a>(
 }
 
 /// Consumes a value of `length` bytes whose end tag is missing. The line break before the following tag is layout.
-fn unclosed<'a>(reader: &mut Reader<'a>, length: usize, breaks: Breaks) -> Option<Cow<'a, str>> {
+fn unclosed<'a>(reader: &mut LiteralReader<'a>, length: usize, breaks: Breaks) -> Option<Cow<'a, str>> {
     let text = reader.rest().get(..length)?;
     reader.advance(length)?;
     let text = if breaks == Breaks::Value { text } else { text.strip_prefix('\n').unwrap_or(text) };
@@ -166,7 +166,7 @@ fn next_key(inner: &str, next: &str, within: Within<'_>, taken: &[&str]) -> Sibl
 /// Parses a value that ends with the end tag of another element: a synonym of the argument's element, the name `key` of
 /// the argument, or the element of the call.
 fn other_end<'a>(
-    reader: &mut Reader<'a>,
+    reader: &mut LiteralReader<'a>,
     full: &str,
     breaks: Breaks,
     within: Within<'_>,
@@ -183,14 +183,14 @@ fn other_end<'a>(
         };
         reader.burn(next);
         let behind = rest.get(at + end.length..)?;
-        let is_argument = end.name == name || end.name == key || end.kind == Some(Kind::Parameter);
+        let is_argument = end.name == name || end.name == key || end.kind == Some(TagKind::Parameter);
         if is_argument && within.continues(behind) {
             let text = rest.get(..at)?;
             reader.advance(at + end.length)?;
             return Some(Cow::Borrowed(inner_text(text, breaks)));
         }
         let is_call =
-            end.name == within.call || matches!(end.kind, Some(Kind::Wrapper | Kind::Function | Kind::Invoke));
+            end.name == within.call || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke));
         if is_call {
             return unclosed(reader, at, breaks);
         }
@@ -201,7 +201,7 @@ fn other_end<'a>(
 }
 
 /// Parses a value that consists only of CDATA sections (XML 1.0, section 2.7), and returns their content.
-fn cdata<'a>(reader: &mut Reader<'a>, full: &str, within: Within<'_>) -> Sections<'a> {
+fn cdata<'a>(reader: &mut LiteralReader<'a>, full: &str, within: Within<'_>) -> Sections<'a> {
     let start = reader.rest();
     let Some((text, length)) = sections(reader, full) else { return Sections::None };
     // An end tag within the section may also end the value, because the section may be the value's own text.
@@ -225,7 +225,7 @@ enum Sections<'a> {
 }
 
 /// Parses consecutive CDATA sections. Returns their content, and the number of bytes up to and including the end tag.
-fn sections<'a>(reader: &mut Reader<'a>, full: &str) -> Option<(Cow<'a, str>, usize)> {
+fn sections<'a>(reader: &mut LiteralReader<'a>, full: &str) -> Option<(Cow<'a, str>, usize)> {
     const OPEN: &str = "<![CDATA[";
     const CLOSE: &str = "]]>";
     let start = reader.rest();
@@ -272,17 +272,18 @@ pub(super) fn inner_text(text: &str, breaks: Breaks) -> &str {
 }
 
 /// Whether an unmatched end tag of a call or an argument follows: then a value was cut at an end tag in its own text.
-pub(super) fn leaves_end_tags(reader: &mut Reader<'_>) -> bool {
+pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
     let rest = reader.rest();
     let mut at = 0;
-    let mut opened: Vec<Kind> = Vec::new();
+    let mut opened: Vec<TagKind> = Vec::new();
     while let Some(next) = rest.get(at..).and_then(|rest| rest.find('<')) {
         at += next;
         let here = rest.get(at..).unwrap_or_default();
         let is_quoted = rest.get(..at).is_some_and(|before| before.ends_with('`'));
         if let Some(end) = tag::end(here) {
             let is_pair = end.name.ends_with("arg_key") || end.name.ends_with("arg_value");
-            let is_of_call = matches!(end.kind, Some(Kind::Parameter | Kind::Function | Kind::Invoke | Kind::Wrapper));
+            let is_of_call =
+                matches!(end.kind, Some(TagKind::Parameter | TagKind::Function | TagKind::Invoke | TagKind::Wrapper));
             let opener = opened.iter().rposition(|kind| end.kind == Some(*kind));
             if let Some(opener) = opener {
                 opened.truncate(opener);
@@ -292,7 +293,7 @@ pub(super) fn leaves_end_tags(reader: &mut Reader<'_>) -> bool {
             }
         } else if let Some(start) = tag::start(here)
             && !is_quoted
-            && matches!(start.kind, Some(Kind::Function | Kind::Invoke | Kind::Wrapper | Kind::Parameter))
+            && matches!(start.kind, Some(TagKind::Function | TagKind::Invoke | TagKind::Wrapper | TagKind::Parameter))
         {
             // The next call is checked separately.
             let before = rest.get(..at).unwrap_or_default();

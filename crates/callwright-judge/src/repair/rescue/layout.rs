@@ -3,28 +3,28 @@
 use std::ops::Range;
 
 use super::invented;
-use super::literal::Reader;
-use super::notations::{Entry, Mark, Notations};
+use super::literal::LiteralReader;
+use super::notations::{NotationEntry, NotationMark, Notations};
 use super::statement;
-use super::written::{Written, offered};
+use super::written::{WrittenCall, offered};
 use crate::scanner::{Budget, ToolSet};
 
 /// A part of a text.
 #[derive(Debug)]
-pub(super) enum Piece<'a> {
+pub(super) enum LayoutPiece<'a> {
     /// A line, or a part of one, that is not a call.
     Prose(&'a str),
     /// Calls. Boxed, because a text has many lines and few calls.
-    Calls(Box<Block>),
+    Calls(Box<CallBlock>),
     /// A marker reserved for calls that no readable call follows.
-    Broken(Box<Broken>),
+    Broken(Box<BrokenMarker>),
 }
 
 /// Calls at one position.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct CallBlock {
     /// The calls as they were written.
-    pub(super) calls: Vec<Written>,
+    pub(super) calls: Vec<WrittenCall>,
     /// Notation of the calls.
     pub(super) notation: &'static str,
     /// Whether the calls are between markers of a notation.
@@ -43,7 +43,7 @@ pub(super) struct Block {
 
 /// A marker without calls.
 #[derive(Debug)]
-pub(super) struct Broken {
+pub(super) struct BrokenMarker {
     /// Notation of the marker.
     pub(super) notation: &'static str,
     /// Range of the marker.
@@ -54,7 +54,7 @@ pub(super) struct Broken {
 #[derive(Debug, Default)]
 pub(super) struct Layout<'a> {
     /// The parts in order, without white space and reasoning.
-    pub(super) pieces: Vec<Piece<'a>>,
+    pub(super) pieces: Vec<LayoutPiece<'a>>,
     /// The code fences.
     pub(super) fences: Vec<Fence>,
     /// Whether the text contains more than `MAX_CALLS` calls.
@@ -105,8 +105,8 @@ pub(super) fn read<'a>(
     may_complete: bool,
     budget: Option<&Budget>,
 ) -> Layout<'a> {
-    let reader = Reader::new(text, may_complete).with_tools(tool_set);
-    let mut walk = Walk {
+    let reader = LiteralReader::new(text, may_complete).with_tools(tool_set);
+    let mut walk = LayoutWalker {
         text,
         tool_set,
         budget,
@@ -115,7 +115,7 @@ pub(super) fn read<'a>(
         fence: None,
         holds_code: false,
         calls: 0,
-        line: Line::default(),
+        line: LayoutLine::default(),
         layout: Layout::default(),
     };
     for (mark, kind) in notations.marks(text) {
@@ -126,15 +126,15 @@ pub(super) fn read<'a>(
             continue;
         }
         let entry = match kind {
-            Mark::Notation(index) => notations.entry(index),
-            Mark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, tool_set)),
-            Mark::Reasoning(_) | Mark::ReasoningEnd | Mark::Invented(_) => None,
+            NotationMark::Notation(index) => notations.entry(index),
+            NotationMark::Tag => text.get(mark.start..).and_then(|rest| notations.entry_of_tag(rest, tool_set)),
+            NotationMark::Reasoning(_) | NotationMark::ReasoningEnd | NotationMark::Invented(_) => None,
         };
         match (kind, entry) {
-            (Mark::Notation(_) | Mark::Tag, None) => continue,
+            (NotationMark::Notation(_) | NotationMark::Tag, None) => continue,
             (_, Some(entry)) if !walk.is_mark(&mark, entry) => continue,
             (_, Some(entry)) if entry.is_tentative && !walk.reads(entry, mark.start) => continue,
-            (Mark::Invented(close), _) if !walk.is_invented(&mark, close) => continue,
+            (NotationMark::Invented(close), _) if !walk.is_invented(&mark, close) => continue,
             _ => {}
         }
         walk.lines(mark.start);
@@ -146,19 +146,19 @@ pub(super) fn read<'a>(
             continue;
         }
         match kind {
-            Mark::Notation(_) | Mark::Tag => {}
+            NotationMark::Notation(_) | NotationMark::Tag => {}
             // Content after an invented result is also invented.
-            Mark::Invented(_) if walk.calls > 0 => walk.layout.invented = Some(mark.start),
-            Mark::Invented(close) => {
+            NotationMark::Invented(_) if walk.calls > 0 => walk.layout.invented = Some(mark.start),
+            NotationMark::Invented(close) => {
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
                 walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
             }
-            Mark::Reasoning(close) => {
+            NotationMark::Reasoning(close) => {
                 let end = text.get(mark.end..).and_then(|rest| rest.find(close));
                 walk.at = end.map_or(text.len(), |end| mark.end + end + close.len());
             }
             // Templates may put the opening marker into the prompt. Then all preceding text was reasoning.
-            Mark::ReasoningEnd => {
+            NotationMark::ReasoningEnd => {
                 walk.layout = Layout::default();
                 walk.reader.forget();
                 walk.fence = None;
@@ -173,16 +173,16 @@ pub(super) fn read<'a>(
     if let Some(start) = walk.reader.unreadable() {
         let notation =
             if text.get(start..).is_some_and(|rest| rest.starts_with(['{', '['])) { "json" } else { "python" };
-        walk.layout.pieces.push(Piece::Broken(Box::new(Broken { notation, span: start..text.len() })));
+        walk.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker { notation, span: start..text.len() })));
     }
     walk.layout
 }
 
-struct Walk<'a, 'b> {
+struct LayoutWalker<'a, 'b> {
     text: &'a str,
     tool_set: &'b ToolSet,
     budget: Option<&'b Budget>,
-    reader: Reader<'b>,
+    reader: LiteralReader<'b>,
     at: usize,
     /// Position where the open code fence begins.
     fence: Option<usize>,
@@ -190,12 +190,12 @@ struct Walk<'a, 'b> {
     holds_code: bool,
     /// Number of calls parsed so far.
     calls: usize,
-    line: Line,
+    line: LayoutLine,
     layout: Layout<'a>,
 }
 
 /// Properties of a line up to a position.
-struct Line {
+struct LayoutLine {
     at: usize,
     is_blank: bool,
     is_quotation: bool,
@@ -203,13 +203,13 @@ struct Line {
     backticks: usize,
 }
 
-impl Default for Line {
+impl Default for LayoutLine {
     fn default() -> Self {
         Self { at: 0, is_blank: true, is_quotation: false, has_words: false, backticks: 0 }
     }
 }
 
-impl Line {
+impl LayoutLine {
     /// Advances to a later position.
     fn go(&mut self, text: &str, at: usize) {
         for byte in text.as_bytes().get(self.at..at).unwrap_or_default() {
@@ -226,7 +226,7 @@ impl Line {
     }
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> LayoutWalker<'a, '_> {
     /// Takes one step of the budget, and returns whether the work may continue.
     fn step(&self) -> bool {
         self.budget.is_none_or(Budget::step)
@@ -241,7 +241,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Whether calls of a notation begin at a position.
-    fn reads(&mut self, entry: &Entry, start: usize) -> bool {
+    fn reads(&mut self, entry: &NotationEntry, start: usize) -> bool {
         self.reader.go(start);
         let found = entry.read(&mut self.reader, self.tool_set);
         found.is_some_and(|calls| !calls.is_empty()) && self.reader.at() > start
@@ -260,7 +260,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Whether a marker is effective, and not quoted or within a code span.
-    fn is_mark(&mut self, mark: &Range<usize>, grammar: &Entry) -> bool {
+    fn is_mark(&mut self, mark: &Range<usize>, grammar: &NotationEntry) -> bool {
         self.line.go(self.text, mark.start);
         let text = self.slice(mark.clone());
         let before = self.slice(0..mark.start);
@@ -270,13 +270,13 @@ impl<'a> Walk<'a, '_> {
         !is_quoted && !in_code && (!grammar.begins_line || self.line.is_blank)
     }
 
-    fn notation(&mut self, grammar: &Entry, mark: Range<usize>) {
+    fn notation(&mut self, grammar: &NotationEntry, mark: Range<usize>) {
         self.reader.go(mark.start);
         match grammar.read(&mut self.reader, self.tool_set) {
             Some(calls) if self.reader.at() > mark.start => {
                 self.at = self.reader.at();
                 let span = mark.start..self.at;
-                self.push(Block {
+                self.push(CallBlock {
                     calls,
                     notation: grammar.name,
                     is_marked: true,
@@ -290,11 +290,15 @@ impl<'a> Walk<'a, '_> {
             _ => {
                 let opens = self.text.get(mark.end..).unwrap_or_default().trim_start().starts_with(['{', '[']);
                 // Directly after a call, a marker begins another one.
-                let follows = matches!(self.layout.pieces.last(), Some(Piece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty());
+                let follows = matches!(
+                    self.layout.pieces.last(),
+                    Some(LayoutPiece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty()
+                );
                 if grammar.is_reserved && (self.line.is_blank || opens || follows) {
-                    self.layout
-                        .pieces
-                        .push(Piece::Broken(Box::new(Broken { notation: grammar.name, span: mark.clone() })));
+                    self.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker {
+                        notation: grammar.name,
+                        span: mark.clone(),
+                    })));
                 }
                 self.at = mark.end;
             }
@@ -302,11 +306,11 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Adds calls, in the open code fence.
-    fn push(&mut self, block: Block) {
+    fn push(&mut self, block: CallBlock) {
         self.calls += block.calls.len();
         self.layout.has_too_many |= self.calls > MAX_CALLS;
         let fence = self.fence.map(|_| self.layout.fences.len());
-        self.layout.pieces.push(Piece::Calls(Box::new(Block { fence, ..block })));
+        self.layout.pieces.push(LayoutPiece::Calls(Box::new(CallBlock { fence, ..block })));
     }
 
     /// Processes the lines up to `end`. A statement that begins before `end` may extend beyond it.
@@ -336,7 +340,7 @@ impl<'a> Walk<'a, '_> {
             if self.fence.is_some() {
                 self.holds_code = true;
             } else {
-                self.layout.pieces.push(Piece::Prose(line));
+                self.layout.pieces.push(LayoutPiece::Prose(line));
             }
             self.at = next;
         }
@@ -390,10 +394,10 @@ impl<'a> Walk<'a, '_> {
             let span = if place.is_labelled { at } else { start }..call_end + tail;
             self.at = span.end;
             if place.is_labelled && at > start {
-                self.layout.pieces.push(Piece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
+                self.layout.pieces.push(LayoutPiece::Prose(self.text.get(start..at).unwrap_or_default().trim_end()));
             }
             let is_labelled = place.is_labelled;
-            self.push(Block {
+            self.push(CallBlock {
                 calls,
                 notation,
                 is_marked: false,

@@ -5,7 +5,8 @@
 //! `statement.rs`, and `program.rs` finds program text. `verdict.rs` parses either all calls of a text or none, and
 //! collects the evidence for them. `decision.rs` decides by that evidence whether they are calls, text or unsure.
 //!
-//! All parsing consumes fuel in proportion to the text (`literal::Reader`), which makes the time linear in any text.
+//! All parsing consumes fuel in proportion to the text (`literal::LiteralReader`), which makes the time linear in any
+//! text.
 
 mod body;
 pub mod decision;
@@ -155,7 +156,7 @@ impl Rescued {
 /// Parses the single call in `code`, such as `print(default_api.f(x=1))`. Returns the name of its tool and the text of
 /// its arguments.
 pub(super) fn call_in_code(code: &str, tool_set: &ToolSet) -> Option<(String, String)> {
-    let nesting = literal::Reader::new(code, false).nesting_within();
+    let nesting = literal::LiteralReader::new(code, false).nesting_within();
     let calls = python::whole(code, tool_set, false, &nesting)?;
     let [call] = calls.as_slice() else { return None };
     let resolved = call.resolve(tool_set, Expressions::Refuse).ok()?;
@@ -179,5 +180,5 @@ pub fn rescue(text: &str, tool_set: &ToolSet, situation: &Situation<'_>) -> Read
 pub(crate) fn unsure(text: &str, rescued: &Rescued) -> Diagnosis {
     let name = rescued.calls.first().map(|call| call.name.clone()).unwrap_or_default();
     let near = rescued.written.first().and_then(|written| text.get(written.clone())).unwrap_or_default();
-    no_call::diagnose(rescued.notation, &no_call::Reason::Unsure { name }, near, &ToolSet::default())
+    no_call::diagnose(rescued.notation, &no_call::NoCallReason::Unsure { name }, near, &ToolSet::default())
 }

@@ -10,7 +10,7 @@ use callwright_types::{Diagnosis, FaultCode};
 /// Reason why no call can be recovered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub(super) enum Reason {
+pub(super) enum NoCallReason {
     /// The text after the marker of the notation cannot be parsed.
     Unreadable,
     /// The token limit was reached within the call.
@@ -45,7 +45,7 @@ struct Facts<'a> {
     /// The notation that the answer uses.
     notation: &'a str,
     #[serde(flatten)]
-    reason: &'a Reason,
+    reason: &'a NoCallReason,
     /// The text at that position.
     near: String,
     /// Offered tools with the most similar names, best first.
@@ -59,29 +59,33 @@ const MAX_QUOTED: usize = 160;
 const MAX_NEAREST: usize = 3;
 
 /// Creates the diagnosis; `near` is the text at the position of the fault.
-pub(super) fn diagnose(notation: &str, reason: &Reason, near: &str, tool_set: &ToolSet) -> Diagnosis {
+pub(super) fn diagnose(notation: &str, reason: &NoCallReason, near: &str, tool_set: &ToolSet) -> Diagnosis {
     let nearest = match reason {
-        Reason::UnknownTool { name } => tool_set.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect(),
+        NoCallReason::UnknownTool { name } => {
+            tool_set.nearest(name, MAX_NEAREST).into_iter().map(|(name, _)| name).collect()
+        }
         _ => Vec::new(),
     };
     let near = excerpt(near.trim(), MAX_QUOTED);
     let message = match reason {
-        Reason::Unreadable => format!("the answer holds a tool call written as text that cannot be read, at `{near}`"),
-        Reason::CutOff => format!("the answer was cut off within a tool call written as text, at `{near}`"),
-        Reason::UnknownTool { name } => {
+        NoCallReason::Unreadable => {
+            format!("the answer holds a tool call written as text that cannot be read, at `{near}`")
+        }
+        NoCallReason::CutOff => format!("the answer was cut off within a tool call written as text, at `{near}`"),
+        NoCallReason::UnknownTool { name } => {
             format!("the answer calls, as text, the tool `{}`, which is not offered", excerpt(name, MAX_QUOTED))
         }
-        Reason::Arguments { name } => {
+        NoCallReason::Arguments { name } => {
             format!("the answer calls `{}` as text, with ambiguous arguments", excerpt(name, MAX_QUOTED))
         }
-        Reason::Expression { name, source } => {
+        NoCallReason::Expression { name, source } => {
             format!(
                 "the answer calls `{}` as text, with the expression `{}` instead of a value",
                 excerpt(name, MAX_QUOTED),
                 excerpt(source, MAX_QUOTED)
             )
         }
-        Reason::Unsure { name } => {
+        NoCallReason::Unsure { name } => {
             format!("the answer may call `{}` as text, or may describe such a call", excerpt(name, MAX_QUOTED))
         }
     };

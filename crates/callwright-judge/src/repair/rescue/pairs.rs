@@ -2,9 +2,9 @@
 //! confused tags.
 
 use super::extent::{self, Breaks, Within};
-use super::literal::{Literal, Reader};
-use super::tag::{self, Kind};
-use super::written::{Written, offered};
+use super::literal::{Literal, LiteralReader};
+use super::tag::{self, TagKind};
+use super::written::{WrittenCall, offered};
 use super::{element, python};
 use crate::scanner::ToolSet;
 
@@ -16,7 +16,7 @@ const SEPARATOR: &str = "tool_sep";
 const MAX_KEY: usize = 128;
 
 /// Parses one call after the start tag of the element `wrapper`, including the end tag of that element.
-pub(super) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, wrapper: &str) -> Option<Written> {
+pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: &str) -> Option<WrittenCall> {
     reader.skip_space()?;
     let name = python::name(reader)?;
     let tool = offered(&name, tool_set);
@@ -29,7 +29,7 @@ pub(super) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, wrapper: &str) -
         let rest = reader.rest();
         if rest.is_empty() {
             let is_call = !members.is_empty() || has_stray && tool.is_some();
-            return (is_call && reader.completes()).then(|| Written::named(name, members));
+            return (is_call && reader.completes()).then(|| WrittenCall::named(name, members));
         }
         if let Some(end) = tag::end(rest) {
             reader.advance(end.length)?;
@@ -37,8 +37,9 @@ pub(super) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, wrapper: &str) -
                 has_stray = true;
                 continue;
             }
-            let closes = end.name == wrapper || matches!(end.kind, Some(Kind::Wrapper | Kind::Function | Kind::Invoke));
-            return closes.then(|| Written::named(name, members));
+            let closes =
+                end.name == wrapper || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke));
+            return closes.then(|| WrittenCall::named(name, members));
         }
         if let Some(start) = tag::start(rest) {
             match start.name.strip_suffix(KEY) {
@@ -48,14 +49,14 @@ pub(super) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, wrapper: &str) -
                     continue;
                 }
                 // The next call begins, and this one was not closed.
-                None if start.kind == Some(Kind::Wrapper) && !members.is_empty() && reader.may_complete() => {
-                    return Some(Written::named(name, members));
+                None if start.kind == Some(TagKind::Wrapper) && !members.is_empty() && reader.may_complete() => {
+                    return Some(WrittenCall::named(name, members));
                 }
                 None => return None,
             }
             reader.advance(start.length)?;
         } else if extent::TURN_ENDS.iter().any(|end| rest.starts_with(end)) && !members.is_empty() {
-            return Some(Written::named(name, members));
+            return Some(WrittenCall::named(name, members));
         }
         let key = key(reader)?;
         // Without tags, a name must be a parameter of the tool.
@@ -87,7 +88,7 @@ fn is_of_pair(name: &str) -> bool {
 }
 
 /// Parses an argument's name up to the next tag.
-fn key(reader: &mut Reader<'_>) -> Option<String> {
+fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
     let window = reader.rest();
     let window = window.get(..window.floor_char_boundary(MAX_KEY))?;
     let length = window.find('<')?;
@@ -109,7 +110,7 @@ enum Opens<'a> {
 }
 
 /// Skips the tags between an argument's name and its value, and returns the last one.
-fn value_opens<'a>(reader: &mut Reader<'a>) -> Option<Opens<'a>> {
+fn value_opens<'a>(reader: &mut LiteralReader<'a>) -> Option<Opens<'a>> {
     let mut opens = Opens::Nothing;
     loop {
         let before = reader.at();

@@ -1,9 +1,9 @@
 //! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
 use super::element::typed;
-use super::literal::{Literal, Reader};
+use super::literal::{Literal, LiteralReader};
 use super::python;
-use super::written::{Written, offered};
+use super::written::{WrittenCall, offered};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of bytes of a name and the character after it.
@@ -36,7 +36,7 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
 }
 
 /// Parses the calls that begin here, each on a separate line.
-pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     if let Some(calls) = paths(reader, tool_set) {
         return Some(calls);
     }
@@ -44,7 +44,7 @@ pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Wr
 }
 
 /// Parses `name a="1" b="2"`, up to the end of the line or of its tag.
-pub(super) fn assignments(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+pub(super) fn assignments(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     let start = reader.at();
     let call = assigned(reader, tool_set);
     if call.is_none() {
@@ -53,7 +53,7 @@ pub(super) fn assignments(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option
     call
 }
 
-fn assigned(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+fn assigned(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     let name = python::name(reader)?;
     let tool = offered(&name, tool_set)?;
     let mut members: Vec<(String, Literal)> = Vec::new();
@@ -81,7 +81,7 @@ fn assigned(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
         }
     }
     // A slash before the end tag is the remainder of an empty element.
-    (!members.is_empty()).then(|| Written::named(name, members))
+    (!members.is_empty()).then(|| WrittenCall::named(name, members))
 }
 
 /// Parses a quoted value, or a literal without quotes, and returns it with its length. A value with backslashes is
@@ -100,9 +100,9 @@ fn word(text: &str) -> Option<(&str, usize)> {
 }
 
 /// Parses lines of `name/a>1`, each of which is a call.
-fn paths(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn paths(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let start = reader.at();
-    let mut calls: Vec<Written> = Vec::new();
+    let mut calls: Vec<WrittenCall> = Vec::new();
     let mut end = start;
     loop {
         let rest = reader.rest();
@@ -121,7 +121,7 @@ fn paths(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
             break;
         }
         let line_length = line.len();
-        calls.push(Written::named(tool.name(), vec![(key.to_owned(), typed(value, key, Some(tool)))]));
+        calls.push(WrittenCall::named(tool.name(), vec![(key.to_owned(), typed(value, key, Some(tool)))]));
         reader.advance(line_length)?;
         end = reader.at();
         if !reader.take("\n") {

@@ -4,7 +4,7 @@
 //! programming languages and of contexts that quote them: control flow, declarations, assignments used later,
 //! interpreter prompts, diffs, log timestamps and YAML keys. A call before the first sign of a program is unaffected.
 
-use super::layout::{Block, Layout, Piece};
+use super::layout::{CallBlock, Layout, LayoutPiece};
 
 /// Keywords that begin a compound statement, with texts of which the statement must contain one besides its closing `:`
 /// or `{`.
@@ -63,7 +63,7 @@ pub(super) struct Program {
 impl Program {
     /// Finds the program text among the pieces of a text.
     pub(super) fn find(text: &str, layout: &Layout<'_>) -> Self {
-        let is_unmarked = |piece: &Piece<'_>| matches!(piece, Piece::Calls(block) if !block.is_marked);
+        let is_unmarked = |piece: &LayoutPiece<'_>| matches!(piece, LayoutPiece::Calls(block) if !block.is_marked);
         if !layout.pieces.iter().any(is_unmarked) {
             return Self::default();
         }
@@ -74,18 +74,18 @@ impl Program {
             let neighbour = |at: Option<usize>| at.and_then(|at| layout.pieces.get(at));
             let (before, after) = (neighbour(index.checked_sub(1)), neighbour(index.checked_add(1)));
             flags.push(match piece {
-                Piece::Prose(line) => {
+                LayoutPiece::Prose(line) => {
                     begun |= is_code(line) || targets.is_used_later(index);
                     begun
                 }
-                Piece::Calls(block) => {
+                LayoutPiece::Calls(block) => {
                     begun |= block.fence.is_none() && targets.is_used_later(index);
                     let two_before = neighbour(index.checked_sub(2));
                     begun
                         || is_in_diff(text, block, before, after)
                         || block.is_labelled && is_logged_or_keyed(before, two_before, after)
                 }
-                Piece::Broken(_) => begun,
+                LayoutPiece::Broken(_) => begun,
             });
         }
         Self { flags }
@@ -131,17 +131,22 @@ fn is_one_operand(rest: &str) -> bool {
 }
 
 /// Whether the line of a call and a neighbouring line are a removed and an added line of a diff.
-fn is_in_diff(text: &str, block: &Block, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
-    let sign_of = |piece: &Piece<'_>| match piece {
-        Piece::Calls(block) => line_sign(text, block),
-        Piece::Prose(line) => sign(line),
-        Piece::Broken(_) => None,
+fn is_in_diff(
+    text: &str,
+    block: &CallBlock,
+    before: Option<&LayoutPiece<'_>>,
+    after: Option<&LayoutPiece<'_>>,
+) -> bool {
+    let sign_of = |piece: &LayoutPiece<'_>| match piece {
+        LayoutPiece::Calls(block) => line_sign(text, block),
+        LayoutPiece::Prose(line) => sign(line),
+        LayoutPiece::Broken(_) => None,
     };
     let Some(own) = line_sign(text, block) else { return false };
     [before, after].into_iter().flatten().filter_map(sign_of).any(|other| other != own)
 }
 
-fn line_sign(text: &str, block: &Block) -> Option<char> {
+fn line_sign(text: &str, block: &CallBlock) -> Option<char> {
     text.get(block.span.start..block.start).and_then(sign)
 }
 
@@ -150,9 +155,13 @@ fn sign(line: &str) -> Option<char> {
 }
 
 /// Whether the label before a call is a log timestamp, or a YAML key with another key on the next or previous line.
-fn is_logged_or_keyed(label: Option<&Piece<'_>>, before: Option<&Piece<'_>>, after: Option<&Piece<'_>>) -> bool {
-    let Some(Piece::Prose(label)) = label else { return false };
-    let is_keyed = |piece: &Piece<'_>| matches!(piece, Piece::Prose(line) if is_keyed(line));
+fn is_logged_or_keyed(
+    label: Option<&LayoutPiece<'_>>,
+    before: Option<&LayoutPiece<'_>>,
+    after: Option<&LayoutPiece<'_>>,
+) -> bool {
+    let Some(LayoutPiece::Prose(label)) = label else { return false };
+    let is_keyed = |piece: &LayoutPiece<'_>| matches!(piece, LayoutPiece::Prose(line) if is_keyed(line));
     has_time(label) || is_key(label) && [before, after].into_iter().flatten().any(is_keyed)
 }
 
@@ -189,9 +198,9 @@ impl Targets {
         let mut open: Vec<(usize, &str)> = Vec::new();
         for (index, piece) in layout.pieces.iter().enumerate() {
             let line = match piece {
-                Piece::Prose(line) => *line,
-                Piece::Calls(block) => text.get(block.span.clone()).unwrap_or_default(),
-                Piece::Broken(_) => continue,
+                LayoutPiece::Prose(line) => *line,
+                LayoutPiece::Calls(block) => text.get(block.span.clone()).unwrap_or_default(),
+                LayoutPiece::Broken(_) => continue,
             };
             open.retain(|(at, target)| {
                 let is_used = uses(line, target);

@@ -1,8 +1,8 @@
 //! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
-use super::literal::{Literal, Nesting, Reader};
+use super::literal::{Literal, LiteralReader, Nesting};
 use super::shape;
-use super::written::{Written, offered};
+use super::written::{WrittenCall, offered};
 use crate::scanner::ToolSet;
 
 /// Maximum number of characters of a tool's name. Providers allow 64.
@@ -21,8 +21,8 @@ const WORDS: [&str; 3] = ["await ", "return ", "yield "];
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "or ", "and ", "|", "&"];
 
 /// Parses the calls of a nested text that contains no other content.
-pub(super) fn whole(text: &str, tool_set: &ToolSet, may_complete: bool, nesting: &Nesting) -> Option<Vec<Written>> {
-    let mut reader = Reader::nested_in(text, may_complete, nesting)?.with_tools(tool_set);
+pub(super) fn whole(text: &str, tool_set: &ToolSet, may_complete: bool, nesting: &Nesting) -> Option<Vec<WrittenCall>> {
+    let mut reader = LiteralReader::nested_in(text, may_complete, nesting)?.with_tools(tool_set);
     let calls = sequence(&mut reader, tool_set)?;
     reader.skip_space()?;
     reader.rest().is_empty().then_some(calls)
@@ -30,7 +30,7 @@ pub(super) fn whole(text: &str, tool_set: &ToolSet, may_complete: bool, nesting:
 
 /// Parses a text that is exactly `key=value` or `key: value`. A value that is not a literal is a string without quotes.
 pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
-    let mut reader = Reader::new(text, false);
+    let mut reader = LiteralReader::new(text, false);
     let key = key(&mut reader)?;
     let rest = reader.rest().trim().to_owned();
     let value = reader.value().filter(|_| reader.rest().trim().is_empty());
@@ -38,12 +38,12 @@ pub(super) fn keyword(text: &str) -> Option<(String, Literal)> {
 }
 
 /// Parses consecutive calls on a line: `f(a=1), g(b=2); h()`, or `f() + g()`.
-pub(super) fn sequence(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+pub(super) fn sequence(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     sequence_within(reader, tool_set, MAX_DEPTH)
 }
 
 /// Parses consecutive calls, with at most `depth` further levels of nesting.
-fn sequence_within(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn sequence_within(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     let open = reader.peek().filter(|open| matches!(open, '{' | '['));
     let mut calls = item(reader, tool_set, depth)?;
     loop {
@@ -64,19 +64,19 @@ fn sequence_within(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) ->
     }
 }
 
-fn operator(reader: &mut Reader<'_>) -> bool {
+fn operator(reader: &mut LiteralReader<'_>) -> bool {
     OPERATORS.into_iter().any(|operator| reader.take(operator))
 }
 
 /// Skips blanks, and returns whether more text follows on this line.
-fn same_line(reader: &mut Reader<'_>) -> bool {
+fn same_line(reader: &mut LiteralReader<'_>) -> bool {
     let rest = reader.rest();
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     reader.advance(blanks).is_some() && !reader.rest().is_empty() && !reader.rest().starts_with(['\r', '\n'])
 }
 
 /// Parses one call, or a list of calls.
-fn item(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn item(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     let start = reader.at();
     let found = match reader.peek()? {
         '[' | '(' | '{' => list(reader, tool_set, depth),
@@ -90,7 +90,7 @@ fn item(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec
 }
 
 /// Parses a list, tuple or set of calls.
-fn list(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn list(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(value) = reader.data() {
@@ -123,7 +123,7 @@ fn list(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec
 }
 
 /// Parses the calls of a list after its opening bracket, including the closing one.
-fn items(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize, close: &str) -> Option<Vec<Written>> {
+fn items(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize, close: &str) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         reader.skip_space()?;
@@ -154,12 +154,12 @@ fn items(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize, close: &str)
 }
 
 /// Parses `name, a=1, b="x"` after the opening bracket of a list, including the closing one.
-fn named_first(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Written> {
+fn named_first(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, close: &str) -> Option<WrittenCall> {
     reader.skip_space()?;
     let name = name(reader)?;
     offered(&name, tool_set)?;
     reader.skip_space()?;
-    let mut written = Written::named(name, Vec::new());
+    let mut written = WrittenCall::named(name, Vec::new());
     while reader.take(",") {
         reader.skip_space()?;
         let key = key(reader)?;
@@ -172,7 +172,7 @@ fn named_first(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Opti
 
 /// Parses calls within quotes. If the quotes of their arguments are not escaped, the closing quote is the one after the
 /// call.
-fn quoted(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn quoted(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
@@ -194,7 +194,7 @@ fn quoted(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<V
 }
 
 /// Parses `name(...)`, or the calls within a function that only wraps them.
-fn calls(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     for word in WORDS {
         reader.take(word);
     }
@@ -217,8 +217,8 @@ fn only_name(value: &Literal, tool_set: &ToolSet) -> Option<String> {
 }
 
 /// Parses the arguments of the call of `name`, including the closing parenthesis.
-pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Written> {
-    let mut written = Written { name, positional: Vec::new(), named: Vec::new() };
+pub(super) fn with_arguments(reader: &mut LiteralReader<'_>, name: String) -> Option<WrittenCall> {
+    let mut written = WrittenCall { name, positional: Vec::new(), named: Vec::new() };
     let mut read = written.clone();
     match reader.arguments_of(&written.name, |reader| arguments(reader, &mut read))? {
         None => written = read,
@@ -233,7 +233,7 @@ pub(super) fn with_arguments(reader: &mut Reader<'_>, name: String) -> Option<Wr
 }
 
 /// Parses a dotted name, optionally quoted, and removes Markdown escapes.
-pub(super) fn name(reader: &mut Reader<'_>) -> Option<String> {
+pub(super) fn name(reader: &mut LiteralReader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\'' | '`'));
     reader.advance(usize::from(quote.is_some()))?;
     let name = word(reader.rest(), "_.-\\:/")?;
@@ -256,7 +256,7 @@ fn word<'a>(text: &'a str, others: &str) -> Option<&'a str> {
 }
 
 /// Parses the arguments after the opening parenthesis, including the closing one.
-fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
+fn arguments(reader: &mut LiteralReader<'_>, written: &mut WrittenCall) -> Option<()> {
     loop {
         reader.skip_space()?;
         if reader.take(")") || reader.completes_in_doubt() {
@@ -271,7 +271,7 @@ fn arguments(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
     }
 }
 
-fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
+fn argument(reader: &mut LiteralReader<'_>, written: &mut WrittenCall) -> Option<()> {
     if reader.take("**") {
         let Literal::Object(members) = reader.value()? else { return None };
         written.named.extend(members);
@@ -294,7 +294,7 @@ fn argument(reader: &mut Reader<'_>, written: &mut Written) -> Option<()> {
 }
 
 /// Parses the value of a named argument. The comma after a literal may be missing.
-fn value(reader: &mut Reader<'_>) -> Option<Literal> {
+fn value(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let start = reader.at();
     if let Some(literal) = reader.data() {
         let end = reader.at();
@@ -311,7 +311,7 @@ fn value(reader: &mut Reader<'_>) -> Option<Literal> {
 }
 
 /// Whether `name=` comes next.
-fn is_before_key(reader: &mut Reader<'_>) -> bool {
+fn is_before_key(reader: &mut LiteralReader<'_>) -> bool {
     let start = reader.at();
     let is_name = reader.peek().is_some_and(|letter| letter.is_alphabetic() || letter == '_');
     let is_key =
@@ -334,7 +334,7 @@ pub(super) const TYPES: [&str; 20] = [
 ];
 
 /// Parses a parameter's name with `=`, `=>` or `:`, but not the left side of a comparison.
-fn key(reader: &mut Reader<'_>) -> Option<String> {
+fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
     let quote = reader.peek().filter(|letter| matches!(letter, '"' | '\''));
     reader.advance(usize::from(quote.is_some()))?;
     let key = word(reader.rest(), "_-\\$.")?;
@@ -352,7 +352,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
 }
 
 /// Skips subscripts of the result, such as `[0]['price']`, and repeated calls. They do not affect the call.
-fn subscripts(reader: &mut Reader<'_>) {
+fn subscripts(reader: &mut LiteralReader<'_>) {
     while reader.take("()") || reader.rest().starts_with('[') {
         let start = reader.at();
         if reader.rest().starts_with('[') && reader.data().is_none() {

@@ -4,7 +4,7 @@
 //! of the reasoning becomes the answer only if there is no other answer.
 
 use super::decision::{Form, Surroundings};
-use super::layout::{self, Block, CHANNELS, Piece, REASONING};
+use super::layout::{self, CHANNELS, CallBlock, LayoutPiece, REASONING};
 use super::notations::Notations;
 use super::{Rescued, Situation, quotation};
 use crate::scanner::{Conversation, ToolSet};
@@ -70,9 +70,9 @@ pub fn rescue_end(
         situation.budget,
     );
     let mut end = reasoning.trim_end().len();
-    let mut blocks: Vec<&Block> = Vec::new();
+    let mut blocks: Vec<&CallBlock> = Vec::new();
     for piece in layout.pieces.iter().rev() {
-        let Piece::Calls(block) = piece else { break };
+        let LayoutPiece::Calls(block) = piece else { break };
         let is_last = reasoning.get(block.span.end..end).is_some_and(|between| between.trim().is_empty());
         if !(is_last && block.is_marked && block.is_reserved && block.fence.is_none()) {
             break;

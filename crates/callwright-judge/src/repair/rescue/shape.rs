@@ -2,7 +2,7 @@
 
 use super::literal::{Literal, Nesting};
 use super::python;
-use super::written::{Written, offered};
+use super::written::{WrittenCall, offered};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Members that contain the tool's name.
@@ -96,23 +96,23 @@ pub(in crate::repair) const NEUTRAL: [&str; 23] = [
 const MAX_DEPTH: usize = 6;
 
 /// Parses the calls that a value represents; `None` if it is not a call. Strings in it are nested texts.
-pub(super) fn calls(literal: &Literal, tool_set: &ToolSet, nesting: &Nesting) -> Option<Vec<Written>> {
-    let place = Place { tool_set, nesting, depth: MAX_DEPTH };
+pub(super) fn calls(literal: &Literal, tool_set: &ToolSet, nesting: &Nesting) -> Option<Vec<WrittenCall>> {
+    let place = ShapeContext { tool_set, nesting, depth: MAX_DEPTH };
     read(literal, place).filter(|calls| !calls.is_empty())
 }
 
 /// Context of a value.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ShapeContext<'a> {
     tool_set: &'a ToolSet,
     nesting: &'a Nesting,
     /// Remaining depth of nested values.
     depth: usize,
 }
 
-fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
+fn read(literal: &Literal, place: ShapeContext<'_>) -> Option<Vec<WrittenCall>> {
     let tool_set = place.tool_set;
-    let place = Place { depth: place.depth.checked_sub(1)?, ..place };
+    let place = ShapeContext { depth: place.depth.checked_sub(1)?, ..place };
     match literal {
         Literal::Object(members) => single(literal, members, tool_set)
             .or_else(|| coded(members, place))
@@ -126,7 +126,7 @@ fn read(literal: &Literal, place: Place<'_>) -> Option<Vec<Written>> {
 
 /// Parses `{"name": ..., "arguments": {...}}` and variants with other member names. Parameters of the tool beside the
 /// name, with or without an arguments member, are added to the arguments.
-fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let (name_key, name) = NAMES.iter().find_map(|key| Some((*key, object.member(key)?.text()?)))?;
     let name = clean(name);
     if name.contains('(') {
@@ -143,10 +143,10 @@ fn single(object: &Literal, members: &[(String, Literal)], tool_set: &ToolSet) -
         && items.len() > 1
         && members.len() == 2
     {
-        return items.iter().map(|item| Written::with_arguments(name.as_str(), item)).collect();
+        return items.iter().map(|item| WrittenCall::with_arguments(name.as_str(), item)).collect();
     }
     let arguments = tool.map_or(arguments, |tool| unwrapped(arguments, tool));
-    let mut written = Written::with_arguments(name, arguments)?;
+    let mut written = WrittenCall::with_arguments(name, arguments)?;
     let mut neutral = 0;
     for (key, value) in members.iter().filter(|(key, _)| key != name_key && key != arguments_key) {
         if is_parameter(key) {
@@ -182,7 +182,7 @@ fn is_schema(arguments: &Literal) -> bool {
 }
 
 /// Parses `{"function": "name(a=1)"}`: a call as code, in a member for the name.
-fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
+fn coded(members: &[(String, Literal)], place: ShapeContext<'_>) -> Option<Vec<WrittenCall>> {
     let [(key, Literal::Text(code))] = members else { return None };
     let is_name = NAMES.contains(&key.as_str()) || WRAPPERS.contains(&key.as_str());
     let calls = is_name.then(|| python::whole(code, place.tool_set, true, place.nesting))??;
@@ -190,7 +190,7 @@ fn coded(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>
 }
 
 /// Parses an object that contains its calls in one of the usual wrapper members.
-fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Written>> {
+fn wrapped(members: &[(String, Literal)], place: ShapeContext<'_>) -> Option<Vec<WrittenCall>> {
     let mut inner = None;
     for (key, value) in members {
         let holds_calls = WRAPPERS.contains(&key.as_str()) && matches!(value, Literal::Object(_) | Literal::List(_));
@@ -204,7 +204,7 @@ fn wrapped(members: &[(String, Literal)], place: Place<'_>) -> Option<Vec<Writte
 }
 
 /// Parses `{tool: {...}, tool: {...}}`, where each key is the name of an offered tool.
-fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     for (name, value) in members {
         let tool = offered(&clean(name), tool_set)?;
@@ -219,10 +219,10 @@ fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Writ
         match value {
             Literal::List(items) if items.iter().all(|item| item.members().is_some()) => {
                 for item in items {
-                    calls.push(Written::with_arguments(clean(name), item)?);
+                    calls.push(WrittenCall::with_arguments(clean(name), item)?);
                 }
             }
-            value => calls.push(Written::with_arguments(clean(name), value)?),
+            value => calls.push(WrittenCall::with_arguments(clean(name), value)?),
         }
     }
     Some(calls)
@@ -232,7 +232,7 @@ fn by_name(members: &[(String, Literal)], tool_set: &ToolSet) -> Option<Vec<Writ
 const PARTS: [&str; 4] = ["text", "output_text", "thinking", "reasoning"];
 
 /// Parses calls in a list, in any mixture: objects, code, and names followed by their arguments.
-fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
+fn list(items: &[Literal], place: ShapeContext<'_>) -> Option<Vec<WrittenCall>> {
     let tool_set = place.tool_set;
     if let Some(call) = keywords(items, tool_set) {
         return Some(vec![call]);
@@ -246,7 +246,7 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
         let arguments = items.peek().filter(|next| next.members().is_some());
         match (item.text().map(clean).filter(|name| offered(name, tool_set).is_some()), arguments) {
             (Some(name), Some(arguments)) => {
-                calls.push(Written::with_arguments(name, arguments)?);
+                calls.push(WrittenCall::with_arguments(name, arguments)?);
                 items.next();
             }
             _ => calls.extend(read(item, place)?),
@@ -256,12 +256,12 @@ fn list(items: &[Literal], place: Place<'_>) -> Option<Vec<Written>> {
 }
 
 /// Parses `["name", "a=1", "b='x'"]`.
-fn keywords(items: &[Literal], tool_set: &ToolSet) -> Option<Written> {
+fn keywords(items: &[Literal], tool_set: &ToolSet) -> Option<WrittenCall> {
     let (first, rest) = items.split_first().filter(|(_, rest)| !rest.is_empty())?;
     let name = clean(first.text()?);
     offered(&name, tool_set)?;
     let named = rest.iter().map(|item| python::keyword(item.text()?)).collect::<Option<Vec<_>>>()?;
-    Some(Written::named(name, named))
+    Some(WrittenCall::named(name, named))
 }
 
 /// Removes Markdown escapes from a name.

@@ -1,13 +1,13 @@
 //! Parses calls without markers, and determines where they may begin and which text may follow them.
 
-use super::literal::{Literal, Reader};
-use super::written::{Written, offered};
+use super::literal::{Literal, LiteralReader};
+use super::written::{WrittenCall, offered};
 use super::{body, plain, python, shape};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// A position in a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct StatementPosition {
     /// Number of bytes from the start of the line.
     pub(super) at: usize,
     /// Whether text that is not part of the statement precedes it.
@@ -19,12 +19,12 @@ const MAX_LABEL: usize = 120;
 
 /// Returns the positions in a line where a statement may begin: after a list marker, an assignment or a label with a
 /// colon. If an object is on the next line, the last word is also a position.
-pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item = Place> {
+pub(super) fn places(line: &str, is_before_object: bool) -> impl Iterator<Item = StatementPosition> {
     let bare = skip_decoration(line);
     let assigned = assignment(line.get(bare..).unwrap_or_default()).map(|length| bare + length);
     let labelled = label(line).filter(|at| *at > bare);
-    let place = |is_labelled| move |at| Place { at, is_labelled };
-    let first = Some(Place { at: bare, is_labelled: false });
+    let place = |is_labelled| move |at| StatementPosition { at, is_labelled };
+    let first = Some(StatementPosition { at: bare, is_labelled: false });
     let last = is_before_object.then(|| last_word(line)).flatten().filter(|at| *at > bare);
     [first, assigned.map(place(false)), labelled.map(place(true)), last.map(place(true))].into_iter().flatten()
 }
@@ -137,7 +137,7 @@ pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {
 }
 
 /// Parses the calls of the statement that begins here, and returns them with their notation.
-pub(super) fn read(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<(Vec<Written>, &'static str)> {
+pub(super) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<(Vec<WrittenCall>, &'static str)> {
     let start = reader.at();
     let first = reader.peek()?;
     if let Some(calls) = python::sequence(reader, tool_set)
@@ -165,7 +165,7 @@ pub(super) fn may_be_named_object(behind_name: &str) -> bool {
 /// Whether `rest` is a tool's name and an object with arguments of that tool. The object may be empty if the tool
 /// requires no arguments.
 pub(super) fn is_named_object(rest: &str, tool_set: &ToolSet) -> bool {
-    let call = body::named_object(&mut Reader::new(rest, false));
+    let call = body::named_object(&mut LiteralReader::new(rest, false));
     call.is_some_and(|call| {
         offered(&call.name, tool_set).is_some_and(|tool| match call.named.as_slice() {
             [] => tool.needs_nothing(),
@@ -175,14 +175,14 @@ pub(super) fn is_named_object(rest: &str, tool_set: &ToolSet) -> bool {
 }
 
 /// Returns `json` if the list contains data, else `python`.
-fn notation(reader: &Reader<'_>, start: usize) -> &'static str {
+fn notation(reader: &LiteralReader<'_>, start: usize) -> &'static str {
     let text = reader.text().get(start..reader.at()).unwrap_or_default();
     let inner = text.trim_start_matches(['[', '(', ' ', '\n', '\t']);
     if inner.starts_with('{') { "json" } else { "python" }
 }
 
 /// Whether a call is a template: `f(a, b)` with the names of its parameters as values, or `f(a="...")`.
-fn is_pattern(call: &Written, tool_set: &ToolSet) -> bool {
+fn is_pattern(call: &WrittenCall, tool_set: &ToolSet) -> bool {
     let is_left_out = |value: &Literal| matches!(value.text(), Some("..." | "…"));
     let is_name = |value: &Literal, name: &str| matches!(value, Literal::Source(source) if source == name);
     let Some(tool) = offered(&call.name, tool_set) else { return false };
@@ -197,9 +197,9 @@ fn is_pattern(call: &Written, tool_set: &ToolSet) -> bool {
 
 /// Whether the calls refer to the offered tools: one names such a tool, or each has only parameters of one tool, under
 /// another name.
-fn is_evident(calls: &[Written], tool_set: &ToolSet) -> bool {
-    let is_offered = |call: &Written| offered(&call.name, tool_set).is_some();
-    let has_parameters = |call: &Written| {
+fn is_evident(calls: &[WrittenCall], tool_set: &ToolSet) -> bool {
+    let is_offered = |call: &WrittenCall| offered(&call.name, tool_set).is_some();
+    let has_parameters = |call: &WrittenCall| {
         let knows_all = |tool: &CompiledTool| call.named.iter().all(|(name, _)| tool.parameter(name).is_some());
         !call.named.is_empty() && call.positional.is_empty() && tool_set.tools().iter().any(|tool| knows_all(tool))
     };

@@ -1,7 +1,7 @@
 //! Parses start and end tags as chat templates write them and as models distort them: with namespaces, bars and blanks
 //! around the name, and with missing blanks, quotes and brackets.
 
-use super::literal::Reader;
+use super::literal::LiteralReader;
 
 /// Maximum number of bytes of a start tag.
 const MAX_TAG: usize = 512;
@@ -11,7 +11,7 @@ const MAX_HEAD: usize = 96;
 
 /// Role of an element, determined by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TagKind {
     /// Contains calls: `tool_call`, `tool_calls`, `function_call`, and any name that ends with such a word.
     Wrapper,
     /// A call with the tool's name in an attribute: `invoke`.
@@ -47,16 +47,16 @@ const WRAPPERS: [&str; 8] = [
 ];
 
 /// Names without the blank before the attribute `name`.
-const JOINED: [(&str, &str, Kind); 6] = [
-    ("functionname", "function", Kind::Function),
-    ("invokename", "invoke", Kind::Invoke),
-    ("paramname", "param", Kind::Parameter),
-    ("parametername", "parameter", Kind::Parameter),
-    ("argumentname", "argument", Kind::Parameter),
-    ("argname", "arg", Kind::Parameter),
+const JOINED: [(&str, &str, TagKind); 6] = [
+    ("functionname", "function", TagKind::Function),
+    ("invokename", "invoke", TagKind::Invoke),
+    ("paramname", "param", TagKind::Parameter),
+    ("parametername", "parameter", TagKind::Parameter),
+    ("argumentname", "argument", TagKind::Parameter),
+    ("argname", "arg", TagKind::Parameter),
 ];
 
-impl Kind {
+impl TagKind {
     /// Returns the role of an element of this name.
     pub(super) fn of(name: &str) -> Option<Self> {
         match name {
@@ -91,7 +91,7 @@ pub(super) struct Tag<'a> {
     /// The name without its namespace.
     pub(super) name: &'a str,
     /// Role of the element.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<TagKind>,
     /// The text after `=` in `<function=name>`, or the value of the attribute `name`.
     pub(super) value: Option<&'a str>,
     /// Whether `value` follows the element's name directly, as in `<function=name>`.
@@ -118,7 +118,7 @@ pub(super) fn start(text: &str) -> Option<Tag<'_>> {
     let head = head(window);
     let full = window.get(..head)?.trim_end();
     let (name, kind) = name_of(full)?;
-    let is_named_by_sign = matches!(kind, Some(Kind::Function | Kind::Parameter));
+    let is_named_by_sign = matches!(kind, Some(TagKind::Function | TagKind::Parameter));
     let close = memchr::memchr2(b'>', b'<', window.as_bytes()).filter(|at| window.as_bytes().get(*at) == Some(&b'>'));
     let may_end_with_line = is_named_by_sign && window.get(head..).is_some_and(|rest| rest.starts_with('='));
     let line = if may_end_with_line { memchr::memchr(b'\n', window.as_bytes()) } else { None };
@@ -145,7 +145,7 @@ pub(super) fn start(text: &str) -> Option<Tag<'_>> {
 }
 
 /// Consumes the start tag that comes next.
-pub(super) fn take<'a>(reader: &mut Reader<'a>) -> Option<Tag<'a>> {
+pub(super) fn take<'a>(reader: &mut LiteralReader<'a>) -> Option<Tag<'a>> {
     let tag = start(reader.rest())?;
     reader.advance(tag.length)?;
     Some(tag)
@@ -159,7 +159,7 @@ pub(super) struct EndTag<'a> {
     /// The name without its namespace.
     pub(super) name: &'a str,
     /// Role of the element.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<TagKind>,
     /// Number of bytes of the tag.
     pub(super) length: usize,
 }
@@ -180,7 +180,7 @@ pub(super) fn end(text: &str) -> Option<EndTag<'_>> {
 
 /// State of a tag in a streamed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coming {
+pub(super) enum TagBeginning {
     /// No relevant tag, whatever follows.
     Other,
     /// More text is required.
@@ -190,27 +190,27 @@ pub(super) enum Coming {
 }
 
 /// Returns the state of the tag at the beginning of `text`; `matters` decides by its name whether it is relevant.
-pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<Kind>) -> bool) -> Coming {
-    let Some(inner) = text.strip_prefix('<') else { return Coming::Other };
+pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<TagKind>) -> bool) -> TagBeginning {
+    let Some(inner) = text.strip_prefix('<') else { return TagBeginning::Other };
     if inner.is_empty() {
-        return Coming::Undecided;
+        return TagBeginning::Undecided;
     }
     let head = head(inner);
     if head >= MAX_HEAD || inner.starts_with('/') {
-        return Coming::Other;
+        return TagBeginning::Other;
     }
     if inner.get(head..).is_none_or(|rest| rest.trim_start_matches(' ').is_empty()) {
-        return Coming::Undecided;
+        return TagBeginning::Undecided;
     }
     let matters =
         name_of(inner.get(..head).unwrap_or_default().trim_end()).is_some_and(|(name, kind)| matters(name, kind));
     match start(text) {
-        _ if !matters => Coming::Other,
-        Some(_) => Coming::Whole,
+        _ if !matters => TagBeginning::Other,
+        Some(_) => TagBeginning::Whole,
         None if inner.len() >= MAX_TAG || inner.get(head..).is_some_and(|rest| rest.contains(['<', '>'])) => {
-            Coming::Other
+            TagBeginning::Other
         }
-        None => Coming::Undecided,
+        None => TagBeginning::Undecided,
     }
 }
 
@@ -252,19 +252,19 @@ fn is_bar(letter: char) -> bool {
 }
 
 /// Returns the name within a head and its role: the last part, or the part before a suffix if that part has a role.
-fn name_of(full: &str) -> Option<(&str, Option<Kind>)> {
+fn name_of(full: &str) -> Option<(&str, Option<TagKind>)> {
     let parts = || full.rsplit([':', '|', '｜', ' ']).filter(|part| !part.is_empty());
     let last = parts().next()?;
-    let kind = Kind::of(last);
+    let kind = TagKind::of(last);
     // Some templates add a suffix to every name: `<tool_call:a1>`.
     let is_known = |part: &str| {
-        Kind::of(part).is_some_and(|kind| kind != Kind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
+        TagKind::of(part).is_some_and(|kind| kind != TagKind::Name) || PAIRS.iter().any(|pair| part.ends_with(pair))
     };
     if kind.is_none()
         && !is_known(last)
         && let Some(known) = parts().find(|part| is_known(part))
     {
-        return Some((known, Kind::of(known)));
+        return Some((known, TagKind::of(known)));
     }
     // Joined names are parsed as their original element names.
     let name = JOINED.iter().find(|(joined, ..)| *joined == last).map_or(last, |(_, name, _)| name);

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::decision::{Form, Surroundings};
-use super::layout::{Block, Broken, Fence, Layout, Piece};
-use super::no_call::{Reason, diagnose};
+use super::layout::{BrokenMarker, CallBlock, Fence, Layout, LayoutPiece};
+use super::no_call::{NoCallReason, diagnose};
 use super::program::Program;
-use super::written::Unresolved;
+use super::written::UnresolvedCall;
 use super::{Reading, Rescued, Situation, prose};
 use crate::scanner::{Budget, ToolSet};
 use callwright_types::rules::Evidence;
@@ -19,9 +19,9 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         return Reading::Text;
     }
     let parts = parts(text, layout, situation);
-    let blocks: Vec<&Block> = parts.iter().filter_map(Part::block).collect();
+    let blocks: Vec<&CallBlock> = parts.iter().filter_map(VerdictPart::block).collect();
     if let Some(broken) = broken(layout, situation).filter(|_| blocks.iter().all(|block| block.is_marked)) {
-        let reason = if situation.cut_off { Reason::CutOff } else { Reason::Unreadable };
+        let reason = if situation.cut_off { NoCallReason::CutOff } else { NoCallReason::Unreadable };
         let near = text.get(broken.span.start..).unwrap_or_default();
         return Reading::NoCall(diagnose(broken.notation, &reason, near, tool_set));
     }
@@ -54,13 +54,13 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
 }
 
 /// A piece of a text that is relevant for the decision.
-enum Part<'a> {
+enum VerdictPart<'a> {
     Prose(&'a str),
-    Calls(&'a Block),
+    Calls(&'a CallBlock),
 }
 
-impl<'a> Part<'a> {
-    fn block(&self) -> Option<&'a Block> {
+impl<'a> VerdictPart<'a> {
+    fn block(&self) -> Option<&'a CallBlock> {
         match self {
             Self::Calls(block) => Some(block),
             Self::Prose(_) => None,
@@ -77,39 +77,39 @@ impl<'a> Part<'a> {
 
 /// Converts the pieces to parts. Calls that do not count become prose: those of programs, those that the client already
 /// received, and data if JSON was requested. Repeated calls are omitted.
-fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<Part<'a>> {
+fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<VerdictPart<'a>> {
     let program = Program::find(text, layout);
-    let mut parts: Vec<Part<'a>> = Vec::with_capacity(layout.pieces.len());
-    let mut seen: Vec<&Block> = Vec::new();
+    let mut parts: Vec<VerdictPart<'a>> = Vec::with_capacity(layout.pieces.len());
+    let mut seen: Vec<&CallBlock> = Vec::new();
     for (index, piece) in layout.pieces.iter().enumerate() {
         let block = match piece {
-            Piece::Prose(line) => {
-                parts.push(Part::Prose(line));
+            LayoutPiece::Prose(line) => {
+                parts.push(VerdictPart::Prose(line));
                 continue;
             }
-            Piece::Broken(_) => continue,
-            Piece::Calls(block) => block,
+            LayoutPiece::Broken(_) => continue,
+            LayoutPiece::Calls(block) => block,
         };
         let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
         let in_code = fence(layout, block).is_some_and(|fence| fence.holds_code);
         let is_program = !block.is_marked && (in_code || program.holds(index));
         if is_answer || is_program || block.start < situation.sent {
-            parts.push(Part::Prose(text.get(block.span.clone()).unwrap_or_default()));
+            parts.push(VerdictPart::Prose(text.get(block.span.clone()).unwrap_or_default()));
         } else if !seen.iter().any(|earlier| earlier.calls == block.calls) {
             seen.push(block);
-            parts.push(Part::Calls(block));
+            parts.push(VerdictPart::Calls(block));
         }
     }
     parts
 }
 
 /// Returns the weakest form of the calls. Markers in a code fence may be shown and not used.
-fn form(blocks: &[&Block]) -> Form {
-    let is_reserved = |block: &&Block| block.is_marked && block.is_reserved && block.fence.is_none();
+fn form(blocks: &[&CallBlock]) -> Form {
+    let is_reserved = |block: &&CallBlock| block.is_marked && block.is_reserved && block.fence.is_none();
     if blocks.iter().all(is_reserved) { Form::Reserved } else { Form::Plain }
 }
 
-fn evidence(blocks: &[&Block], surroundings: Surroundings) -> Evidence {
+fn evidence(blocks: &[&CallBlock], surroundings: Surroundings) -> Evidence {
     match surroundings {
         _ if blocks.iter().all(|block| block.is_marked) => Evidence::Marked,
         Surroundings::Alone => Evidence::Alone,
@@ -118,13 +118,13 @@ fn evidence(blocks: &[&Block], surroundings: Surroundings) -> Evidence {
 }
 
 /// Returns the position of the calls among the prose.
-fn surroundings(parts: &[Part<'_>]) -> Surroundings {
+fn surroundings(parts: &[VerdictPart<'_>]) -> Surroundings {
     let mut before: Option<&str> = None;
     let (mut is_leading, mut is_presented) = (true, false);
     for part in parts {
         match part {
-            Part::Prose(line) => before = Some(line),
-            Part::Calls(block) => {
+            VerdictPart::Prose(line) => before = Some(line),
+            VerdictPart::Calls(block) => {
                 let line = before.take();
                 is_leading &= line.is_none();
                 is_presented |= line.is_some_and(presents) || block.is_labelled;
@@ -155,10 +155,11 @@ fn presents(line: &str) -> bool {
 
 /// Whether prose shows that calls are explained or must not be made. Such phrases turn a possible call into text, never
 /// the reverse.
-fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
+fn is_about_calls(parts: &[VerdictPart<'_>], blocks: &[&CallBlock]) -> bool {
     let Some(last) = parts.iter().rposition(|part| part.block().is_some()) else { return false };
     let (before, after) = parts.split_at(last);
-    let lines = |parts: &[Part<'_>], holds: fn(&str) -> bool| parts.iter().filter_map(Part::prose).any(holds);
+    let lines =
+        |parts: &[VerdictPart<'_>], holds: fn(&str) -> bool| parts.iter().filter_map(VerdictPart::prose).any(holds);
     if lines(after, prose::declines) {
         return true;
     }
@@ -167,14 +168,14 @@ fn is_about_calls(parts: &[Part<'_>], blocks: &[&Block]) -> bool {
         return is_shown && lines(before, prose::teaches);
     }
     let first = parts.iter().position(|part| part.block().is_some()).unwrap_or_default();
-    let introduction = parts.get(..first).and_then(|parts| parts.iter().rev().find_map(Part::prose));
+    let introduction = parts.get(..first).and_then(|parts| parts.iter().rev().find_map(VerdictPart::prose));
     !introduction.is_some_and(prose::presents) && (lines(before, prose::teaches) || lines(before, prose::declines))
 }
 
 /// Resolves the calls of the blocks, without duplicates.
 fn calls(
     text: &str,
-    blocks: &[&Block],
+    blocks: &[&CallBlock],
     tool_set: &ToolSet,
     situation: &Situation<'_>,
 ) -> Result<Vec<Call>, Box<Diagnosis>> {
@@ -199,32 +200,32 @@ fn calls(
     Ok(calls)
 }
 
-fn reason(unresolved: Unresolved) -> Reason {
+fn reason(unresolved: UnresolvedCall) -> NoCallReason {
     match unresolved {
-        Unresolved::Name(name) => Reason::UnknownTool { name },
-        Unresolved::Arguments(name) => Reason::Arguments { name },
-        Unresolved::Expression { name, source } => Reason::Expression { name, source },
+        UnresolvedCall::Name(name) => NoCallReason::UnknownTool { name },
+        UnresolvedCall::Arguments(name) => NoCallReason::Arguments { name },
+        UnresolvedCall::Expression { name, source } => NoCallReason::Expression { name, source },
     }
 }
 
 /// Returns the code fence that contains the calls.
-fn fence<'a>(layout: &'a Layout<'_>, block: &Block) -> Option<&'a Fence> {
+fn fence<'a>(layout: &'a Layout<'_>, block: &CallBlock) -> Option<&'a Fence> {
     layout.fences.get(block.fence?)
 }
 
 /// Returns the first marker without a call that the client has not yet received.
-fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a Broken> {
+fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a BrokenMarker> {
     layout.pieces.iter().find_map(|piece| match piece {
-        Piece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
+        LayoutPiece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
         _ => None,
     })
 }
 
 /// Returns the ranges of the text that are removed: the calls, and all text from invented results or messages on. A
 /// code fence is removed as a whole if it contains nothing but calls.
-fn spans(text: &str, layout: &Layout<'_>, blocks: &[&Block], sent: usize) -> Vec<Range<usize>> {
+fn spans(text: &str, layout: &Layout<'_>, blocks: &[&CallBlock], sent: usize) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = Vec::new();
-    let of_block = |block: &&Block| {
+    let of_block = |block: &&CallBlock| {
         let fence = fence(layout, block).filter(|fence| !fence.holds_code);
         fence.map_or(&block.span, |fence| &fence.span).clone()
     };

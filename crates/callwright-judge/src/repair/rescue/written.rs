@@ -1,6 +1,6 @@
 //! A parsed call before its tool is resolved.
 
-use super::literal::{Literal, Reader, object_json};
+use super::literal::{Literal, LiteralReader, object_json};
 use crate::scanner::names::without_scope;
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
@@ -11,7 +11,7 @@ const MAX_ENCODINGS: usize = 3;
 
 /// A call as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Written {
+pub(super) struct WrittenCall {
     /// The tool's name, without quotes and escapes.
     pub(super) name: String,
     /// Positional arguments in order.
@@ -22,7 +22,7 @@ pub(super) struct Written {
 
 /// Reason why a written call is not a call of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unresolved {
+pub(super) enum UnresolvedCall {
     /// No offered tool has this name, in any spelling.
     Name(String),
     /// The arguments are ambiguous: too many positional ones, or two values for one name.
@@ -36,7 +36,7 @@ pub(super) enum Unresolved {
     },
 }
 
-impl Written {
+impl WrittenCall {
     /// Creates a call with named arguments.
     pub(super) fn named(name: impl Into<String>, named: Vec<(String, Literal)>) -> Self {
         Self { name: name.into(), positional: Vec::new(), named }
@@ -62,13 +62,13 @@ impl Written {
         &self,
         tool_set: &ToolSet,
         expressions: Expressions,
-    ) -> Result<Vec<(String, String)>, Unresolved> {
-        let tool = offered(&self.name, tool_set).ok_or_else(|| Unresolved::Name(self.name.clone()))?;
+    ) -> Result<Vec<(String, String)>, UnresolvedCall> {
+        let tool = offered(&self.name, tool_set).ok_or_else(|| UnresolvedCall::Name(self.name.clone()))?;
         let values = || self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
         if expressions == Expressions::Refuse
             && let Some(source) = values().find_map(Literal::expression)
         {
-            return Err(Unresolved::Expression { name: self.name.clone(), source: source.to_owned() });
+            return Err(UnresolvedCall::Expression { name: self.name.clone(), source: source.to_owned() });
         }
         let call = |members: &[(String, Literal)]| {
             (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
@@ -76,7 +76,7 @@ impl Written {
         if let Some(objects) = self.objects(tool) {
             return Ok(objects.into_iter().map(call).collect());
         }
-        let mut members = self.arguments(tool).ok_or_else(|| Unresolved::Arguments(self.name.clone()))?;
+        let mut members = self.arguments(tool).ok_or_else(|| UnresolvedCall::Arguments(self.name.clone()))?;
         members.iter_mut().for_each(|(key, value)| without_leading_zeros(tool, key, value));
         Ok(vec![call(&members)])
     }
@@ -142,7 +142,7 @@ fn object(arguments: &Literal, encodings: usize) -> Option<Vec<(String, Literal)
         },
         Literal::Text(text) if text.trim().is_empty() => Some(Vec::new()),
         Literal::Text(text) => {
-            let mut reader = Reader::new(text, false);
+            let mut reader = LiteralReader::new(text, false);
             let inner = reader.value()?;
             reader.skip_space()?;
             (reader.rest().is_empty() && !reader.has_doubt() && encodings > 0)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, clear, quoted};
-use crate::scanner::names::Names;
-use crate::scanner::schema::{Rule, Violation};
+use super::{FaultCase, clear, quoted};
+use crate::scanner::names::NameList;
+use crate::scanner::schema::{SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -34,21 +34,21 @@ const MAX_OPTIONS: usize = 30;
 const MAX_COMPARED: usize = 1_000;
 
 pub(super) fn check(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     tool: &CompiledTool,
     arguments: &Value,
     violation: &Violation,
 ) -> Option<Diagnosis> {
     let value = arguments.pointer(violation.path.as_str())?;
     let allowed = match &violation.rule {
-        Rule::Options(options) => Some(options),
+        SchemaRule::Options(options) => Some(options),
         _ => None,
     };
     let options = allowed.and_then(|options| options.as_array()).map(Vec::as_slice).unwrap_or_default();
     let (keyword, rule) = match &violation.rule {
-        Rule::Options(_) => ("enum", one_of(options)),
-        Rule::Constraint(keyword, rule) => (*keyword, rule.clone()),
-        Rule::Type(_) | Rule::Missing(_) | Rule::Unknown(_) | Rule::Branches(_) => return None,
+        SchemaRule::Options(_) => ("enum", one_of(options)),
+        SchemaRule::Constraint(keyword, rule) => (*keyword, rule.clone()),
+        SchemaRule::Type(_) | SchemaRule::Missing(_) | SchemaRule::Unknown(_) | SchemaRule::Branches(_) => return None,
     };
     let place = if violation.path.is_root() { "the whole".to_owned() } else { quoted(violation.path.as_str()) };
     let message = format!("`{place}` {rule}, not {}", quoted(&value.to_string()));
@@ -65,9 +65,9 @@ pub(super) fn check(
 }
 
 /// Returns the allowed string that is clearly the closest to `value`.
-fn closest(case: &Case<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
+fn closest(case: &FaultCase<'_>, value: &str, allowed: &Arc<Value>) -> Option<String> {
     let texts = || allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED);
-    let names = case.option_names(allowed, || Names::read(texts()));
+    let names = case.option_names(allowed, || NameList::read(texts()));
     let nearest = names.nearest(value, 2, case.rules.similarity, |_| true);
     let ranked: Vec<_> = nearest.into_iter().filter_map(|(at, alike)| Some((texts().nth(at)?, alike))).collect();
     clear(&ranked, case.rules.similarity, f64::MIN_POSITIVE).map(str::to_owned)

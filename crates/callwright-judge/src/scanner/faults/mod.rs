@@ -28,7 +28,7 @@ use serde_json::Value;
 use super::answer::CallFreeAnswer;
 use super::context::Context;
 use super::examination::UnknownMember;
-use super::names::Names;
+use super::names::NameList;
 use super::schema::Violation;
 use super::tool_set::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
@@ -37,7 +37,7 @@ use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
 /// A fault code and its check.
-pub(super) struct Fault {
+pub(super) struct FaultEntry {
     pub(super) code: FaultCode,
     pub(super) check: Check,
 }
@@ -45,40 +45,40 @@ pub(super) struct Fault {
 /// Input of a check. A check returns a diagnosis if its fault is present.
 pub(super) enum Check {
     /// Arguments text that is not a JSON object.
-    Arguments(fn(&Case<'_>, &serde_json::Error) -> Option<Diagnosis>),
+    Arguments(fn(&FaultCase<'_>, &serde_json::Error) -> Option<Diagnosis>),
     /// Name of a tool that is not offered.
-    ToolName(fn(&Case<'_>) -> Option<Diagnosis>),
+    ToolName(fn(&FaultCase<'_>) -> Option<Diagnosis>),
     /// Member that the schema of its object does not define.
-    Member(fn(&Case<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
+    Member(fn(&FaultCase<'_>, &CompiledTool, &UnknownMember<'_>) -> Option<Diagnosis>),
     /// Call with parsed arguments, and its context.
-    Call(fn(&Case<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
+    Call(fn(&FaultCase<'_>, &CompiledTool, &Value) -> Vec<Diagnosis>),
     /// Schema violation.
-    Value(fn(&Case<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
+    Value(fn(&FaultCase<'_>, &CompiledTool, &Value, &Violation) -> Option<Diagnosis>),
     /// Answer without a call.
     Answer(fn(&CallFreeAnswer<'_>) -> Option<Diagnosis>),
 }
 
 /// All faults. If several checks apply to the same input, the first diagnosis wins, so literal name matches come before
 /// less certain matches.
-pub(super) const TABLE: [Fault; FaultCode::ALL.len()] = [
-    Fault { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
-    Fault { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
-    Fault { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
-    Fault { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
-    Fault { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
-    Fault { code: FaultCode::ParameterLiteral, check: Check::Member(parameter_literal::check) },
-    Fault { code: FaultCode::ParameterOfOtherTool, check: Check::Member(parameter_of_other_tool::check) },
-    Fault { code: FaultCode::ParameterSemantic, check: Check::Member(parameter_semantic::check) },
-    Fault { code: FaultCode::ParameterUnknown, check: Check::Member(parameter_unknown::check) },
-    Fault { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
-    Fault { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
-    Fault { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
-    Fault { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
-    Fault { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
-    Fault { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
-    Fault { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
-    Fault { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
-    Fault { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
+pub(super) const TABLE: [FaultEntry; FaultCode::ALL.len()] = [
+    FaultEntry { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
+    FaultEntry { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
+    FaultEntry { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
+    FaultEntry { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
+    FaultEntry { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
+    FaultEntry { code: FaultCode::ParameterLiteral, check: Check::Member(parameter_literal::check) },
+    FaultEntry { code: FaultCode::ParameterOfOtherTool, check: Check::Member(parameter_of_other_tool::check) },
+    FaultEntry { code: FaultCode::ParameterSemantic, check: Check::Member(parameter_semantic::check) },
+    FaultEntry { code: FaultCode::ParameterUnknown, check: Check::Member(parameter_unknown::check) },
+    FaultEntry { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
+    FaultEntry { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
+    FaultEntry { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
+    FaultEntry { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
+    FaultEntry { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
+    FaultEntry { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
+    FaultEntry { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
+    FaultEntry { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
+    FaultEntry { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
 ];
 
 /// Creates the diagnosis of an answer without a call.
@@ -88,7 +88,7 @@ fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosi
 }
 
 /// Shared input of all checks of one call.
-pub(super) struct Case<'a> {
+pub(super) struct FaultCase<'a> {
     pub(super) call: &'a Call,
     pub(super) index: usize,
     pub(super) tool_set: &'a ToolSet,
@@ -101,7 +101,7 @@ pub(super) struct Case<'a> {
 }
 
 /// Allowed values of an enum, and its strings prepared for comparison.
-type OptionNames = (Arc<Value>, Rc<Names>);
+type OptionNames = (Arc<Value>, Rc<NameList>);
 
 /// Maximum number of enums whose prepared strings are cached while one call is scanned.
 const MAX_OPTION_LISTS: usize = 32;
@@ -112,7 +112,7 @@ const MAX_QUOTED: usize = 100;
 /// Maximum number of similar tool names to report.
 const MAX_NEAREST: usize = 10;
 
-impl<'a> Case<'a> {
+impl<'a> FaultCase<'a> {
     /// Creates the input for the call at `index` of an answer.
     pub(super) fn new(
         call: &'a Call,
@@ -132,7 +132,7 @@ impl<'a> Case<'a> {
 
     /// Returns the strings of the allowed values `options`, prepared for comparison. Cached for all values of the call
     /// that violate the same enum.
-    fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> Names) -> Rc<Names> {
+    fn option_names(&self, options: &Arc<Value>, read: impl FnOnce() -> NameList) -> Rc<NameList> {
         let mut kept = self.options.borrow_mut();
         if let Some((_, names)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, options)) {
             return Rc::clone(names);
@@ -181,7 +181,7 @@ const LEAD: f64 = 0.1;
 /// others. Compares spelling and words first (`ranked` holds the two best candidates), then semantic similarity, if
 /// available. The semantic comparison considers only candidates for which `fitting` returns true.
 fn clearly_closest<'a>(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     name: &str,
     ranked: &[(&'a str, f64)],
     candidates: impl IntoIterator<Item = &'a str>,
@@ -192,7 +192,7 @@ fn clearly_closest<'a>(
 }
 
 fn closest_in_meaning<'a>(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     fitting: impl Fn(&str) -> bool,

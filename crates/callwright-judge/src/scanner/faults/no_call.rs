@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -19,7 +19,7 @@ struct Facts {
     near: String,
 }
 
-pub(super) fn check(case: &Case<'_>, error: &serde_json::Error) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, error: &serde_json::Error) -> Option<Diagnosis> {
     let text = &case.call.arguments;
     let empty = text.trim().is_empty();
     let facts = Facts { empty, problem: error.to_string(), near: near(text, error) };

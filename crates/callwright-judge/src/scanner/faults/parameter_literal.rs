@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Case, quoted, whereabouts};
+use super::{FaultCase, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
@@ -20,7 +20,7 @@ struct Facts {
     already_set: bool,
 }
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let first = member.literal.first()?;
     let meant = member.meant();
     let already_set = meant.is_none() && member.literal.len() == 1;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, quoted, whereabouts};
-use crate::scanner::schema::{Description, Rule, Violation};
+use super::{FaultCase, quoted, whereabouts};
+use crate::scanner::schema::{Description, SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -19,8 +19,8 @@ struct Facts {
     parameter: Description,
 }
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, _: &Value, violation: &Violation) -> Option<Diagnosis> {
-    let Rule::Missing(name) = &violation.rule else { return None };
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value, violation: &Violation) -> Option<Diagnosis> {
+    let SchemaRule::Missing(name) = &violation.rule else { return None };
     let path = violation.path.child(name);
     let message = format!("{} needs the parameter `{}`", whereabouts(tool, &violation.path), quoted(name));
     let facts = Facts {

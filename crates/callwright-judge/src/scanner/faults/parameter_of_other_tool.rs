@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Case, quoted, whereabouts};
+use super::{FaultCase, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
@@ -26,7 +26,7 @@ struct Facts {
     unset: Vec<String>,
 }
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     if !member.object.is_root() {
         return None;
     }

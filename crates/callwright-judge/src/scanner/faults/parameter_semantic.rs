@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, clearly_closest, quoted, whereabouts};
+use super::{FaultCase, clearly_closest, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::schema::find_keyword;
 use crate::scanner::tool_set::CompiledTool;
@@ -23,7 +23,7 @@ struct Facts {
     candidate: String,
 }
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
     let fitting = |candidate: &str| value.is_none_or(|value| may_take(tool, member, candidate, value));
     let nearest = member.nearest(2, case.rules.similarity);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -15,7 +15,7 @@ struct Facts {
     candidates: Vec<String>,
 }
 
-pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let candidates: Vec<String> =
         case.tool_set.meant(&case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
     let first = candidates.first()?;

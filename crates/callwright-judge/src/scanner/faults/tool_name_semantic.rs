@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{Case, clearly_closest, quoted};
+use super::{FaultCase, clearly_closest, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
@@ -22,7 +22,7 @@ struct Facts {
     description: String,
 }
 
-pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let offered = case.tool_set.tools().iter().map(|tool| tool.name());
     let candidate = case.tool_set.get(clearly_closest(case, &case.call.name, case.nearest(), offered, |_| true)?)?;
     let name = quoted(&case.call.name);

@@ -11,7 +11,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
@@ -33,19 +33,19 @@ struct Facts {
 /// Maximum number of characters of a quoted tool description.
 const MAX_DESCRIPTION: usize = 160;
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diagnosis> {
     better(case, tool).map(|better| diagnose(case, tool, better)).into_iter().collect()
 }
 
 /// Returns the tool that clearly serves the request better, unless it was called already.
-fn better<'a>(case: &Case<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
+fn better<'a>(case: &FaultCase<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
     let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
     let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
     let was_called = rounds.into_iter().flatten().flatten().any(|call| call.name == best);
     if was_called { None } else { case.tool_set.get(best).map(AsRef::as_ref) }
 }
 
-fn diagnose(case: &Case<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
+fn diagnose(case: &FaultCase<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
     let candidate = better.name().to_owned();
     let message = format!("`{}` is offered, but `{candidate}` fits the request better", quoted(tool.name()));
     let facts = Facts {

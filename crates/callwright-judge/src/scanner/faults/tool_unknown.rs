@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -17,7 +17,7 @@ struct Facts {
     offered: usize,
 }
 
-pub(super) fn check(case: &Case<'_>) -> Option<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let facts = Facts {
         name: quoted(&case.call.name),
         nearest: case.nearest().iter().map(|&(name, _)| name.to_owned()).collect(),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, quoted};
-use crate::scanner::schema::{Rule, Violation, type_of};
+use super::{FaultCase, quoted};
+use crate::scanner::schema::{SchemaRule, Violation, type_of};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -24,12 +24,12 @@ struct Facts {
 }
 
 pub(super) fn check(
-    case: &Case<'_>,
+    case: &FaultCase<'_>,
     tool: &CompiledTool,
     arguments: &Value,
     violation: &Violation,
 ) -> Option<Diagnosis> {
-    let Rule::Type(expected) = &violation.rule else { return None };
+    let SchemaRule::Type(expected) = &violation.rule else { return None };
     let value = arguments.pointer(violation.path.as_str())?;
     let actual = if value.is_f64() { "number" } else { type_of(value) };
     let message =

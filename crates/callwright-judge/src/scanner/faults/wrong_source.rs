@@ -8,7 +8,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use crate::scanner::expectations::Expectation;
 use crate::scanner::same_value::is_same_reading;
 use crate::scanner::tool_set::CompiledTool;
@@ -32,13 +32,13 @@ struct Facts {
 /// Maximum number of output values to list.
 const MAX_OPTIONS: usize = 10;
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let expected = case.context.expectations.map(|expectations| expectations.expected.as_slice());
     let of_tool = expected.unwrap_or_default().iter().filter(|expected| expected.tool == tool.name());
     of_tool.filter_map(|expected| judge(case, tool, arguments, expected)).collect()
 }
 
-fn judge(case: &Case<'_>, tool: &CompiledTool, arguments: &Value, expected: &Expectation) -> Option<Diagnosis> {
+fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value, expected: &Expectation) -> Option<Diagnosis> {
     let value = arguments.pointer(expected.path.as_str())?;
     if expected.values.iter().any(|known| is_same_reading(known, value)) {
         return None;

@@ -2,7 +2,7 @@
 
 /// Form of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum KeywordForm {
     /// A schema.
     Schema,
     /// A schema or, before 2020-12, a list of schemas by position.
@@ -47,11 +47,11 @@ pub(super) enum Form {
 }
 
 /// Returns the form of `keyword`'s value; `None` for an unknown keyword, which validates nothing.
-pub(super) fn form(keyword: &str) -> Option<Form> {
+pub(super) fn form(keyword: &str) -> Option<KeywordForm> {
     Some(match keyword {
-        "type" | "nullable" => Form::Type,
-        "properties" | "$defs" | "definitions" | "dependentSchemas" => Form::SchemaMap,
-        "required" => Form::Names,
+        "type" | "nullable" => KeywordForm::Type,
+        "properties" | "$defs" | "definitions" | "dependentSchemas" => KeywordForm::SchemaMap,
+        "required" => KeywordForm::Names,
         "additionalProperties"
         | "additionalItems"
         | "contains"
@@ -62,25 +62,25 @@ pub(super) fn form(keyword: &str) -> Option<Form> {
         | "propertyNames"
         | "then"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Form::Schema,
-        "items" => Form::SchemaOrList,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::SchemaList,
-        "patternProperties" => Form::SchemaPatterns,
-        "dependencies" => Form::Dependencies,
-        "dependentRequired" => Form::NamesMap,
-        "enum" => Form::Values,
-        "minimum" | "maximum" => Form::Number,
-        "multipleOf" => Form::PositiveNumber,
-        "exclusiveMinimum" | "exclusiveMaximum" => Form::ExclusiveBound,
+        | "unevaluatedProperties" => KeywordForm::Schema,
+        "items" => KeywordForm::SchemaOrList,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::SchemaList,
+        "patternProperties" => KeywordForm::SchemaPatterns,
+        "dependencies" => KeywordForm::Dependencies,
+        "dependentRequired" => KeywordForm::NamesMap,
+        "enum" => KeywordForm::Values,
+        "minimum" | "maximum" => KeywordForm::Number,
+        "multipleOf" => KeywordForm::PositiveNumber,
+        "exclusiveMinimum" | "exclusiveMaximum" => KeywordForm::ExclusiveBound,
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
-        | "maxContains" => Form::Count,
-        "pattern" => Form::Pattern,
-        "$ref" => Form::Reference,
-        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => Form::Text,
-        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => Form::Flag,
-        "examples" => Form::Examples,
+        | "maxContains" => KeywordForm::Count,
+        "pattern" => KeywordForm::Pattern,
+        "$ref" => KeywordForm::Reference,
+        "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => KeywordForm::Text,
+        "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => KeywordForm::Flag,
+        "examples" => KeywordForm::Examples,
         "$schema" | "$id" | "id" | "$vocabulary" | "$anchor" | "$dynamicAnchor" | "$dynamicRef"
-        | "$recursiveAnchor" | "$recursiveRef" => Form::Identity,
+        | "$recursiveAnchor" | "$recursiveRef" => KeywordForm::Identity,
         _ => return None,
     })
 }

@@ -19,11 +19,11 @@ use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::Value;
 
 pub(crate) use describe::{Description, describe, find_keyword};
-pub(crate) use shape::{Node, NodeId, Openness, Shape};
+pub(crate) use shape::{NodeId, Openness, SchemaShape, ShapeNode};
 pub use validators::Validators;
 pub(crate) use value_type::type_of;
-pub(crate) use violations::{Rule, Violation};
-use work::Work;
+pub(crate) use violations::{SchemaRule, Violation};
+use work::SchemaWork;
 
 /// Maximum size of one compiled regular expression in bytes of memory.
 const REGEX_BYTES: usize = 512 * 1024;
@@ -51,9 +51,9 @@ pub struct Parameter<'a> {
 #[derive(Debug)]
 pub(crate) struct CompiledSchema {
     schema: Value,
-    shape: Shape,
+    shape: SchemaShape,
     validator: Option<Validator>,
-    work: Option<Work>,
+    work: Option<SchemaWork>,
     problems: Vec<String>,
     seen: AtomicBool,
 }
@@ -74,7 +74,7 @@ impl Default for CompiledSchema {
     fn default() -> Self {
         let schema = Value::Bool(true);
         Self {
-            shape: Shape::read(&schema),
+            shape: SchemaShape::read(&schema),
             schema,
             validator: None,
             work: None,
@@ -86,8 +86,8 @@ impl Default for CompiledSchema {
 
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
-        let normalise::Normalised { schema, draft, mut notes } = normalise::normalise(parameters);
-        let built = match Work::read(&schema) {
+        let normalise::NormalisedSchema { schema, draft, mut notes } = normalise::normalise(parameters);
+        let built = match SchemaWork::read(&schema) {
             Ok(work) => build_options(draft)
                 .build(&schema)
                 .map(|validator| (validator, work))
@@ -101,7 +101,7 @@ impl CompiledSchema {
                 (None, None)
             }
         };
-        let shape = Shape::read(&schema);
+        let shape = SchemaShape::read(&schema);
         Self { schema, shape, validator, work, problems: notes, seen: AtomicBool::new(false) }
     }
 
@@ -114,7 +114,7 @@ impl CompiledSchema {
         &self.schema
     }
 
-    pub(crate) fn shape(&self) -> &Shape {
+    pub(crate) fn shape(&self) -> &SchemaShape {
         &self.shape
     }
 
@@ -208,7 +208,7 @@ mod tests {
             "type": "object", "required": ["leaf"],
             "properties": { "next": { "anyOf": [{ "$ref": "#/$defs/tree" }, { "$ref": "#/$defs/tree" }] } } } } }));
         let deep = |levels| (0..levels).fold(json!({}), |inner, _| json!({ "next": inner, "leaf": 1 }));
-        assert!(matches!(schema.violations(&deep(3))[0].rule, Rule::Branches(_)));
+        assert!(matches!(schema.violations(&deep(3))[0].rule, SchemaRule::Branches(_)));
         assert_eq!(schema.violations(&deep(100)), [Violation::unexplained()]);
     }
 

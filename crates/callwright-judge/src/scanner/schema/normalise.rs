@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use jsonschema::Draft;
 use serde_json::{Map, Number, Value};
 
-use super::keywords::{Form, form};
+use super::keywords::{KeywordForm, form};
 use super::{build_options, value_type};
 use callwright_common::json::Pointer;
 use callwright_common::schema;
@@ -26,7 +26,7 @@ const MAX_NOTES: usize = 16;
 
 /// A schema that is valid for its draft.
 #[derive(Debug)]
-pub(super) struct Normalised {
+pub(super) struct NormalisedSchema {
     pub(super) schema: Value,
     /// Draft that `$schema` names, else 2020-12.
     pub(super) draft: Draft,
@@ -35,8 +35,8 @@ pub(super) struct Normalised {
 }
 
 /// Normalises the schema of a tool's argument object.
-pub(super) fn normalise(parameters: &Value) -> Normalised {
-    let mut reader = Reader { draft: draft_of(parameters), ..Reader::default() };
+pub(super) fn normalise(parameters: &Value) -> NormalisedSchema {
+    let mut reader = SchemaReader { draft: draft_of(parameters), ..SchemaReader::default() };
     let mut schema = match parameters {
         Value::Object(_) | Value::Bool(_) => reader.schema(parameters, &Pointer::root(), 0),
         Value::Null => Value::Bool(true),
@@ -47,7 +47,7 @@ pub(super) fn normalise(parameters: &Value) -> Normalised {
     };
     reader.follow_references(&mut schema);
     value_type::admit_object(&mut schema);
-    Normalised { schema, draft: reader.draft, notes: reader.notes }
+    NormalisedSchema { schema, draft: reader.draft, notes: reader.notes }
 }
 
 fn draft_of(schema: &Value) -> Draft {
@@ -65,7 +65,7 @@ fn draft_of(schema: &Value) -> Draft {
 }
 
 #[derive(Default)]
-struct Reader {
+struct SchemaReader {
     draft: Draft,
     notes: Vec<String>,
     patterns: usize,
@@ -74,7 +74,7 @@ struct Reader {
     read: HashSet<String>,
 }
 
-impl Reader {
+impl SchemaReader {
     fn note(&mut self, at: &Pointer, why: &str) {
         if self.notes.len() < MAX_NOTES {
             self.notes.push(format!("`{at}`: {why}"));
@@ -99,7 +99,7 @@ impl Reader {
         for (keyword, value) in keywords {
             match self.keyword(keyword, value, &at.child(keyword), depth) {
                 Some(value) => drop(kept.insert(keyword.clone(), value)),
-                None if form(keyword) != Some(Form::Identity) => {
+                None if form(keyword) != Some(KeywordForm::Identity) => {
                     self.note(&at.child(keyword), "invalid value for this keyword; ignored");
                 }
                 None => {}
@@ -115,33 +115,37 @@ impl Reader {
     fn keyword(&mut self, keyword: &str, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
         let Some(form) = form(keyword) else { return Some(value.clone()) };
         match form {
-            Form::Identity => None,
-            Form::Schema => Some(self.schema(value, at, depth + 1)),
-            Form::SchemaOrList if value.is_array() => self.list(value, at, depth),
-            Form::SchemaOrList => Some(self.schema(value, at, depth + 1)),
-            Form::SchemaList => self.list(value, at, depth),
-            Form::SchemaMap => self.map(value, at, |reader, value, at| Some(reader.schema(value, at, depth + 1))),
-            Form::SchemaPatterns => self.map(value, at, |reader, value, at| {
+            KeywordForm::Identity => None,
+            KeywordForm::Schema => Some(self.schema(value, at, depth + 1)),
+            KeywordForm::SchemaOrList if value.is_array() => self.list(value, at, depth),
+            KeywordForm::SchemaOrList => Some(self.schema(value, at, depth + 1)),
+            KeywordForm::SchemaList => self.list(value, at, depth),
+            KeywordForm::SchemaMap => {
+                self.map(value, at, |reader, value, at| Some(reader.schema(value, at, depth + 1)))
+            }
+            KeywordForm::SchemaPatterns => self.map(value, at, |reader, value, at| {
                 let usable = reader.is_pattern(&at.last()?);
                 usable.then(|| reader.schema(value, at, depth + 1))
             }),
-            Form::Dependencies => self
+            KeywordForm::Dependencies => self
                 .map(value, at, |reader, value, at| names(value).or_else(|| Some(reader.schema(value, at, depth + 1)))),
-            Form::NamesMap => self.map(value, at, |_, value, _| names(value)),
-            Form::Names => names(value),
-            Form::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
-            Form::Number => number(value).map(Value::Number),
-            Form::PositiveNumber => {
+            KeywordForm::NamesMap => self.map(value, at, |_, value, _| names(value)),
+            KeywordForm::Names => names(value),
+            KeywordForm::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
+            KeywordForm::Number => number(value).map(Value::Number),
+            KeywordForm::PositiveNumber => {
                 number(value).filter(|number| number.as_f64().is_some_and(|number| number > 0.0)).map(Value::Number)
             }
-            Form::ExclusiveBound => value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number)),
-            Form::Count => count(value).map(Value::from),
-            Form::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
-            Form::Reference => self.reference(value.as_str()?),
-            Form::Text => value.as_str().map(Value::from),
-            Form::Flag => value.as_bool().map(Value::from),
-            Form::Examples => value.is_array().then(|| value.clone()),
-            Form::Type => Some(value.clone()),
+            KeywordForm::ExclusiveBound => {
+                value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number))
+            }
+            KeywordForm::Count => count(value).map(Value::from),
+            KeywordForm::Pattern => value.as_str().filter(|pattern| self.is_pattern(pattern)).map(Value::from),
+            KeywordForm::Reference => self.reference(value.as_str()?),
+            KeywordForm::Text => value.as_str().map(Value::from),
+            KeywordForm::Flag => value.as_bool().map(Value::from),
+            KeywordForm::Examples => value.is_array().then(|| value.clone()),
+            KeywordForm::Type => Some(value.clone()),
         }
     }
 

@@ -9,20 +9,20 @@ use std::sync::OnceLock;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::scanner::names::{self, Names};
+use crate::scanner::names::{self, NameList};
 use callwright_common::json::Pointer;
 use callwright_common::schema::{Applies, Source, View, expand, subschemas};
 
 /// Maximum number of nodes per schema; locations beyond are not checked for names.
 const MAX_NODES: usize = 20_000;
 
-/// Index of a [`Node`].
+/// Index of a [`ShapeNode`].
 pub(crate) type NodeId = usize;
 
 /// Locations of a schema at which names or integers matter. The first node is the argument object.
 #[derive(Debug)]
-pub(crate) struct Shape {
-    nodes: Vec<Node>,
+pub(crate) struct SchemaShape {
+    nodes: Vec<ShapeNode>,
 }
 
 /// Whether an object may have members that its schema does not name.
@@ -39,9 +39,9 @@ pub(crate) enum Openness {
 
 /// Requirements for the values at one location.
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct ShapeNode {
     /// Members that the schema names, in its order.
-    pub(crate) members: IndexMap<String, Member>,
+    pub(crate) members: IndexMap<String, ShapeMember>,
     /// Names of required members.
     pub(crate) required: Vec<String>,
     /// Whether additional members are allowed.
@@ -53,23 +53,24 @@ pub(crate) struct Node {
     /// Whether a number must be an integer.
     pub(crate) whole: bool,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
-    names: OnceLock<Names>,
+    names: OnceLock<NameList>,
 }
 
 /// A member that the schema names.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct ShapeMember {
     /// JSON Pointer of its schema; the first one if several schemas describe it.
     pub(crate) schema: Option<String>,
     /// Node of its value.
     pub(crate) node: Option<NodeId>,
 }
 
-impl Shape {
+impl SchemaShape {
     /// Builds the shape of a normalised schema.
     pub(super) fn read(schema: &Value) -> Self {
         let root = Source { pointer: String::new(), schema };
-        let mut builder = Builder { root: schema, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
+        let mut builder =
+            ShapeBuilder { root: schema, nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new() };
         let views = expand(schema, &[root]);
         builder.allocate(Vec::new(), views);
         while let Some((id, views)) = builder.queue.pop_front() {
@@ -78,29 +79,29 @@ impl Shape {
         Self { nodes: builder.nodes }
     }
 
-    /// Returns the node of the argument object; never `None` for a shape from [`Shape::read`].
-    pub(crate) fn root(&self) -> Option<&Node> {
+    /// Returns the node of the argument object; never `None` for a shape from [`SchemaShape::read`].
+    pub(crate) fn root(&self) -> Option<&ShapeNode> {
         self.nodes.first()
     }
 
     /// Returns the node with the given index.
-    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+    pub(crate) fn node(&self, id: NodeId) -> Option<&ShapeNode> {
         self.nodes.get(id)
     }
 
     /// Returns the node of the value at `path` in the arguments.
-    pub(crate) fn at(&self, path: &Pointer) -> Option<&Node> {
+    pub(crate) fn at(&self, path: &Pointer) -> Option<&ShapeNode> {
         self.follow(&path.tokens())
     }
 
     /// Returns the schema member at `path` in the arguments.
-    pub(crate) fn member(&self, path: &Pointer) -> Option<&Member> {
+    pub(crate) fn member(&self, path: &Pointer) -> Option<&ShapeMember> {
         let tokens = path.tokens();
         let (last, parents) = tokens.split_last()?;
         self.follow(parents)?.members.get(last)
     }
 
-    fn follow(&self, tokens: &[String]) -> Option<&Node> {
+    fn follow(&self, tokens: &[String]) -> Option<&ShapeNode> {
         let mut node = self.root()?;
         for token in tokens {
             let next = match node.members.get(token) {
@@ -114,7 +115,7 @@ impl Shape {
     }
 }
 
-impl Node {
+impl ShapeNode {
     /// Returns up to `limit` members with names most similar to `name`, best first. Considers only members for which
     /// `wanted` returns true and similarities of at least `floor`.
     pub(crate) fn nearest(
@@ -124,7 +125,7 @@ impl Node {
         floor: f64,
         wanted: impl Fn(&str) -> bool,
     ) -> Vec<(&str, f64)> {
-        let names = self.names.get_or_init(|| Names::read(self.members.keys().map(String::as_str)));
+        let names = self.names.get_or_init(|| NameList::read(self.members.keys().map(String::as_str)));
         let known = |index: usize| self.members.get_index(index).map(|(name, _)| name.as_str());
         let ranked = names.nearest(name, limit, floor, |index| known(index).is_some_and(&wanted));
         ranked.into_iter().filter_map(|(index, alike)| Some((known(index)?, alike))).collect()
@@ -148,18 +149,18 @@ impl Node {
     }
 }
 
-struct Builder<'a> {
+struct ShapeBuilder<'a> {
     root: &'a Value,
-    nodes: Vec<Node>,
+    nodes: Vec<ShapeNode>,
     /// Allocated nodes, keyed by the schemas that describe them.
     known: HashMap<Vec<*const Value>, NodeId>,
     queue: VecDeque<(NodeId, Vec<View<'a>>)>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> ShapeBuilder<'a> {
     fn allocate(&mut self, key: Vec<*const Value>, views: Vec<View<'a>>) -> NodeId {
         let id = self.nodes.len();
-        self.nodes.push(Node::default());
+        self.nodes.push(ShapeNode::default());
         self.known.insert(key, id);
         self.queue.push_back((id, views));
         id
@@ -212,14 +213,14 @@ impl<'a> Builder<'a> {
         for (name, sources) in sources {
             let schema = sources.first().map(|source| source.pointer.clone());
             let node = if sources.is_empty() { None } else { self.place(&sources) };
-            members.insert(name.to_owned(), Member { schema, node });
+            members.insert(name.to_owned(), ShapeMember { schema, node });
         }
         let items = if items.is_empty() { None } else { self.place(&items) };
         let others = if others.is_empty() { None } else { self.place(&others) };
         let openness = openness(views);
         let whole = is_whole(views);
         if let Some(node) = self.nodes.get_mut(id) {
-            *node = Node { members, required, openness, items, others, whole, ..Node::default() };
+            *node = ShapeNode { members, required, openness, items, others, whole, ..ShapeNode::default() };
         }
     }
 }
@@ -283,13 +284,13 @@ mod tests {
 
     use super::*;
 
-    fn names(node: &Node) -> Vec<&str> {
+    fn names(node: &ShapeNode) -> Vec<&str> {
         node.members.keys().map(String::as_str).collect()
     }
 
     #[test]
     fn names_are_gathered_over_references_and_branches() {
-        let shape = Shape::read(&json!({ "allOf": [{ "$ref": "#/$defs/base" }], "required": ["c"],
+        let shape = SchemaShape::read(&json!({ "allOf": [{ "$ref": "#/$defs/base" }], "required": ["c"],
             "oneOf": [{ "properties": { "a": {} }, "required": ["a"] }, { "properties": { "b": {} } }],
             "$defs": { "base": { "properties": { "id": {} }, "required": ["id"] } } }));
         let root = shape.root().unwrap();
@@ -301,7 +302,7 @@ mod tests {
 
     #[test]
     fn an_object_is_open_where_its_schema_says_so_or_names_nothing() {
-        let openness = |schema: Value| Shape::read(&schema).root().unwrap().openness;
+        let openness = |schema: Value| SchemaShape::read(&schema).root().unwrap().openness;
         assert_eq!(openness(json!({})), Openness::Open);
         assert_eq!(openness(json!({ "properties": {} })), Openness::Unstated);
         assert_eq!(openness(json!({ "properties": {}, "additionalProperties": { "type": "string" } })), Openness::Open);
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn recursive_schemas_have_a_finite_shape() {
-        let shape = Shape::read(&json!({ "properties": { "value": { "type": "integer" },
+        let shape = SchemaShape::read(&json!({ "properties": { "value": { "type": "integer" },
             "children": { "type": "array", "items": { "$ref": "#" } } } }));
         let deep = shape.at(&Pointer::from("/children/0/children/7")).unwrap();
         assert_eq!(names(deep), ["value", "children"]);
@@ -326,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_number_must_be_whole_only_where_nothing_else_is_allowed() {
-        let shape = Shape::read(&json!({ "properties": {
+        let shape = SchemaShape::read(&json!({ "properties": {
             "a": { "type": ["integer", "null"] }, "b": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
             "c": { "type": ["integer", "number"] }, "d": { "anyOf": [{ "type": "integer" }, {}] },
             "e": { "type": "number" }, "f": { "type": "array", "items": { "type": "integer" } } } }));

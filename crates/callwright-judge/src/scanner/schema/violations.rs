@@ -20,12 +20,12 @@ pub(crate) struct Violation {
     /// JSON Pointer of the schema with the rule, if known.
     pub(crate) schema: Option<String>,
     /// Violated rule.
-    pub(crate) rule: Rule,
+    pub(crate) rule: SchemaRule,
 }
 
 /// Kinds of rules.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rule {
+pub(crate) enum SchemaRule {
     /// The value must have one of these types.
     Type(Vec<&'static str>),
     /// The object must have this member.
@@ -44,14 +44,14 @@ impl Violation {
     /// Creates the violation for a value whose violations would take too long to explain.
     pub(super) fn unexplained() -> Self {
         let says = "must fit the tool's schema".to_owned();
-        Self { path: Pointer::root(), schema: None, rule: Rule::Constraint("$ref", says) }
+        Self { path: Pointer::root(), schema: None, rule: SchemaRule::Constraint("$ref", says) }
     }
 
     /// Returns this violation or, for branches, the violations of the closest branch: among the branches that accept
     /// the value's type, the one with the fewest violations. If no branch accepts the type, returns one violation with
     /// all types. If each branch fails on its options only, returns one violation with all options.
     pub(crate) fn explain(self) -> Vec<Violation> {
-        let Self { path, schema, rule: Rule::Branches(branches) } = self else { return vec![self] };
+        let Self { path, schema, rule: SchemaRule::Branches(branches) } = self else { return vec![self] };
         let mut types: Vec<&'static str> = Vec::new();
         let mut meant: Vec<Vec<Violation>> = Vec::new();
         for branch in branches {
@@ -64,10 +64,10 @@ impl Violation {
         let rule = if meant.is_empty() {
             let mut seen = HashSet::new();
             types.retain(|name| seen.insert(*name));
-            Rule::Type(types)
+            SchemaRule::Type(types)
         } else {
             match meant.iter().map(|branch| only_options(branch, &path)).collect::<Option<Vec<_>>>() {
-                Some(options) => Rule::Options(Arc::new(options.concat().into())),
+                Some(options) => SchemaRule::Options(Arc::new(options.concat().into())),
                 None => return meant.into_iter().min_by_key(Vec::len).unwrap_or_default(),
             }
         };
@@ -77,14 +77,14 @@ impl Violation {
 
 fn type_at(branch: &[Violation], path: &Pointer) -> Option<Vec<&'static str>> {
     branch.iter().find_map(|violation| match &violation.rule {
-        Rule::Type(expected) if violation.path == *path => Some(expected.clone()),
+        SchemaRule::Type(expected) if violation.path == *path => Some(expected.clone()),
         _ => None,
     })
 }
 
 fn only_options<'a>(branch: &'a [Violation], path: &Pointer) -> Option<&'a [Value]> {
     match branch {
-        [Violation { path: at, rule: Rule::Options(options), .. }] if at == path => {
+        [Violation { path: at, rule: SchemaRule::Options(options), .. }] if at == path => {
             options.as_array().map(Vec::as_slice)
         }
         _ => None,
@@ -112,24 +112,24 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
     };
     let one = |rule| vec![Violation { path: path.clone(), schema: Some(at.to_owned()), rule }];
     match error.kind() {
-        Kind::Type { kind } => one(Rule::Type(types(kind))),
-        Kind::Required { property } => one(Rule::Missing(property.as_str().unwrap_or_default().to_owned())),
+        Kind::Type { kind } => one(SchemaRule::Type(types(kind))),
+        Kind::Required { property } => one(SchemaRule::Missing(property.as_str().unwrap_or_default().to_owned())),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().take(MAX_VIOLATIONS).flat_map(|name| one(Rule::Unknown(name.clone()))).collect()
+            unexpected.iter().take(MAX_VIOLATIONS).flat_map(|name| one(SchemaRule::Unknown(name.clone()))).collect()
         }
-        Kind::Enum { options } => one(Rule::Options(Arc::clone(options))),
+        Kind::Enum { options } => one(SchemaRule::Options(Arc::clone(options))),
         Kind::Constant { expected_value } => {
-            one(Rule::Options(Arc::new(Value::Array(vec![(**expected_value).clone()]))))
+            one(SchemaRule::Options(Arc::new(Value::Array(vec![(**expected_value).clone()]))))
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             let branches: Vec<Vec<Violation>> =
                 context.iter().map(|errors| errors.iter().flat_map(|error| read(error)).collect()).collect();
-            if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(Rule::Branches(branches)) }
+            if branches.iter().any(Vec::is_empty) { Vec::new() } else { one(SchemaRule::Branches(branches)) }
         }
         // A scalar that matches several alternatives (a date is also a string) indicates an imprecise schema, not a
         // wrong call.
         Kind::OneOfMultipleValid { .. } if !error.instance().is_object() && !error.instance().is_array() => Vec::new(),
-        kind => constraint(kind).map_or_else(Vec::new, |(keyword, says)| one(Rule::Constraint(keyword, says))),
+        kind => constraint(kind).map_or_else(Vec::new, |(keyword, says)| one(SchemaRule::Constraint(keyword, says))),
     }
 }
 

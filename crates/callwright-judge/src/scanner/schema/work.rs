@@ -33,7 +33,7 @@ pub(super) enum Unusable {
 
 /// Graph of a schema's subschemas.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct SchemaWork {
     /// For each subschema, the subschemas that apply to the same value, and those that apply to a part of it. In
     /// topological order: the former come first.
     nodes: Vec<(Vec<usize>, Vec<usize>)>,
@@ -41,7 +41,7 @@ pub(super) struct Work {
     steps: usize,
 }
 
-impl Work {
+impl SchemaWork {
     /// Builds the graph; `None` for a schema without references, whose work is bounded by its size.
     pub(super) fn read(schema: &Value) -> Result<Option<Self>, Unusable> {
         let graph = Graph::read(schema);
@@ -94,13 +94,13 @@ impl Work {
 }
 
 #[derive(Default)]
-struct Edges {
+struct SchemaEdges {
     same: Vec<usize>,
     part: Vec<usize>,
 }
 
 struct Graph {
-    edges: Vec<Edges>,
+    edges: Vec<SchemaEdges>,
     has_references: bool,
 }
 
@@ -112,7 +112,7 @@ impl Graph {
         let mut next = 0;
         while let Some(schema) = queue.get(next).copied() {
             next += 1;
-            let mut edges = Edges::default();
+            let mut edges = SchemaEdges::default();
             each_subschema(root, schema, &mut |relation, subschema| {
                 graph.has_references |= relation == Relation::Reference;
                 let id = *known.entry(std::ptr::from_ref(subschema)).or_insert_with(|| {
@@ -133,7 +133,7 @@ impl Graph {
     /// the longest chain.
     fn order(&self) -> Result<(Vec<usize>, usize), Unusable> {
         let mut order = Vec::with_capacity(self.edges.len());
-        let mut states = vec![State::New; self.edges.len()];
+        let mut states = vec![VisitState::New; self.edges.len()];
         let mut longest = 0;
         for node in 0..self.edges.len() {
             longest = longest.max(self.visit(node, 0, &mut states, &mut order)?);
@@ -145,23 +145,23 @@ impl Graph {
         &self,
         node: usize,
         steps: usize,
-        states: &mut [State],
+        states: &mut [VisitState],
         order: &mut Vec<usize>,
     ) -> Result<usize, Unusable> {
         let (Some(edges), Some(state)) = (self.edges.get(node), states.get_mut(node)) else { return Ok(0) };
         match *state {
-            State::Done(length) if steps + length > MAX_STEPS => return Err(Unusable::TooDeep),
-            State::Done(length) => return Ok(length),
-            State::Open => return Err(Unusable::Cycle),
-            State::New if steps > MAX_STEPS => return Err(Unusable::TooDeep),
-            State::New => *state = State::Open,
+            VisitState::Done(length) if steps + length > MAX_STEPS => return Err(Unusable::TooDeep),
+            VisitState::Done(length) => return Ok(length),
+            VisitState::Open => return Err(Unusable::Cycle),
+            VisitState::New if steps > MAX_STEPS => return Err(Unusable::TooDeep),
+            VisitState::New => *state = VisitState::Open,
         }
         let mut longest = 0;
         for next in &edges.same {
             longest = longest.max(self.visit(*next, steps + 1, states, order)? + 1);
         }
         if let Some(state) = states.get_mut(node) {
-            *state = State::Done(longest);
+            *state = VisitState::Done(longest);
         }
         order.push(node);
         Ok(longest)
@@ -169,7 +169,7 @@ impl Graph {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum VisitState {
     New,
     Open,
     /// Visited, with the length of the longest chain from this node.
@@ -215,13 +215,13 @@ mod tests {
 
     #[test]
     fn a_schema_without_references_needs_no_bound() {
-        assert!(Work::read(&json!({ "properties": { "a": { "type": "string" } } })).unwrap().is_none());
+        assert!(SchemaWork::read(&json!({ "properties": { "a": { "type": "string" } } })).unwrap().is_none());
     }
 
     #[test]
     fn a_recursive_schema_is_usable_and_its_work_grows_with_the_depth() {
         let tree = json!({ "properties": { "left": { "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] } } });
-        let work = Work::read(&tree).unwrap().unwrap();
+        let work = SchemaWork::read(&tree).unwrap().unwrap();
         assert!(work.bound(2) < 50);
         assert!(work.bound(40) > 1_000_000_000);
         assert_eq!(work.bound(200), u64::MAX);
@@ -231,19 +231,19 @@ mod tests {
     fn references_that_go_nowhere_make_a_schema_unusable() {
         let cycle = json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "allOf": [{ "$ref": "#/$defs/a" }] } },
                             "properties": { "x": { "$ref": "#/$defs/a" } } });
-        assert_eq!(Work::read(&cycle).unwrap_err(), Unusable::Cycle);
-        assert_eq!(Work::read(&json!({ "$ref": "#" })).unwrap_err(), Unusable::Cycle);
+        assert_eq!(SchemaWork::read(&cycle).unwrap_err(), Unusable::Cycle);
+        assert_eq!(SchemaWork::read(&json!({ "$ref": "#" })).unwrap_err(), Unusable::Cycle);
     }
 
     #[test]
     fn references_that_multiply_or_nest_too_often_make_a_schema_unusable() {
-        assert!(Work::read(&doubling(5, |schema| schema)).is_ok());
-        assert_eq!(Work::read(&doubling(20, |schema| schema)).unwrap_err(), Unusable::TooMuch);
+        assert!(SchemaWork::read(&doubling(5, |schema| schema)).is_ok());
+        assert_eq!(SchemaWork::read(&doubling(20, |schema| schema)).unwrap_err(), Unusable::TooMuch);
         let long = doubling(80, |schema| json!({ "properties": { "x": schema } }));
-        assert!(Work::read(&long).is_ok(), "going into the value is no step");
+        assert!(SchemaWork::read(&long).is_ok(), "going into the value is no step");
         let chain: serde_json::Map<_, _> =
             (0..200).map(|level| (level.to_string(), json!({ "$ref": format!("#/d/{}", level + 1) }))).collect();
         let chain = json!({ "$ref": "#/d/0", "d": chain });
-        assert_eq!(Work::read(&chain).unwrap_err(), Unusable::TooDeep);
+        assert_eq!(SchemaWork::read(&chain).unwrap_err(), Unusable::TooDeep);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::super::names::{Names, fold, words};
+use super::super::names::{NameList, fold, words};
 use super::synonyms::synonyms;
 use super::{OFFERED, folder, tools};
 use callwright_search::embedding::{Embedder, Settings, built_in, open_folder};
@@ -47,7 +47,7 @@ fn trial(name: &str, meant: Option<&str>, known: &[&str], vectors: &TextVectors,
     if known.iter().any(|known| fold(known) == fold(name)) {
         return None;
     }
-    let spelling = Names::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
+    let spelling = NameList::read(known.iter().copied()).nearest(name, 2, 0.0, |_| true);
     let leads = spelling.get(1).is_none_or(|second| second.1 < spelling[0].1);
     if leads && spelling[0].1 >= ScanRules::default().similarity {
         return None;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::place::ArgumentLocation;
 use super::schema::{parameters, property};
 use super::{Event, Lived, Settings, key, sentences, subject};
 use callwright_common::json::Pointer;
@@ -61,9 +61,9 @@ fn place(root: &Value, diagnosis: &Diagnosis) -> Option<Vec<Step>> {
     let (mut steps, mut pointer) = (Vec::new(), Pointer::root());
     let tokens = diagnosis.path.tokens();
     for token in &tokens {
-        let before = Place::of(root, &pointer);
+        let before = ArgumentLocation::of(root, &pointer);
         pointer = pointer.child(token);
-        let now = Place::of(root, &pointer);
+        let now = ArgumentLocation::of(root, &pointer);
         let is_member = before.schemas.iter().any(|schema| property(schema, token).is_some());
         let step = match Identifier::new(token) {
             _ if !now.is_known => break,

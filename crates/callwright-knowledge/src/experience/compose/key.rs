@@ -1,6 +1,6 @@
 //! Keys of composed lessons.
 
-use super::place::Place;
+use super::place::ArgumentLocation;
 use super::{Event, Lived, Settings, subject};
 use crate::experience::text::{first_sentence, shortened};
 
@@ -11,7 +11,7 @@ pub(super) fn key(lived: &Lived<'_>, settings: &Settings) -> String {
     let mut parts = vec![subject.name.clone()];
     match lived.event {
         Event::Fault { diagnosis, .. } => {
-            let place = Place::of(&subject.parameters, &diagnosis.path);
+            let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
             parts.extend(place.parameter.map(str::to_owned));
             parts.push(diagnosis.code.words().to_owned());
         }

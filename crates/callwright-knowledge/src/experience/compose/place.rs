@@ -11,7 +11,7 @@ const FREE: &str = "*";
 
 /// Location inside a tool's arguments. Its name contains no word that the caller chose.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place<'a> {
+pub(super) struct ArgumentLocation<'a> {
     /// Names on the path, such as `guests[].name`; empty for the arguments as a whole.
     pub(super) name: String,
     /// Name of the last member on the path that the schema declares.
@@ -22,7 +22,7 @@ pub(super) struct Place<'a> {
     pub(super) is_known: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ArgumentLocation<'a> {
     /// Resolves a pointer as far as the schema declares the path.
     pub(super) fn of(root: &'a Value, pointer: &Pointer) -> Self {
         let mut place = Self { name: String::new(), parameter: None, schemas: expand(root, root), is_known: true };
@@ -82,7 +82,7 @@ mod tests {
             "$defs": {"guest": {"allOf": [{"properties": {"name": {"type": "string"}}}]}},
         });
         let at = |pointer: &str| {
-            let place = Place::of(&schema, &pointer.into());
+            let place = ArgumentLocation::of(&schema, &pointer.into());
             (place.name, place.parameter.map(str::to_owned), place.is_known)
         };
         let known = |name: &str, parameter: &str| (name.to_owned(), Some(parameter.to_owned()), true);

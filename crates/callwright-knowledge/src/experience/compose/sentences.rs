@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::place::ArgumentLocation;
 use super::schema::{description, own_value, parameters, rule};
 use super::{Event, Lived, Settings};
 use crate::experience::text::{first_sentence, shortened, tidy};
@@ -35,7 +35,7 @@ fn fault(lived: &Lived<'_>, diagnosis: &Diagnosis, called: Option<&Tool>) -> Opt
     let right = lived.tool;
     let subject = called.unwrap_or(right);
     let name = &subject.name;
-    let place = Place::of(&subject.parameters, &diagnosis.path);
+    let place = ArgumentLocation::of(&subject.parameters, &diagnosis.path);
     let worked = || worked_value(lived, subject, diagnosis, &place);
     let parameter = || if place.name.is_empty() { "a value".to_owned() } else { format!("`{}`", place.name) };
     Some(match diagnosis.code {
@@ -181,8 +181,9 @@ fn changes(schema: &Value, before: &Value, after: &Value) -> Vec<String> {
     told.take(MAX_PARAMETERS).collect()
 }
 
-fn known<'a>(schema: &'a Value, name: &str) -> Option<Place<'a>> {
-    Some(Place::of(schema, &Pointer::root().child(name))).filter(|place| place.is_known && place.parameter.is_some())
+fn known<'a>(schema: &'a Value, name: &str) -> Option<ArgumentLocation<'a>> {
+    Some(ArgumentLocation::of(schema, &Pointer::root().child(name)))
+        .filter(|place| place.is_known && place.parameter.is_some())
 }
 
 /// Formats the tool's purpose as ` (purpose)`.
@@ -191,17 +192,17 @@ fn purpose(tool: &Tool) -> String {
 }
 
 /// Formats the parameter's description and constraints as ` (description; constraints)`.
-fn explained(place: &Place<'_>) -> String {
+fn explained(place: &ArgumentLocation<'_>) -> String {
     let said = described(place).into_iter().chain(rule(&place.schemas)).collect::<Vec<_>>();
     parenthesised(said.join("; "))
 }
 
 /// Formats the parameter's description as ` (description)`.
-fn explained_shortly(place: &Place<'_>) -> String {
+fn explained_shortly(place: &ArgumentLocation<'_>) -> String {
     parenthesised(described(place).unwrap_or_default())
 }
 
-fn described(place: &Place<'_>) -> Option<String> {
+fn described(place: &ArgumentLocation<'_>) -> Option<String> {
     place.parameter.and_then(|_| description(&place.schemas)).map(|text| first_sentence(text, MAX_DESCRIPTION))
 }
 
@@ -210,7 +211,7 @@ fn parenthesised(text: String) -> String {
 }
 
 /// Formats the members of the location, or else of the tool, as `: it takes a, b`.
-fn takes(tool: &Tool, place: &Place<'_>) -> String {
+fn takes(tool: &Tool, place: &ArgumentLocation<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for schema in &place.schemas {
         let members = schema.get("properties").and_then(Value::as_object);
@@ -241,7 +242,7 @@ pub(super) fn meant<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str
     for token in tokens {
         pointer = pointer.child(&token);
     }
-    let place = Place::of(&tool.parameters, &pointer.child(suggestion));
+    let place = ArgumentLocation::of(&tool.parameters, &pointer.child(suggestion));
     place.parameter.filter(|_| place.is_known)
 }
 
@@ -257,7 +258,7 @@ pub(super) fn source<'a>(lived: &Lived<'a>, diagnosis: &Diagnosis) -> Option<&'a
 }
 
 /// Formats ` VALUE worked.` if the schema contains the value.
-fn worked_value(lived: &Lived<'_>, subject: &Tool, diagnosis: &Diagnosis, place: &Place<'_>) -> String {
+fn worked_value(lived: &Lived<'_>, subject: &Tool, diagnosis: &Diagnosis, place: &ArgumentLocation<'_>) -> String {
     let is_same_tool = subject.name == lived.tool.name && place.is_known;
     let value = lived.arguments.pointer(diagnosis.path.as_str()).filter(|_| is_same_tool);
     let own = value.and_then(|value| own_value(&place.schemas, value));

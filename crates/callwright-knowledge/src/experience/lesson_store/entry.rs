@@ -34,14 +34,14 @@ pub(super) fn purpose_term(fingerprint: &Fingerprint) -> Term {
 
 /// Lesson with its precomputed search terms.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LessonEntry {
     pub(super) lesson: Arc<Lesson>,
     pub(super) vector: Option<Vector>,
     /// Content terms of its key, sorted.
     pub(super) terms: Box<[Term]>,
 }
 
-impl Entry {
+impl LessonEntry {
     pub(super) fn of(noted: Noted) -> Self {
         let mut terms = content_terms(&noted.lesson.key);
         terms.extend(noted.lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));

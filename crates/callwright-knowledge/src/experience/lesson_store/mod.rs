@@ -21,8 +21,8 @@ pub use query::{RecallQuery, Recollection, Subject, ToolInPlay};
 
 use super::Settings;
 use callwright_types::{Lesson, LessonDraft, Scope};
-use entry::Entry;
-use shelf::Shelf;
+use entry::LessonEntry;
+use shelf::LessonIndex;
 
 /// Maximum number of lessons that a new one is compared with.
 const MAX_LIKE: usize = 16;
@@ -30,7 +30,7 @@ const MAX_LIKE: usize = 16;
 /// Search index over the lessons of all scopes.
 #[derive(Debug, Clone, Default)]
 pub struct LessonStore {
-    shelves: HashMap<Scope, Arc<Shelf>>,
+    shelves: HashMap<Scope, Arc<LessonIndex>>,
     settings: Settings,
 }
 
@@ -54,11 +54,11 @@ impl LessonStore {
     /// from scratch.
     #[must_use]
     pub fn with(&self, changes: impl IntoIterator<Item = Change>) -> Self {
-        let mut of_scope: HashMap<Scope, HashMap<String, Option<Arc<Entry>>>> = HashMap::new();
+        let mut of_scope: HashMap<Scope, HashMap<String, Option<Arc<LessonEntry>>>> = HashMap::new();
         for change in changes {
             match change {
                 Change::Noted(noted) => {
-                    let entry = Arc::new(Entry::of(noted));
+                    let entry = Arc::new(LessonEntry::of(noted));
                     let scope = entry.lesson.scope.clone();
                     of_scope.entry(scope).or_default().insert(entry.lesson.id.clone(), Some(entry));
                 }

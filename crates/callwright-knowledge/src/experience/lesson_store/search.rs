@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::entry::purpose_term;
 use super::query::{RecallQuery, Recollection, ToolInPlay};
-use super::segment::Segment;
-use super::shelf::Shelf;
-use super::walk::{Walk, said};
+use super::segment::LessonSegment;
+use super::shelf::LessonIndex;
+use super::walk::{LessonScorer, said};
 use crate::experience::Settings;
 use crate::experience::merge::{is_conflict, latest};
 use callwright_search::embedding::{QuantisedQuery, Vector};
@@ -33,10 +33,10 @@ const FINALISTS: usize = 128;
 const LONGEST_KEY: usize = 255;
 
 /// Returns the best lessons of a scope for a request.
-pub(super) fn search(shelf: &Shelf, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
-    let search = Search::new(shelf, query, settings);
+pub(super) fn search(shelf: &LessonIndex, query: &RecallQuery<'_>, settings: &Settings) -> Vec<Recollection> {
+    let search = LessonSearch::new(shelf, query, settings);
     let mut scored: Vec<Recollection> = Vec::new();
-    for Candidate { part, position, .. } in search.candidates(query) {
+    for ScoredLesson { part, position, .. } in search.candidates(query) {
         scored.extend(search.exact(part, position as usize, query.tools));
     }
     scored.sort_by(order);
@@ -67,15 +67,15 @@ fn order(one: &Recollection, other: &Recollection) -> Ordering {
 }
 
 /// Whether every lesson has a vector with the same dimensions as this one.
-fn is_comparable(shelf: &Shelf, vector: &Vector) -> bool {
+fn is_comparable(shelf: &LessonIndex, vector: &Vector) -> bool {
     let dimensions = Some(vector.components().len());
-    let fits = |segment: &Segment| segment.entries().is_empty() || segment.dimensions() == dimensions;
+    let fits = |segment: &LessonSegment| segment.entries().is_empty() || segment.dimensions() == dimensions;
     shelf.parts().iter().all(|(segment, _)| fits(segment))
 }
 
 /// State of one search in the lessons of a scope.
-struct Search<'a> {
-    shelf: &'a Shelf,
+struct LessonSearch<'a> {
+    shelf: &'a LessonIndex,
     settings: &'a Settings,
     /// Request words that occur in keys, the rarest first, with their rarity.
     terms: Vec<(Term, f32)>,
@@ -90,14 +90,14 @@ struct Search<'a> {
 
 /// Lesson that contains at least one of the words.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct ScoredLesson {
     score: f32,
     part: usize,
     position: u32,
 }
 
-impl<'a> Search<'a> {
-    fn new(shelf: &'a Shelf, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
+impl<'a> LessonSearch<'a> {
+    fn new(shelf: &'a LessonIndex, query: &RecallQuery<'_>, settings: &'a Settings) -> Self {
         let lessons = shelf.statistics().lessons;
         let text = beginning(query.text, settings.query_chars);
         let mut wanted = content_terms(text);
@@ -116,9 +116,9 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the lessons with the highest scores for the rare words of the request.
-    fn candidates(&self, query: &RecallQuery<'_>) -> Vec<Candidate> {
+    fn candidates(&self, query: &RecallQuery<'_>) -> Vec<ScoredLesson> {
         let parts = self.shelf.parts();
-        let mut walks = parts.map(|(segment, gone)| Walk::new(segment, gone, query.tools));
+        let mut walks = parts.map(|(segment, gone)| LessonScorer::new(segment, gone, query.tools));
         let mut steps = MAX_STEPS;
         for (term, rarity) in &self.terms {
             for walk in &mut walks {
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         for (part, walk) in walks.iter().enumerate() {
             let score = |position: &u32| walk.scores.get(*position as usize).copied().unwrap_or_default();
             let found = walk.touched.iter();
-            candidates.extend(found.map(|position| Candidate { score: score(position), part, position: *position }));
+            candidates.extend(found.map(|position| ScoredLesson { score: score(position), part, position: *position }));
         }
         let finalists = FINALISTS.max(query.most);
         if finalists < candidates.len() {
@@ -184,7 +184,7 @@ fn beginning(text: &str, chars: usize) -> &str {
 }
 
 /// Returns the BM25 weight of a single occurrence in keys of 0, 1, 2 ... words.
-fn saturation(shelf: &Shelf) -> Vec<f32> {
+fn saturation(shelf: &LessonIndex) -> Vec<f32> {
     let (weights, statistics) = (Weights::default(), shelf.statistics());
     let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);
     (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.restraint(terms as f32 / mean))).collect()

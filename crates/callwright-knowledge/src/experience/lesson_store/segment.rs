@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::LessonEntry;
 use super::query::{Subject, SubjectKey, ToolInPlay};
 use callwright_search::embedding::{QuantisedQuery, QuantisedVectors};
 use callwright_search::retrieval::Term;
@@ -12,9 +12,9 @@ use callwright_search::retrieval::Term;
 /// Inverted index over the words of lesson keys. Lessons about the same tools form one *shard*, so that a search skips
 /// the shards of tools that are not in play.
 #[derive(Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct LessonSegment {
     /// Sorted by lesson id.
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<LessonEntry>>,
     places: HashMap<String, u32>,
     shards: Vec<Shard>,
     /// Shards by tool hash; shards about no tool are under `NO_TOOL`.
@@ -25,7 +25,7 @@ pub(super) struct Segment {
     terms: Vec<Term>,
     /// End index of each term's groups.
     ends: Vec<u32>,
-    groups: Vec<Group>,
+    groups: Vec<ShardPostings>,
     lists: Vec<u32>,
     /// Number of terms in each lesson's key.
     lengths: Vec<u16>,
@@ -40,7 +40,7 @@ struct Shard {
 
 /// Lessons of one shard that contain a term, the shortest key first, because the term weighs most there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Group {
+pub(super) struct ShardPostings {
     pub(super) shard: u32,
     begin: u32,
     end: u32,
@@ -49,9 +49,9 @@ pub(super) struct Group {
 /// Hash value for lessons about no tool.
 const NO_TOOL: u64 = 0;
 
-impl Segment {
+impl LessonSegment {
     /// Indexes lessons with distinct ids.
-    pub(super) fn of(mut entries: Vec<Arc<Entry>>) -> Self {
+    pub(super) fn of(mut entries: Vec<Arc<LessonEntry>>) -> Self {
         entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
         let mut segment = Self::default();
         let mut shard_of = Vec::with_capacity(entries.len());
@@ -87,7 +87,7 @@ impl Segment {
         tools.into_iter().for_each(|tool| self.by_tool.entry(tool).or_default().push(shard));
     }
 
-    fn note_terms(&mut self, entries: &[Arc<Entry>], shard_of: &[u32]) {
+    fn note_terms(&mut self, entries: &[Arc<LessonEntry>], shard_of: &[u32]) {
         let found = entries.iter().zip(shard_of).zip(0_u32..).filter(|((entry, _), _)| entry.is_found());
         let mut found: Vec<(Term, u32, usize, u32)> = found
             .flat_map(|((entry, shard), position)| {
@@ -103,7 +103,7 @@ impl Segment {
             }
             let at = self.lists.len() as u32;
             if begins_term || self.groups.last().is_none_or(|group| group.shard != shard) {
-                self.groups.push(Group { shard, begin: at, end: at });
+                self.groups.push(ShardPostings { shard, begin: at, end: at });
             }
             self.lists.push(position);
             self.groups.last_mut().into_iter().for_each(|group| group.end = at + 1);
@@ -112,7 +112,7 @@ impl Segment {
         }
     }
 
-    pub(super) fn entries(&self) -> &[Arc<Entry>] {
+    pub(super) fn entries(&self) -> &[Arc<LessonEntry>] {
         &self.entries
     }
 
@@ -152,7 +152,7 @@ impl Segment {
     }
 
     /// Returns the groups of lessons with a term, one per shard, sorted by shard.
-    pub(super) fn groups(&self, term: Term) -> &[Group] {
+    pub(super) fn groups(&self, term: Term) -> &[ShardPostings] {
         let Ok(slot) = self.terms.binary_search(&term) else { return &[] };
         let end = |slot: usize| self.ends.get(slot).map_or(0, |end| *end as usize);
         self.groups.get(slot.checked_sub(1).map_or(0, end)..end(slot)).unwrap_or_default()
@@ -167,7 +167,7 @@ impl Segment {
     }
 
     /// Returns the positions of a group's lessons.
-    pub(super) fn positions(&self, group: Group) -> &[u32] {
+    pub(super) fn positions(&self, group: ShardPostings) -> &[u32] {
         self.lists.get(group.begin as usize..group.end as usize).unwrap_or_default()
     }
 
@@ -185,7 +185,7 @@ impl Segment {
 
 /// Returns the vectors if every lesson has one with the same dimensions. Otherwise lessons with a vector would outrank
 /// those without, because the score adds words and meaning.
-fn rows(entries: &[Arc<Entry>]) -> Option<QuantisedVectors> {
+fn rows(entries: &[Arc<LessonEntry>]) -> Option<QuantisedVectors> {
     let dimensions = entries.first()?.vector.as_ref()?.components().len();
     let mut rows = QuantisedVectors::with_capacity(dimensions, entries.len());
     for entry in entries {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::LessonEntry;
 use super::query::Subject;
-use super::segment::Segment;
+use super::segment::LessonSegment;
 use callwright_search::retrieval::Term;
 use callwright_types::Lesson;
 
@@ -17,9 +17,9 @@ const RECENT_SHARE: usize = 8;
 
 /// Lessons of one scope in two segments: the base, and the lessons that were added or changed recently.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shelf {
-    base: Arc<Segment>,
-    recent: Arc<Segment>,
+pub(super) struct LessonIndex {
+    base: Arc<LessonSegment>,
+    recent: Arc<LessonSegment>,
     /// Whether each lesson of the base was deleted or replaced.
     gone: Arc<Vec<bool>>,
     /// Number of deleted or replaced lessons that contain a term.
@@ -40,17 +40,17 @@ pub(super) struct Statistics {
     pub(super) retired: usize,
 }
 
-impl Shelf {
+impl LessonIndex {
     /// Applies changes: the new version of each lesson, or `None` if it was deleted.
-    pub(super) fn with(&self, changed: HashMap<String, Option<Arc<Entry>>>) -> Self {
-        let stays = |entry: &&Arc<Entry>| !changed.contains_key(&entry.lesson.id);
-        let mut recent: Vec<Arc<Entry>> = self.recent.entries().iter().filter(stays).cloned().collect();
+    pub(super) fn with(&self, changed: HashMap<String, Option<Arc<LessonEntry>>>) -> Self {
+        let stays = |entry: &&Arc<LessonEntry>| !changed.contains_key(&entry.lesson.id);
+        let mut recent: Vec<Arc<LessonEntry>> = self.recent.entries().iter().filter(stays).cloned().collect();
         recent.extend(changed.values().flatten().cloned());
         let base = self.base.entries();
         if recent.len() > MAX_RECENT.max(base.len() / RECENT_SHARE) {
             let kept = base.iter().zip(self.gone.iter()).filter(|(_, gone)| !**gone).map(|(entry, _)| entry);
             recent.extend(kept.filter(stays).cloned());
-            return Self::of_parts(Arc::new(Segment::of(recent)), Segment::default(), None);
+            return Self::of_parts(Arc::new(LessonSegment::of(recent)), LessonSegment::default(), None);
         }
         let (mut gone, mut lost) = (self.gone.as_ref().clone(), self.lost.as_ref().clone());
         for position in changed.keys().filter_map(|id| self.base.place(id)) {
@@ -61,10 +61,14 @@ impl Shelf {
                 entry.terms.iter().for_each(|term| *lost.entry(*term).or_default() += 1);
             }
         }
-        Self::of_parts(Arc::clone(&self.base), Segment::of(recent), Some((gone, lost)))
+        Self::of_parts(Arc::clone(&self.base), LessonSegment::of(recent), Some((gone, lost)))
     }
 
-    fn of_parts(base: Arc<Segment>, recent: Segment, left: Option<(Vec<bool>, HashMap<Term, usize>)>) -> Self {
+    fn of_parts(
+        base: Arc<LessonSegment>,
+        recent: LessonSegment,
+        left: Option<(Vec<bool>, HashMap<Term, usize>)>,
+    ) -> Self {
         let (gone, lost) = left.unwrap_or_else(|| (vec![false; base.entries().len()], HashMap::new()));
         let (recent, gone, lost) = (Arc::new(recent), Arc::new(gone), Arc::new(lost));
         let mut shelf = Self { base, recent, gone, lost, statistics: Statistics::default() };
@@ -81,13 +85,13 @@ impl Shelf {
         shelf
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+    fn entries(&self) -> impl Iterator<Item = &Arc<LessonEntry>> {
         let base = self.base.entries().iter().zip(self.gone.iter()).filter(|(_, gone)| !**gone);
         base.map(|(entry, _)| entry).chain(self.recent.entries())
     }
 
     /// Returns both segments, each with the flags of its deleted lessons; the recent segment has none.
-    pub(super) fn parts(&self) -> [(&Segment, &[bool]); 2] {
+    pub(super) fn parts(&self) -> [(&LessonSegment, &[bool]); 2] {
         [(&self.base, &self.gone), (&self.recent, &[])]
     }
 

@@ -1,12 +1,12 @@
 //! Scoring of the lessons of one segment for a request.
 
 use super::query::ToolInPlay;
-use super::segment::{Group, Segment};
+use super::segment::{LessonSegment, ShardPostings};
 use callwright_search::retrieval::Term;
 
 /// Score accumulator over the lessons of one segment that are about tools in play.
-pub(super) struct Walk<'a> {
-    segment: &'a Segment,
+pub(super) struct LessonScorer<'a> {
+    segment: &'a LessonSegment,
     /// Whether each lesson was deleted.
     gone: &'a [bool],
     /// Shards about tools in play, sorted.
@@ -22,8 +22,8 @@ pub(super) fn said(saturation: &[f32], terms: usize) -> f32 {
     saturation.get(terms).or(saturation.last()).copied().unwrap_or_default()
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(segment: &'a Segment, gone: &'a [bool], tools: &[ToolInPlay<'_>]) -> Self {
+impl<'a> LessonScorer<'a> {
+    pub(super) fn new(segment: &'a LessonSegment, gone: &'a [bool], tools: &[ToolInPlay<'_>]) -> Self {
         let (shards, scores) = (segment.shards_for(tools), vec![0.0; segment.entries().len()]);
         Self { segment, gone, shards, scores, touched: Vec::new() }
     }
@@ -45,17 +45,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn group_of_shard(&self, at: usize, groups: &[Group]) -> Option<Group> {
+    fn group_of_shard(&self, at: usize, groups: &[ShardPostings]) -> Option<ShardPostings> {
         let shard = self.shards.get(at)?;
         let at = groups.binary_search_by_key(shard, |group| group.shard).ok()?;
         groups.get(at).copied()
     }
 
-    fn active(&self, group: Option<&Group>) -> Option<Group> {
+    fn active(&self, group: Option<&ShardPostings>) -> Option<ShardPostings> {
         group.filter(|group| self.shards.binary_search(&group.shard).is_ok()).copied()
     }
 
-    fn add_group(&mut self, group: Group, rarity: f32, saturation: &[f32], steps: &mut usize) {
+    fn add_group(&mut self, group: ShardPostings, rarity: f32, saturation: &[f32], steps: &mut usize) {
         for position in self.segment.positions(group) {
             if *steps == 0 {
                 return;

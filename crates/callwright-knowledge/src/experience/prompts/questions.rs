@@ -59,13 +59,13 @@ struct QuestionData<'a> {
 
 #[derive(Serialize)]
 struct SolvingData<'a> {
-    notes: Notes<'a>,
+    notes: NotesData<'a>,
     question: &'a str,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Notes<'a> {
+enum NotesData<'a> {
     Found(&'a [Shown<'a>]),
     None(&'static str),
 }
@@ -101,7 +101,7 @@ pub fn solving(question: &str, notes: &[Shown<'_>]) -> Vec<(Role, String)> {
         "You answer questions. With each you are shown notes from earlier cases, or \"{NO_EXPERIENCE}\". Use a note where it applies to the \
          question, and pass over it where it does not.\n\n{ANSWER}\n\n{DATA}\n\n{SOLVING}",
     );
-    let notes = if notes.is_empty() { Notes::None(NO_EXPERIENCE) } else { Notes::Found(notes) };
+    let notes = if notes.is_empty() { NotesData::None(NO_EXPERIENCE) } else { NotesData::Found(notes) };
     let data = SolvingData { notes, question: shortened(question, MAX_SHOWN_CHARS) };
     vec![(Role::System, system), (Role::User, raw(&data).get().to_owned())]
 }

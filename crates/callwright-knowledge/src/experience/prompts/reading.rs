@@ -29,7 +29,7 @@ pub struct Said {
 pub fn read(text: &str, settings: &Settings) -> Said {
     let end = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).take_while(|end| *end <= MAX_BYTES).last();
     let text = bare(text.get(..end.unwrap_or_default()).unwrap_or_default());
-    let (mut said, mut open, mut last) = (Said::default(), Open::Nothing, None);
+    let (mut said, mut open, mut last) = (Said::default(), OpenCommand::Nothing, None);
     for line in text.lines() {
         match Command::of(line) {
             Some(command) => {
@@ -40,16 +40,16 @@ pub fn read(text: &str, settings: &Settings) -> Said {
             // A note ends at the next command or empty line; an answer and `DONE` take one line.
             None if line.trim().is_empty() => {
                 open.close(&mut said, settings);
-                open = Open::Nothing;
+                open = OpenCommand::Nothing;
             }
             None => match &mut open {
-                Open::Thought => {}
-                Open::Note(_, value) => {
+                OpenCommand::Thought => {}
+                OpenCommand::Note(_, value) => {
                     value.push(' ');
                     value.push_str(line);
                 }
-                Open::Answer(answer) if answer.trim().is_empty() => answer.push_str(line),
-                Open::Answer(_) | Open::Nothing => last = Some(line),
+                OpenCommand::Answer(answer) if answer.trim().is_empty() => answer.push_str(line),
+                OpenCommand::Answer(_) | OpenCommand::Nothing => last = Some(line),
             },
         }
     }
@@ -61,14 +61,14 @@ pub fn read(text: &str, settings: &Settings) -> Said {
 }
 
 /// Command that may continue on the next line.
-enum Open {
+enum OpenCommand {
     Nothing,
     Thought,
     Note(String, String),
     Answer(String),
 }
 
-impl Open {
+impl OpenCommand {
     fn close(&mut self, said: &mut Said, settings: &Settings) {
         match std::mem::replace(self, Self::Nothing) {
             Self::Note(key, value) if said.notes.len() < MAX_NOTES => {
@@ -110,17 +110,17 @@ impl<'a> Command<'a> {
         }
     }
 
-    fn opened(self) -> Open {
+    fn opened(self) -> OpenCommand {
         match self {
-            Self::Think => Open::Thought,
-            Self::Done => Open::Nothing,
+            Self::Think => OpenCommand::Thought,
+            Self::Done => OpenCommand::Nothing,
             Self::Answer(rest) => {
                 let bracketed = rest.strip_prefix('[').map(|rest| rest.trim_end().trim_end_matches(']'));
-                Open::Answer(bracketed.unwrap_or(rest).trim_start_matches(':').to_owned())
+                OpenCommand::Answer(bracketed.unwrap_or(rest).trim_start_matches(':').to_owned())
             }
             Self::Note(rest) => {
                 let (key, value) = rest.trim_start_matches('[').split_once(']').unwrap_or_default();
-                Open::Note(key.to_owned(), value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned())
+                OpenCommand::Note(key.to_owned(), value.trim_start_matches(['*', '_', '`', ' ', ':']).to_owned())
             }
         }
     }

@@ -4,14 +4,14 @@ use csv::ReaderBuilder;
 
 use super::inline_text;
 use super::tables::{MAX_COLUMNS, is_header, labelled};
-use crate::explain::blocks::{Block, FLOW};
+use crate::explain::blocks::{DocumentBlock, FLOW};
 
 /// Delimiters, the most likely first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Parses delimited text (RFC 4180, leniently: records may have different lengths). The delimiter is the most frequent
 /// candidate in the first line. The first record is the header if it looks like one.
-pub(super) fn delimited(text: &[u8]) -> Vec<Block> {
+pub(super) fn delimited(text: &[u8]) -> Vec<DocumentBlock> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut reader =
         ReaderBuilder::new().delimiter(delimiter(text)).has_headers(false).flexible(true).from_reader(text);
@@ -21,7 +21,7 @@ pub(super) fn delimited(text: &[u8]) -> Vec<Block> {
     let Some(first) = records.next() else { return Vec::new() };
     let (header, data) = if is_header(&first) { (first, None) } else { (Vec::new(), Some(first)) };
     let rows = data.into_iter().chain(records).filter(|cells| cells.iter().any(|cell| !cell.is_empty()));
-    labelled(header, rows.collect()).into_iter().map(|kind| Block { depth: FLOW, kind }).collect()
+    labelled(header, rows.collect()).into_iter().map(|kind| DocumentBlock { depth: FLOW, kind }).collect()
 }
 
 fn delimiter(text: &[u8]) -> u8 {

@@ -20,7 +20,7 @@ const MAX_FOLDER_DEPTH: usize = 64;
 
 /// Documentation file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
+pub(super) struct DocumentationFile {
     /// Path of the file.
     pub(super) path: PathBuf,
     /// Path relative to the searched folder, with `/` as separator.
@@ -29,9 +29,9 @@ pub(super) struct Found {
 
 /// Files and folders that a path resolves to.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct DocumentationPaths {
     /// Files, sorted by name.
-    pub(super) files: Vec<Found>,
+    pub(super) files: Vec<DocumentationFile>,
     /// Folders that were searched.
     pub(super) folders: Vec<PathBuf>,
 }
@@ -41,13 +41,13 @@ pub(super) struct Named {
 /// # Errors
 /// Returns [`DocumentError`] if `path` matches nothing or a folder cannot be listed. A folder without documentation is
 /// no error, because files may be added later.
-pub(super) fn named(path: &Path) -> Result<Named, DocumentError> {
+pub(super) fn named(path: &Path) -> Result<DocumentationPaths, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let named = match fs::metadata(path) {
         Ok(found) if found.is_dir() => below(path).map_err(unread)?,
         Ok(_) => {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            Named { files: vec![Found { path: path.to_owned(), name }], folders: Vec::new() }
+            DocumentationPaths { files: vec![DocumentationFile { path: path.to_owned(), name }], folders: Vec::new() }
         }
         Err(_) if is_glob(path) => fitting(path)?,
         Err(reason) => return Err(unread(reason)),
@@ -88,7 +88,7 @@ fn is_glob(path: &Path) -> bool {
 }
 
 /// Returns the files that match a glob.
-fn fitting(glob: &Path) -> Result<Named, DocumentError> {
+fn fitting(glob: &Path) -> Result<DocumentationPaths, DocumentError> {
     let broken = |reason| DocumentError::Glob { path: glob.to_owned(), reason };
     let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build().map_err(broken)?;
     let fits = fits.compile_matcher();
@@ -101,8 +101,8 @@ fn fitting(glob: &Path) -> Result<Named, DocumentError> {
 
 /// Returns the documentation files in a folder and below. Links to folders are not followed, because they could form
 /// cycles. Hidden files and folders (leading dot) are skipped.
-fn below(folder: &Path) -> io::Result<Named> {
-    let mut named = Named::default();
+fn below(folder: &Path) -> io::Result<DocumentationPaths> {
+    let mut named = DocumentationPaths::default();
     let mut open = vec![(folder.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = open.pop() {
         for entry in fs::read_dir(&folder)? {
@@ -117,7 +117,7 @@ fn below(folder: &Path) -> io::Result<Named> {
                     open.push((entry.path(), name, depth + 1));
                 }
             } else if is_documentation(&entry.path()) {
-                named.files.push(Found { path: entry.path(), name });
+                named.files.push(DocumentationFile { path: entry.path(), name });
             }
         }
         named.folders.push(folder);
@@ -172,7 +172,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("CODES");
         fs::write(&path, "text").unwrap();
-        assert_eq!(named(&path).unwrap().files, [Found { path, name: "CODES".into() }]);
+        assert_eq!(named(&path).unwrap().files, [DocumentationFile { path, name: "CODES".into() }]);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
-use super::writer::Writer;
-use crate::explain::blocks::{BOLD_LINE, Block};
+use super::writer::BlockWriter;
+use crate::explain::blocks::{BOLD_LINE, DocumentBlock};
 
 /// Elements whose text is invisible or irrelevant.
 const UNSEEN: [&str; 14] = [
@@ -34,7 +34,7 @@ pub(super) fn note_ends(ends: &mut Ends, piece: &str, place: usize) {
 }
 
 /// Parses HTML.
-pub(super) fn html(text: &str) -> Vec<Block> {
+pub(super) fn html(text: &str) -> Vec<DocumentBlock> {
     let mut html = Html::default();
     html.read(text);
     html.finish()
@@ -43,8 +43,8 @@ pub(super) fn html(text: &str) -> Vec<Block> {
 /// Parses HTML in pieces, for HTML inside Markdown.
 #[derive(Debug, Default)]
 pub(super) struct Html {
-    writer: Writer,
-    hidden: Option<Hidden>,
+    writer: BlockWriter,
+    hidden: Option<HiddenElement>,
     in_code: bool,
     in_pre: bool,
     /// For HTML inside Markdown: positions of the last end tags, and the offset of the current piece.
@@ -57,7 +57,7 @@ pub(super) type Ends = HashMap<String, usize>;
 
 /// Open element whose content is hidden.
 #[derive(Debug)]
-struct Hidden {
+struct HiddenElement {
     name: String,
     /// Number of open elements of the same name, including this one.
     open: usize,
@@ -99,7 +99,7 @@ impl Html {
     }
 
     /// Returns the writer of the output.
-    pub(super) fn writer(&mut self) -> &mut Writer {
+    pub(super) fn writer(&mut self) -> &mut BlockWriter {
         &mut self.writer
     }
 
@@ -109,7 +109,7 @@ impl Html {
     }
 
     /// Returns all blocks.
-    pub(super) fn finish(self) -> Vec<Block> {
+    pub(super) fn finish(self) -> Vec<DocumentBlock> {
         self.writer.finish()
     }
 
@@ -120,7 +120,7 @@ impl Html {
         }
         let is_unseen = UNSEEN.contains(&name.as_str()) || is_hidden(tag);
         if is_unseen && !VOID.contains(&name.as_str()) && self.ends_later(&name) {
-            self.hidden = Some(Hidden { name, open: 1, holders: 0 });
+            self.hidden = Some(HiddenElement { name, open: 1, holders: 0 });
             return;
         }
         if name == "img" {

@@ -5,10 +5,10 @@ use crate::explain::body_words::scalar;
 use serde_json::{Map, Value};
 
 use super::tables::{CODE_LABEL, MAX_COLUMNS, is_header, labelled};
-use crate::explain::blocks::{Block, DEEPEST_HEADING, FLOW, Kind, folded};
-use crate::explain::codes::{Strength, strength};
-use crate::explain::labels::{Role, role};
-use crate::explain::records::{Record, joined};
+use crate::explain::blocks::{BlockKind, DEEPEST_HEADING, DocumentBlock, FLOW, folded};
+use crate::explain::codes::{CodeLikelihood, strength};
+use crate::explain::labels::{LabelRole, role};
+use crate::explain::records::{LabelledRecord, joined};
 
 /// Maximum depth of objects inside a record that are merged into it; deeper ones are omitted.
 const MAX_RECORD_LEVELS: usize = 4;
@@ -18,8 +18,8 @@ const MAX_RECORD_LEVELS: usize = 4;
 /// # Errors
 /// Also returns the position where the text is invalid JSON or nested too deeply. The blocks contain everything before
 /// it.
-pub(super) fn json(text: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
-    let mut reader = Reader::default();
+pub(super) fn json(text: &[u8]) -> (Vec<DocumentBlock>, Option<serde_json::Error>) {
+    let mut reader = JsonBlockReader::default();
     for value in serde_json::Deserializer::from_slice(text).into_iter::<Value>() {
         match value {
             Ok(value) => reader.value("", &value, 0),
@@ -30,11 +30,11 @@ pub(super) fn json(text: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
 }
 
 #[derive(Default)]
-struct Reader {
-    blocks: Vec<Block>,
+struct JsonBlockReader {
+    blocks: Vec<DocumentBlock>,
 }
 
-impl Reader {
+impl JsonBlockReader {
     /// Converts a value inside `level` objects and arrays. `level` is at most 128, the parser's limit.
     fn value(&mut self, name: &str, value: &Value, level: usize) {
         match value {
@@ -42,7 +42,7 @@ impl Reader {
             Value::Object(members) if is_record(members) => self.record(None, members),
             Value::Object(members) => self.container(name, members, level),
             Value::Array(elements) => self.list(name, elements, level),
-            scalar => self.blocks.extend(text_of(scalar).map(|text| at_flow(Kind::Item(text)))),
+            scalar => self.blocks.extend(text_of(scalar).map(|text| at_flow(BlockKind::Item(text)))),
         }
     }
 
@@ -56,7 +56,7 @@ impl Reader {
                 other => {
                     let fields =
                         vec![(CODE_LABEL.to_owned(), folded(key)), ("description".to_owned(), texts_of(other))];
-                    self.blocks.push(at_flow(Kind::Row(Record { fields })));
+                    self.blocks.push(at_flow(BlockKind::Row(LabelledRecord { fields })));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Reader {
     /// Adds a record, split into several if it has more than `MAX_COLUMNS` members.
     fn records(&mut self, fields: Vec<(String, String)>) {
         for fields in fields.chunks(MAX_COLUMNS) {
-            self.blocks.push(at_flow(Kind::Row(Record { fields: fields.to_vec() })));
+            self.blocks.push(at_flow(BlockKind::Row(LabelledRecord { fields: fields.to_vec() })));
         }
     }
 
@@ -115,7 +115,7 @@ impl Reader {
     fn heading(&mut self, name: &str, level: usize) {
         let name = folded(name);
         if !name.is_empty() && level <= DEEPEST_HEADING {
-            self.blocks.push(Block { depth: level.max(1), kind: Kind::Heading(name) });
+            self.blocks.push(DocumentBlock { depth: level.max(1), kind: BlockKind::Heading(name) });
         }
     }
 }
@@ -124,14 +124,15 @@ fn cells_of(row: &[Value]) -> Vec<String> {
     row.iter().take(MAX_COLUMNS).map(texts_of).collect()
 }
 
-fn at_flow(kind: Kind) -> Block {
-    Block { depth: FLOW, kind }
+fn at_flow(kind: BlockKind) -> DocumentBlock {
+    DocumentBlock { depth: FLOW, kind }
 }
 
 /// Whether the keys of an object are codes.
 fn is_map(members: &Map<String, Value>) -> bool {
-    let known = members.keys().any(|key| matches!(role(key), Role::Code(0) | Role::Message | Role::Description));
-    let codes = members.keys().filter(|key| strength(key) > Strength::Name || is_number(key)).count();
+    let known =
+        members.keys().any(|key| matches!(role(key), LabelRole::Code(0) | LabelRole::Message | LabelRole::Description));
+    let codes = members.keys().filter(|key| strength(key) > CodeLikelihood::Name || is_number(key)).count();
     // An object whose members are all alike is a map even if its keys are plain words.
     let told = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
     let alike = members.len() > 1 && members.values().all(told);
@@ -156,7 +157,7 @@ fn is_record(members: &Map<String, Value>) -> bool {
 
 /// Whether a member contains the object's own code.
 fn has_code(members: &Map<String, Value>) -> bool {
-    members.iter().any(|(key, value)| matches!(role(key), Role::Code(0 | 1)) && is_scalar(value))
+    members.iter().any(|(key, value)| matches!(role(key), LabelRole::Code(0 | 1)) && is_scalar(value))
 }
 
 /// Whether a value contains records of its own.
@@ -203,7 +204,7 @@ fn element_text(element: &Value, levels: usize) -> String {
             let mut fields = Vec::new();
             flatten(&mut fields, members, levels);
             fields.truncate(MAX_COLUMNS);
-            joined(&Record { fields }.lines())
+            joined(&LabelledRecord { fields }.lines())
         }
         (Value::Object(_), None) => String::new(),
         _ => texts_of(element),

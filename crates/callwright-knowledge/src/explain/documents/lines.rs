@@ -1,7 +1,7 @@
 //! Lines within a paragraph that start a unit of their own.
 
 use crate::explain::blocks::folded;
-use crate::explain::codes::Strength;
+use crate::explain::codes::CodeLikelihood;
 use crate::explain::heads;
 use crate::explain::labels::is_label;
 
@@ -23,7 +23,7 @@ pub(super) fn parts(text: &str) -> Vec<String> {
 /// Whether a line starts with a label or a code.
 pub(super) fn begins_block(line: &str) -> bool {
     let labelled = line.split_once(": ").is_some_and(|(label, _)| is_label(label));
-    labelled || heads::of_sentence(line).is_some_and(|head| head.strength == Strength::Strong)
+    labelled || heads::of_sentence(line).is_some_and(|head| head.strength == CodeLikelihood::Strong)
 }
 
 #[cfg(test)]

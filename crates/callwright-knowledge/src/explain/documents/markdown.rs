@@ -3,13 +3,14 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::html::{Ends, Html, note_ends};
-use super::writer::Writer;
-use crate::explain::blocks::{Block, DEEPEST_HEADING};
+use super::writer::BlockWriter;
+use crate::explain::blocks::{DEEPEST_HEADING, DocumentBlock};
 
 /// Parses Markdown. Links are replaced by their text and images by their alternative text. Embedded HTML is parsed as
 /// HTML.
-pub(in crate::explain) fn markdown(text: &str) -> Vec<Block> {
-    let mut reader = Reader { html: Html::within(ends(text)), block: None, in_metadata: false, hidden_inline: false };
+pub(in crate::explain) fn markdown(text: &str) -> Vec<DocumentBlock> {
+    let mut reader =
+        MarkdownReader { html: Html::within(ends(text)), block: None, in_metadata: false, hidden_inline: false };
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         reader.html.at(range.start);
         reader.read(event);
@@ -41,7 +42,7 @@ fn options() -> Options {
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
 }
 
-struct Reader {
+struct MarkdownReader {
     html: Html,
     /// Lines of the current HTML block.
     block: Option<String>,
@@ -50,7 +51,7 @@ struct Reader {
     hidden_inline: bool,
 }
 
-impl Reader {
+impl MarkdownReader {
     fn read(&mut self, event: Event<'_>) {
         match (&event, &mut self.block) {
             (Event::Start(Tag::HtmlBlock), block) => *block = Some(String::new()),
@@ -101,7 +102,7 @@ fn holds_text(tag: TagEnd) -> bool {
     )
 }
 
-fn start(to: &mut Writer, tag: &Tag<'_>) {
+fn start(to: &mut BlockWriter, tag: &Tag<'_>) {
     match tag {
         Tag::Heading { level, .. } => to.begin_heading((*level as usize).min(DEEPEST_HEADING)),
         Tag::CodeBlock(_) => to.begin_code(),
@@ -119,7 +120,7 @@ fn start(to: &mut Writer, tag: &Tag<'_>) {
     }
 }
 
-fn end(to: &mut Writer, tag: TagEnd) {
+fn end(to: &mut BlockWriter, tag: TagEnd) {
     match tag {
         TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Paragraph | TagEnd::BlockQuote(_) => to.end_paragraph(),
         TagEnd::FootnoteDefinition | TagEnd::DefinitionListTitle | TagEnd::DefinitionListDefinition => {
@@ -138,7 +139,7 @@ fn end(to: &mut Writer, tag: TagEnd) {
 }
 
 /// Writes the metadata lines at the start of a file (`title: Invalid number`).
-fn metadata(to: &mut Writer, text: &str) {
+fn metadata(to: &mut BlockWriter, text: &str) {
     for line in text.lines() {
         to.text(line);
         to.end_line();

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Settings;
-use super::blocks::{Block, folded};
-use super::outline::{Outlined, outline};
-use super::passages::Part;
+use super::blocks::{DocumentBlock, folded};
+use super::outline::{OutlinedSection, outline};
+use super::passages::PassagePart;
 use super::records::joined;
 pub use files::DOCUMENTATION_ENDINGS;
-use files::Found;
+use files::DocumentationFile;
 pub(super) use markdown::markdown;
 
 /// Content below one heading of a document.
@@ -34,7 +34,7 @@ pub struct Section {
     /// Enclosing headings, outermost first; empty before the first heading.
     pub path: Vec<String>,
     /// Passages, and text that is still to be split into passages, in document order.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PassagePart>,
     /// Names of the tools whose operations the section belongs to, within the toolset. If empty, the section applies to
     /// the whole toolset or to the operations that its headings name. Sections of the same tools share this list.
     pub tools: Arc<[String]>,
@@ -129,7 +129,7 @@ pub fn document_files(paths: &[PathBuf]) -> DocumentFiles {
     DocumentFiles { files, folders, errors }
 }
 
-fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<PathBuf>, Vec<DocumentError>) {
+fn find(paths: &[PathBuf]) -> (Vec<DocumentationFile>, Vec<PathBuf>, Vec<DocumentError>) {
     let (mut files, mut folders, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
         match files::named(path) {
@@ -166,7 +166,7 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
 /// Parses a file into sections. Also returns the error in its content, if any.
 fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Option<serde_json::Error>) {
     let (blocks, error) = blocks(Path::new(name), bytes);
-    let sections = outline(blocks, settings).into_iter().map(|Outlined { path, parts }| Section {
+    let sections = outline(blocks, settings).into_iter().map(|OutlinedSection { path, parts }| Section {
         file: name.to_owned(),
         path,
         parts,
@@ -176,7 +176,7 @@ fn sections(name: &str, bytes: &[u8], settings: &Settings) -> (Vec<Section>, Opt
 }
 
 /// Parses a file by its extension; files without a known extension are parsed as Markdown.
-fn blocks(path: &Path, bytes: &[u8]) -> (Vec<Block>, Option<serde_json::Error>) {
+fn blocks(path: &Path, bytes: &[u8]) -> (Vec<DocumentBlock>, Option<serde_json::Error>) {
     let text = || String::from_utf8_lossy(bytes);
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {
@@ -194,6 +194,6 @@ fn inline_text(text: &str) -> String {
     if !is_marked {
         return folded(text);
     }
-    let texts: Vec<String> = markdown(text).into_iter().filter_map(Block::into_text).collect();
+    let texts: Vec<String> = markdown(text).into_iter().filter_map(DocumentBlock::into_text).collect();
     joined(&texts)
 }

@@ -1,10 +1,10 @@
 //! Plain text → blocks: paragraphs, list items, lines that define codes, and tab-separated columns.
 
 use super::lines::begins_block;
-use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
-use crate::explain::codes::Strength;
+use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, folded};
+use crate::explain::codes::CodeLikelihood;
 use crate::explain::heads;
-use crate::explain::records::Record;
+use crate::explain::records::LabelledRecord;
 
 /// Maximum length, in characters, of a heading above an underline.
 const MAX_HEADING_CHARS: usize = 120;
@@ -16,14 +16,14 @@ const MAX_LEVELS: usize = 8;
 const STEP: usize = 2;
 
 /// Parses plain text.
-pub(super) fn plain(text: &str) -> Vec<Block> {
-    let mut reader = Reader::default();
+pub(super) fn plain(text: &str) -> Vec<DocumentBlock> {
+    let mut reader = PlainTextReader::default();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let underline = lines.peek().and_then(|next| level_of_underline(next));
         match underline.filter(|_| !line.trim().is_empty() && line.chars().nth(MAX_HEADING_CHARS).is_none()) {
             Some(level) => {
-                reader.push(level, Kind::Heading(folded(line)));
+                reader.push(level, BlockKind::Heading(folded(line)));
                 lines.next();
             }
             None => reader.line(line),
@@ -34,14 +34,14 @@ pub(super) fn plain(text: &str) -> Vec<Block> {
 }
 
 #[derive(Default)]
-struct Reader {
-    blocks: Vec<Block>,
+struct PlainTextReader {
+    blocks: Vec<DocumentBlock>,
     open: String,
     depth: usize,
     is_item: bool,
 }
 
-impl Reader {
+impl PlainTextReader {
     fn line(&mut self, line: &str) {
         let text = folded(line);
         let depth = FLOW + (indentation(line) / STEP).min(MAX_LEVELS);
@@ -51,12 +51,12 @@ impl Reader {
         let cells: Vec<&str> = line.trim().split('\t').filter(|cell| !cell.trim().is_empty()).collect();
         if cells.len() > 1 && heads::of_sentence(cells[0]).is_some_and(|head| head.alone) {
             let cells = cells.into_iter().map(folded).collect();
-            return self.push(depth, Kind::Row(Record::of_row(&[], cells)));
+            return self.push(depth, BlockKind::Row(LabelledRecord::of_row(&[], cells)));
         }
         if depth == FLOW
-            && heads::of_sentence(&text).is_some_and(|head| head.alone && head.strength == Strength::Strong)
+            && heads::of_sentence(&text).is_some_and(|head| head.alone && head.strength == CodeLikelihood::Strong)
         {
-            return self.push(BOLD_LINE, Kind::Heading(text));
+            return self.push(BOLD_LINE, BlockKind::Heading(text));
         }
         let bullet = bullet(&text);
         let begins = begins_block(&text);
@@ -74,20 +74,20 @@ impl Reader {
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.open);
         if !text.is_empty() {
-            let kind = if self.is_item { Kind::Item(text) } else { Kind::Prose(text) };
-            self.blocks.push(Block { depth: self.depth, kind });
+            let kind = if self.is_item { BlockKind::Item(text) } else { BlockKind::Prose(text) };
+            self.blocks.push(DocumentBlock { depth: self.depth, kind });
         }
     }
 
-    fn push(&mut self, depth: usize, kind: Kind) {
+    fn push(&mut self, depth: usize, kind: BlockKind) {
         self.flush();
-        self.blocks.push(Block { depth, kind });
+        self.blocks.push(DocumentBlock { depth, kind });
     }
 }
 
 /// Whether a line starts with the code or name that it defines.
 fn defines(text: &str) -> bool {
-    heads::of_sentence(text).is_some_and(|head| head.strength > Strength::Name)
+    heads::of_sentence(text).is_some_and(|head| head.strength > CodeLikelihood::Name)
 }
 
 fn indentation(line: &str) -> usize {

@@ -1,8 +1,8 @@
 //! Common output of the Markdown and HTML parsers: events for headings, paragraphs, lists and tables → blocks.
 
 use super::lines::parts;
-use super::tables::{Row, records};
-use crate::explain::blocks::{BOLD_LINE, Block, FLOW, Kind, folded};
+use super::tables::{DocumentTableRow, records};
+use crate::explain::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, folded};
 
 /// Maximum nesting depth of lists and definitions; deeper ones count as the deepest.
 const MAX_NESTING: usize = 32;
@@ -18,7 +18,7 @@ pub(super) enum Container {
 
 /// Kind of the block whose text is being collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Open {
+enum OpenBlockKind {
     #[default]
     Prose,
     Heading(usize),
@@ -28,12 +28,12 @@ enum Open {
 
 /// Builds blocks from parser events.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
-    blocks: Vec<Block>,
+pub(super) struct BlockWriter {
+    blocks: Vec<DocumentBlock>,
     text: String,
-    open: Open,
+    open: OpenBlockKind,
     containers: Vec<Container>,
-    table: Option<Table>,
+    table: Option<OpenTable>,
     /// Number of open strong elements, and whether the paragraph has text inside and outside of them.
     strong: usize,
     has_strong: bool,
@@ -41,16 +41,16 @@ pub(super) struct Writer {
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    rows: Vec<Row>,
-    row: Row,
+struct OpenTable {
+    rows: Vec<DocumentTableRow>,
+    row: DocumentTableRow,
     in_cell: bool,
     in_head: bool,
     /// Number of open nested tables; their text belongs to the cell.
     within: usize,
 }
 
-impl Writer {
+impl BlockWriter {
     /// Appends text to the current block.
     pub(super) fn text(&mut self, text: &str) {
         match self.table.as_mut() {
@@ -86,7 +86,7 @@ impl Writer {
     pub(super) fn end_line(&mut self) {
         if self.in_cell() {
             self.text("\n");
-        } else if self.open == Open::Code {
+        } else if self.open == OpenBlockKind::Code {
             self.text.push('\n');
         } else {
             self.end_paragraph();
@@ -102,40 +102,40 @@ impl Writer {
         let open = std::mem::take(&mut self.open);
         (self.has_strong, self.has_plain) = (false, false);
         let text = std::mem::take(&mut self.text);
-        let mut parts = if open == Open::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
+        let mut parts = if open == OpenBlockKind::Code { vec![folded(&text)] } else { parts(&text) }.into_iter();
         let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
             // The item's first paragraph is still to come.
-            if open == Open::Item {
+            if open == OpenBlockKind::Item {
                 self.open = open;
             }
             return;
         };
         let depth = self.depth();
         let (depth, kind) = match open {
-            Open::Heading(level) => (level, Kind::Heading(text)),
-            Open::Item => (depth.saturating_sub(1).max(FLOW), Kind::Item(text)),
-            Open::Code => (depth, Kind::Code(text)),
-            Open::Prose if is_bold && self.containers.is_empty() => (BOLD_LINE, Kind::Heading(text)),
-            Open::Prose => (depth, Kind::Prose(text)),
+            OpenBlockKind::Heading(level) => (level, BlockKind::Heading(text)),
+            OpenBlockKind::Item => (depth.saturating_sub(1).max(FLOW), BlockKind::Item(text)),
+            OpenBlockKind::Code => (depth, BlockKind::Code(text)),
+            OpenBlockKind::Prose if is_bold && self.containers.is_empty() => (BOLD_LINE, BlockKind::Heading(text)),
+            OpenBlockKind::Prose => (depth, BlockKind::Prose(text)),
         };
-        self.blocks.push(Block { depth, kind });
+        self.blocks.push(DocumentBlock { depth, kind });
         let depth = self.depth();
-        self.blocks.extend(parts.map(|text| Block { depth, kind: Kind::Prose(text) }));
+        self.blocks.extend(parts.map(|text| DocumentBlock { depth, kind: BlockKind::Prose(text) }));
     }
 
-    /// Starts a heading; [`Writer::end_paragraph`] ends it.
+    /// Starts a heading; [`BlockWriter::end_paragraph`] ends it.
     pub(super) fn begin_heading(&mut self, level: usize) {
         self.end_paragraph();
         if !self.in_cell() {
-            self.open = Open::Heading(level);
+            self.open = OpenBlockKind::Heading(level);
         }
     }
 
-    /// Starts a code block; [`Writer::end_paragraph`] ends it.
+    /// Starts a code block; [`BlockWriter::end_paragraph`] ends it.
     pub(super) fn begin_code(&mut self) {
         self.end_paragraph();
         if !self.in_cell() {
-            self.open = Open::Code;
+            self.open = OpenBlockKind::Code;
         }
     }
 
@@ -157,14 +157,14 @@ impl Writer {
         self.containers.push(Container::Item);
         self.containers.truncate(2 * MAX_NESTING);
         if !self.in_cell() {
-            self.open = Open::Item;
+            self.open = OpenBlockKind::Item;
         }
     }
 
     /// Ends an item.
     pub(super) fn end_item(&mut self) {
         self.end_paragraph();
-        self.open = Open::Prose;
+        self.open = OpenBlockKind::Prose;
         if self.containers.last() == Some(&Container::Item) {
             self.containers.pop();
         }
@@ -173,7 +173,7 @@ impl Writer {
     /// Ends the innermost container of a kind and everything inside it. Does nothing if none is open.
     fn end_container(&mut self, container: Container) {
         self.end_paragraph();
-        self.open = Open::Prose;
+        self.open = OpenBlockKind::Prose;
         if let Some(at) = self.containers.iter().rposition(|open| *open == container) {
             self.containers.truncate(at);
         }
@@ -185,7 +185,7 @@ impl Writer {
             Some(table) => table.within += 1,
             None => {
                 self.end_paragraph();
-                self.table = Some(Table::default());
+                self.table = Some(OpenTable::default());
             }
         }
     }
@@ -198,7 +198,7 @@ impl Writer {
                 let Some(mut table) = self.table.take() else { return };
                 table.end_row();
                 let depth = self.depth();
-                self.blocks.extend(records(table.rows).into_iter().map(|kind| Block { depth, kind }));
+                self.blocks.extend(records(table.rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
             }
         }
     }
@@ -237,7 +237,7 @@ impl Writer {
     }
 
     /// Returns the current table, unless the parser is inside a nested table.
-    fn own_table(&mut self) -> Option<&mut Table> {
+    fn own_table(&mut self) -> Option<&mut OpenTable> {
         self.table.as_mut().filter(|table| table.within == 0)
     }
 
@@ -250,7 +250,7 @@ impl Writer {
     }
 
     /// Returns all blocks.
-    pub(super) fn finish(mut self) -> Vec<Block> {
+    pub(super) fn finish(mut self) -> Vec<DocumentBlock> {
         while self.table.is_some() {
             self.end_table();
         }
@@ -259,7 +259,7 @@ impl Writer {
     }
 }
 
-impl Table {
+impl OpenTable {
     fn end_row(&mut self) {
         self.in_cell = false;
         let mut row = std::mem::take(&mut self.row);

@@ -3,8 +3,8 @@
 use super::Judged;
 use super::body::{Finding, body_failure};
 use super::reading::{json, labelled};
-use super::ruled::{Subject, ruling};
-use super::telling::{Told, told_by_body, told_by_text};
+use super::ruled::{OutcomeRuleInput, ruling};
+use super::telling::{FailureDetails, told_by_body, told_by_text};
 use super::text::text_failure;
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
@@ -46,7 +46,7 @@ pub struct Recognised {
 /// Decides whether a tool's message reports a failure. Runs in linear time on a bounded part of the text.
 pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Recognised> {
     let json = json(message.text);
-    let subject = Subject { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
+    let subject = OutcomeRuleInput { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
     let found = match ruling(rules, &subject) {
         Some((_, RuledOutcome::Fine)) => return Judged::Fine,
         Some((_, RuledOutcome::Failed)) => Some(("policy", Grounds::Policy)),
@@ -59,7 +59,7 @@ pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> Judged<Rec
             Some((label, body)) => {
                 let by_body = told_by_body(&body);
                 let by_label = told_by_text(label, true);
-                Told {
+                FailureDetails {
                     status: by_label.status.or(by_body.status),
                     code: by_body.code,
                     reason: by_body.reason.or(by_label.reason),

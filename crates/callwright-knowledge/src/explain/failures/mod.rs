@@ -25,7 +25,7 @@ pub use self::error_rules::{RULES, Rule};
 pub use self::message::{Grounds, Recognised, ToolMessage, recognise};
 pub use self::promise::PROMISE_RULES;
 pub(super) use self::promise::shortfall;
-use self::ruled::{Subject, ruling};
+use self::ruled::{OutcomeRuleInput, ruling};
 use self::text::text_failure;
 pub use self::text_rules::{TEXT_RULES, TextRule};
 use super::body_words::{is_absent, is_code_name, is_companion, scalar};
@@ -77,12 +77,12 @@ impl<Failure> Judged<Failure> {
 }
 
 /// Outcome whose body is parsed as JSON at most once and only on demand, because every response is classified.
-pub(super) struct Read<'a> {
+pub(super) struct ParsedOutcome<'a> {
     outcome: &'a Outcome,
     json: OnceCell<Option<Value>>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> ParsedOutcome<'a> {
     pub(super) fn of(outcome: &'a Outcome) -> Self {
         Self { outcome, json: OnceCell::new() }
     }
@@ -95,7 +95,7 @@ impl<'a> Read<'a> {
 }
 
 /// Classifies an outcome by itself and by the rules of the policy, without documentation. `tool` is `toolset/tool`.
-pub(super) fn is_failure(read: &Read<'_>, tool: &str, rules: &[FailureRule]) -> Judged {
+pub(super) fn is_failure(read: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> Judged {
     match read.outcome {
         Outcome::Answered(answer) => match ruled(read, answer, tool, rules) {
             Some((index, RuledOutcome::Failed)) => Judged::Failed(FailureKind::Ruled(index)),
@@ -113,17 +113,22 @@ pub(super) fn is_failure(read: &Read<'_>, tool: &str, rules: &[FailureRule]) -> 
     }
 }
 
-fn ruled(read: &Read<'_>, answer: &ApiAnswer, tool: &str, rules: &[FailureRule]) -> Option<(usize, RuledOutcome)> {
+fn ruled(
+    read: &ParsedOutcome<'_>,
+    answer: &ApiAnswer,
+    tool: &str,
+    rules: &[FailureRule],
+) -> Option<(usize, RuledOutcome)> {
     if rules.is_empty() {
         return None;
     }
-    let subject = Subject { tool, status: Some(answer.status), text: &answer.text(), json: read.json() };
+    let subject = OutcomeRuleInput { tool, status: Some(answer.status), text: &answer.text(), json: read.json() };
     ruling(rules, &subject)
 }
 
 /// Returns the code of a body that contains only a code, such as `{"info_code":"20000"}`. Such a code can mean an error
 /// or a success, so the documentation decides.
-pub(super) fn suspected_code(read: &Read<'_>) -> Option<String> {
+pub(super) fn suspected_code(read: &ParsedOutcome<'_>) -> Option<String> {
     let body = read.json()?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
     let (_, value) = codes.next()?;
@@ -133,7 +138,7 @@ pub(super) fn suspected_code(read: &Read<'_>) -> Option<String> {
 
 /// Returns the rule that recognises an error in the body. Rules based on wording alone are excluded; the documentation
 /// decides these cases.
-fn error_body(read: &Read<'_>, answer: &ApiAnswer) -> Option<&'static str> {
+fn error_body(read: &ParsedOutcome<'_>, answer: &ApiAnswer) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone marks the content as a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");

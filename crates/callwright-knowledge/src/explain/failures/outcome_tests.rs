@@ -9,7 +9,7 @@ fn answered(status: u16, body: &str) -> Outcome {
 }
 
 fn failed(outcome: &Outcome) -> Option<FailureKind> {
-    is_failure(&Read::of(outcome), "api/tool", &[]).failure()
+    is_failure(&ParsedOutcome::of(outcome), "api/tool", &[]).failure()
 }
 
 fn failure(status: u16, body: &str) -> Option<FailureKind> {
@@ -23,7 +23,7 @@ fn what_policy_says_holds_before_status_and_body() {
             {"at":"/error/soft","values":[true],"outcome":"fine"}]"#,
     )
     .unwrap();
-    let judged = |tool: &str, status, body: &str| is_failure(&Read::of(&answered(status, body)), tool, &rules);
+    let judged = |tool: &str, status, body: &str| is_failure(&ParsedOutcome::of(&answered(status, body)), tool, &rules);
     assert_eq!(judged("api/get", 404, ""), Judged::Fine);
     assert_eq!(judged("api/put", 404, ""), Judged::Failed(FailureKind::Status(404)));
     assert_eq!(judged("api/put", 200, r#"{"state":"broken"}"#), Judged::Failed(FailureKind::Ruled(1)));
@@ -82,7 +82,7 @@ fn ordinary_bodies_do_not_fail() {
         "<items><error>no</error></items>",
     ] {
         assert_eq!(failure(200, body), None, "{body}");
-        assert_eq!(suspected_code(&Read::of(&answered(200, body))), None, "{body}");
+        assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, body))), None, "{body}");
     }
 }
 
@@ -95,14 +95,17 @@ fn a_problem_is_told_by_its_media_type() {
 
 #[test]
 fn a_bare_code_is_suspected_and_a_code_beside_results_is_not() {
-    assert_eq!(suspected_code(&Read::of(&answered(200, r#"{"info_code":"20000"}"#))).as_deref(), Some("20000"));
-    assert_eq!(suspected_code(&Read::of(&answered(200, r#"{"code":7,"message":"x"}"#))).as_deref(), Some("7"));
+    assert_eq!(
+        suspected_code(&ParsedOutcome::of(&answered(200, r#"{"info_code":"20000"}"#))).as_deref(),
+        Some("20000")
+    );
+    assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, r#"{"code":7,"message":"x"}"#))).as_deref(), Some("7"));
     for body in [
         r#"{"info_code":"10000","routes":[]}"#,
         r#"{"code":0}"#,
         r#"{"postcode":"20000"}"#,
         r#"{"code":"A","error_code":"B"}"#,
     ] {
-        assert_eq!(suspected_code(&Read::of(&answered(200, body))), None, "{body}");
+        assert_eq!(suspected_code(&ParsedOutcome::of(&answered(200, body))), None, "{body}");
     }
 }

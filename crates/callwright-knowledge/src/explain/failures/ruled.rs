@@ -11,7 +11,7 @@ const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
 /// Outcome as input of the rules.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct OutcomeRuleInput<'a> {
     /// Either `toolset/tool`, or the name of a client's tool.
     pub(super) tool: &'a str,
     /// HTTP status, if known.
@@ -23,12 +23,12 @@ pub(super) struct Subject<'a> {
 }
 
 /// Returns the index and outcome of the first matching rule.
-pub(super) fn ruling(rules: &[FailureRule], subject: &Subject<'_>) -> Option<(usize, RuledOutcome)> {
+pub(super) fn ruling(rules: &[FailureRule], subject: &OutcomeRuleInput<'_>) -> Option<(usize, RuledOutcome)> {
     let fitting = rules.iter().enumerate().find(|(_, rule)| fits(rule, subject));
     fitting.map(|(index, rule)| (index, rule.outcome))
 }
 
-fn fits(rule: &FailureRule, subject: &Subject<'_>) -> bool {
+fn fits(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     let status_fits = match subject.status {
         Some(status) if !rule.status.is_empty() => rule.status.contains(&status),
         status => rule.status.is_empty() && status.is_none_or(|status| status < 400),
@@ -36,7 +36,7 @@ fn fits(rule: &FailureRule, subject: &Subject<'_>) -> bool {
     status_fits && rule.tools.fit(subject.tool) && condition_holds(rule, subject)
 }
 
-fn condition_holds(rule: &FailureRule, subject: &Subject<'_>) -> bool {
+fn condition_holds(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     if let (Some(expression), None) = (&rule.text, &rule.at) {
         return expression.is_found_in(beginning(subject.text));
     }
@@ -117,7 +117,7 @@ mod tests {
 
     fn does_fit(text: &str, body: &str) -> bool {
         let json = serde_json::from_str(body).ok();
-        let subject = Subject { tool: "maps/route", status: Some(200), text: body, json: json.as_ref() };
+        let subject = OutcomeRuleInput { tool: "maps/route", status: Some(200), text: body, json: json.as_ref() };
         fits(&rule(text), &subject)
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_rule_holds_for_its_tools_and_statuses() {
-        let subject = |tool, status| Subject { tool, status, text: "x", json: None };
+        let subject = |tool, status| OutcomeRuleInput { tool, status, text: "x", json: None };
         let answers = rule(r#"{"tools":["crm/*"],"status":[404],"outcome":"fine"}"#);
         assert!(fits(&answers, &subject("crm/get", Some(404))));
         assert!(!fits(&answers, &subject("crm/get", Some(500))) && !fits(&answers, &subject("maps/get", Some(404))));
@@ -169,9 +169,9 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_decides() {
         let rules = [r#"{"text":"x","outcome":"fine"}"#, r#"{"text":"xy","outcome":"failed"}"#].map(rule);
-        let subject = Subject { tool: "t", status: None, text: "xy", json: None };
+        let subject = OutcomeRuleInput { tool: "t", status: None, text: "xy", json: None };
         assert_eq!(ruling(&rules, &subject), Some((0, RuledOutcome::Fine)));
-        assert_eq!(ruling(&rules, &Subject { text: "z", ..subject }), None);
+        assert_eq!(ruling(&rules, &OutcomeRuleInput { text: "z", ..subject }), None);
     }
 
     #[test]

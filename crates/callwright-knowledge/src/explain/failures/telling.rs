@@ -22,30 +22,30 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Status, code and reason of a failure, as far as known.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FailureDetails {
     pub(super) status: Option<u16>,
     pub(super) code: Option<String>,
     pub(super) reason: Option<String>,
 }
 
 /// Extracts the details from a JSON body, outermost first; the first value of each kind counts.
-pub(super) fn told_by_body(value: &Value) -> Told {
-    let mut told = Told::default();
+pub(super) fn told_by_body(value: &Value) -> FailureDetails {
+    let mut told = FailureDetails::default();
     read(value, &mut told, MAX_DEPTH);
     told
 }
 
 /// Extracts the details from a text.
-pub(super) fn told_by_text(text: &str, has_status: bool) -> Told {
+pub(super) fn told_by_text(text: &str, has_status: bool) -> FailureDetails {
     let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // The last line of a traceback is the exception.
     let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };
     let reason: String = line.unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
     let status = STATUS.captures(&reason).filter(|_| has_status).and_then(|found| found.get(1)?.as_str().parse().ok());
-    Told { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
+    FailureDetails { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
 }
 
-fn read(value: &Value, told: &mut Told, levels: usize) {
+fn read(value: &Value, told: &mut FailureDetails, levels: usize) {
     let Some(levels) = levels.checked_sub(1) else { return };
     match value {
         Value::Object(body) => {
@@ -60,7 +60,7 @@ fn read(value: &Value, told: &mut Told, levels: usize) {
     }
 }
 
-fn read_members(body: &Map<String, Value>, told: &mut Told) {
+fn read_members(body: &Map<String, Value>, told: &mut FailureDetails) {
     for (name, value) in body {
         let Some(text) = scalar(value).filter(|text| !is_absent(text)) else { continue };
         let is_status = is_code_name(name) || ["status", "httpStatus", "http_status"].contains(&name.as_str());
@@ -106,7 +106,7 @@ mod tests {
             (told.status, told.code.as_deref(), told.reason.as_deref()),
             (Some(422), Some("E17"), Some("`from` is late"))
         );
-        assert_eq!(told_by_body(&json!({"code": 0, "message": ""})), Told::default());
+        assert_eq!(told_by_body(&json!({"code": 0, "message": ""})), FailureDetails::default());
     }
 
     #[test]

@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: usize = 600;
 
 /// Text as input of the rules.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct TextRuleInput<'a> {
     /// Beginning of the text, trimmed.
     pub(super) text: &'a str,
     /// First line without decoration.
@@ -38,7 +38,7 @@ pub(super) fn text_failure(text: &str) -> Option<Finding> {
         .map(|rule| (rule.name, rule.grounds))
 }
 
-fn said(text: &str) -> Option<Said<'_>> {
+fn said(text: &str) -> Option<TextRuleInput<'_>> {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES))?;
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
@@ -47,7 +47,7 @@ fn said(text: &str) -> Option<Said<'_>> {
     let short = !text.starts_with(['{', '['])
         && text.chars().nth(MAX_SENTENCE_CHARS).is_none()
         && !text.trim().contains("\n\n");
-    (!line.is_empty()).then_some(Said { text, line, short })
+    (!line.is_empty()).then_some(TextRuleInput { text, line, short })
 }
 
 /// Decoration before or around a first line.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Grounds;
-use super::text::Said;
+use super::text::TextRuleInput;
 
 /// Rule that recognises a failure report in a text.
 pub struct TextRule {
@@ -16,7 +16,7 @@ pub struct TextRule {
     pub name: &'static str,
     /// Grounds of the rule. Rules based on wording apply only to short texts.
     pub grounds: Grounds,
-    pub(super) holds: fn(&Said<'_>) -> bool,
+    pub(super) holds: fn(&TextRuleInput<'_>) -> bool,
     /// Text that the rule recognises.
     pub example: &'static str,
     /// Similar text that reports no failure.
@@ -193,7 +193,7 @@ fn tells(rest: &str) -> bool {
 }
 
 /// Whether the text is a log, which contains more than its errors.
-fn is_log(said: &Said<'_>) -> bool {
+fn is_log(said: &TextRuleInput<'_>) -> bool {
     let marks = ["INFO", "DEBUG", "WARN", "info:", "debug:", "warning:"];
     said.text.lines().skip(1).any(|line| marks.iter().any(|mark| line.contains(mark)))
 }

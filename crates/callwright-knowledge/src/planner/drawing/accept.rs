@@ -5,10 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::QUOTED_CHARS;
-use super::answer::{Completion, Given, Goal, NewCall, Origin, Selection, Taken, read};
-use super::converse::Judged;
-use super::draft::{Draft, DraftNode};
-use super::fitting::Fitting;
+use super::answer::{
+    ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput, read,
+};
+use super::converse::CheckedAnswer;
+use super::draft::{DraftNode, PlanDraft};
+use super::fitting::ToolParameters;
 use super::ground::DrawingContext;
 use super::place::{kind_of, may_have, place};
 use super::shown::named;
@@ -17,16 +19,20 @@ use callwright_common::text::excerpt;
 use callwright_types::plan::{Argument, Reference, Source};
 
 /// Parses and validates the goals of a selection. `tools` are the allowed names; a plan has room for `at_most` calls.
-pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
+pub(super) fn selected(text: &str, tools: &HashSet<&str>, at_most: usize) -> CheckedAnswer<Vec<SelectedGoal>> {
     match read::<Selection>(text) {
         Ok(Selection { goals }) => selected_of(goals, tools, at_most),
-        Err(fault) => Judged::unusable(fault),
+        Err(fault) => CheckedAnswer::unusable(fault),
     }
 }
 
 /// Validates parsed goals like [`selected`].
-pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usize) -> Judged<Vec<Goal>> {
-    let (mut taken, mut faults) = (Vec::<Goal>::new(), Vec::new());
+pub(super) fn selected_of(
+    goals: Vec<SelectedGoal>,
+    tools: &HashSet<&str>,
+    at_most: usize,
+) -> CheckedAnswer<Vec<SelectedGoal>> {
+    let (mut taken, mut faults) = (Vec::<SelectedGoal>::new(), Vec::new());
     let is_empty = goals.is_empty();
     for goal in goals {
         if !tools.contains(goal.tool.as_str()) {
@@ -39,12 +45,12 @@ pub(super) fn selected_of(goals: Vec<Goal>, tools: &HashSet<&str>, at_most: usiz
         faults.push(format!("there are {} goals, and at most {at_most} can be planned for", taken.len()));
         taken.truncate(at_most);
     }
-    Judged { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
+    CheckedAnswer { taken: (is_empty || !taken.is_empty()).then_some(taken), faults }
 }
 
 /// Argument whose source is requested.
 #[derive(Debug, Clone)]
-pub(super) struct AskedFor {
+pub(super) struct RequestedArgument {
     pub(super) name: String,
     pub(super) required: bool,
     /// Positions of the tools that may supply it.
@@ -52,12 +58,12 @@ pub(super) struct AskedFor {
 }
 
 /// Context against which an answer about a call's arguments is validated.
-pub(super) struct Standard<'a> {
-    pub(super) draft: &'a Draft,
+pub(super) struct AnswerContext<'a> {
+    pub(super) draft: &'a PlanDraft,
     /// Position of the call in the draft.
     pub(super) at: usize,
     pub(super) tool: &'a PlanTool,
-    pub(super) arguments: &'a [AskedFor],
+    pub(super) arguments: &'a [RequestedArgument],
     /// Tools that may supply arguments, by name.
     pub(super) suppliers: &'a HashMap<String, (usize, PlanTool)>,
     /// Number of further calls that fit into the plan.
@@ -67,7 +73,7 @@ pub(super) struct Standard<'a> {
 
 /// Arguments and new calls of a valid answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Completed {
+pub(super) struct AcceptedArguments {
     pub(super) arguments: Vec<Argument>,
     /// Calls that have to be made first: position of the tool, task, and names of the arguments it supplies. Their
     /// labels follow those of the draft.
@@ -75,7 +81,7 @@ pub(super) struct Completed {
 }
 
 /// State of the conversion of one answer.
-struct Taking<'c> {
+struct AnswerConversion<'c> {
     /// New calls that the answer declares.
     told: &'c [NewCall],
     /// Declared calls that are used so far.
@@ -84,16 +90,16 @@ struct Taking<'c> {
     doubts: Vec<String>,
 }
 
-impl Standard<'_> {
+impl AnswerContext<'_> {
     /// Validates an answer. A faulty argument becomes missing, or is omitted if it is optional.
-    pub(super) fn judge(&self, text: &str) -> Judged<Completed> {
-        let Completion { calls, arguments } = match read(text) {
+    pub(super) fn judge(&self, text: &str) -> CheckedAnswer<AcceptedArguments> {
+        let CompletionAnswer { calls, arguments } = match read(text) {
             Ok(completion) => completion,
-            Err(fault) => return Judged::unusable(fault),
+            Err(fault) => return CheckedAnswer::unusable(fault),
         };
         let mut faults = Vec::new();
-        let mut taking = Taking { told: &calls, made: Vec::new(), doubts: Vec::new() };
-        let mut known: HashMap<&str, &Given> = HashMap::new();
+        let mut taking = AnswerConversion { told: &calls, made: Vec::new(), doubts: Vec::new() };
+        let mut known: HashMap<&str, &ArgumentAnswer> = HashMap::new();
         for given in &arguments {
             let Some(asked) = self.asked(&given.name) else {
                 let tool = quoted(self.tool.tool.name());
@@ -104,7 +110,7 @@ impl Standard<'_> {
                 faults.push(format!("the argument `{}` stands there twice", quoted(&given.name)));
             }
         }
-        let mut completed = Completed::default();
+        let mut completed = AcceptedArguments::default();
         for asked in self.arguments {
             let before = taking.made.len();
             let source = match known.get(asked.name.as_str()) {
@@ -135,12 +141,12 @@ impl Standard<'_> {
             let position = self.suppliers.get(&call.tool).map(|(position, _)| *position);
             completed.calls.extend(position.map(|position| (position, call.task.clone(), supplies)));
         }
-        Judged { taken: Some(completed), faults }
+        CheckedAnswer { taken: Some(completed), faults }
     }
 
     /// Returns the argument of this name, or else the only one whose name has the same letters in another notation
     /// (`sortBy`, `sort_by`).
-    fn asked(&self, name: &str) -> Option<&AskedFor> {
+    fn asked(&self, name: &str) -> Option<&RequestedArgument> {
         let letters = |name: &str| -> String {
             name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
         };
@@ -150,22 +156,28 @@ impl Standard<'_> {
     }
 
     /// Returns a completion in which the user supplies every required argument.
-    pub(super) fn all_missing(&self) -> Completed {
+    pub(super) fn all_missing(&self) -> AcceptedArguments {
         let required = self.arguments.iter().filter(|asked| asked.required);
-        let missing = |asked: &AskedFor| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
-        Completed { arguments: required.map(missing).collect(), calls: Vec::new() }
+        let missing =
+            |asked: &RequestedArgument| Argument { name: asked.name.clone(), source: self.missing(&asked.name) };
+        AcceptedArguments { arguments: required.map(missing).collect(), calls: Vec::new() }
     }
 
-    fn source<'c>(&self, asked: &AskedFor, given: &Given, taking: &mut Taking<'c>) -> Result<Source, String> {
+    fn source<'c>(
+        &self,
+        asked: &RequestedArgument,
+        given: &ArgumentAnswer,
+        taking: &mut AnswerConversion<'c>,
+    ) -> Result<Source, String> {
         match given.source {
-            Origin::Ask => {
+            ArgumentOrigin::Ask => {
                 let question = given.question.as_deref().unwrap_or_default().trim();
                 let own = || self.missing(&asked.name);
                 let told = |question: &str| Source::Missing { question: question.to_owned() };
                 Ok(if question.is_empty() { own() } else { told(question) })
             }
-            Origin::Value => self.value(asked, given),
-            Origin::Tool => {
+            ArgumentOrigin::Value => self.value(asked, given),
+            ArgumentOrigin::Tool => {
                 let outputs = given.outputs.as_deref().unwrap_or_default();
                 let references: Result<Vec<_>, _> =
                     outputs.iter().map(|taken| self.reference(asked, taken, taking)).collect();
@@ -178,7 +190,7 @@ impl Standard<'_> {
 
     /// Returns why the type of an output can never fit the argument. This is a doubt, not an error, because documented
     /// outputs may be wrong.
-    fn misfit(&self, asked: &AskedFor, source: &Source, taking: &Taking<'_>) -> Option<String> {
+    fn misfit(&self, asked: &RequestedArgument, source: &Source, taking: &AnswerConversion<'_>) -> Option<String> {
         let Source::Output(reference) = source else { return None };
         let planned = self.draft.at(&reference.node).and_then(|at| self.draft.get(at)).map(|node| &node.tool);
         let supplier = planned.or_else(|| {
@@ -192,15 +204,20 @@ impl Standard<'_> {
         (!self.fitting().can_be(&asked.name, kind)).then_some(misfit)
     }
 
-    fn fitting(&self) -> Fitting<'_> {
-        Fitting { tool: &self.tool.tool }
+    fn fitting(&self) -> ToolParameters<'_> {
+        ToolParameters { tool: &self.tool.tool }
     }
 
-    fn value(&self, asked: &AskedFor, given: &Given) -> Result<Source, String> {
+    fn value(&self, asked: &RequestedArgument, given: &ArgumentAnswer) -> Result<Source, String> {
         said(self.tool, &asked.name, given, self.ground)
     }
 
-    fn reference<'c>(&self, asked: &AskedFor, taken: &Taken, taking: &mut Taking<'c>) -> Result<Reference, String> {
+    fn reference<'c>(
+        &self,
+        asked: &RequestedArgument,
+        taken: &TakenOutput,
+        taking: &mut AnswerConversion<'c>,
+    ) -> Result<Reference, String> {
         if asked.suppliers.is_empty() {
             return Err("no tool can supply it; give a `value` that was said, or `ask`".to_owned());
         }
@@ -240,7 +257,7 @@ impl Standard<'_> {
 
     fn new_call<'c>(
         &self,
-        asked: &AskedFor,
+        asked: &RequestedArgument,
         call: &'c NewCall,
         made: &mut Vec<&'c NewCall>,
     ) -> Result<(String, &PlanTool), String> {
@@ -259,7 +276,7 @@ impl Standard<'_> {
         Ok((self.draft.label(self.draft.len() + made.len() - 1), tool))
     }
 
-    fn check_supplier(&self, asked: &AskedFor, name: &str, position: usize) -> Result<(), String> {
+    fn check_supplier(&self, asked: &RequestedArgument, name: &str, position: usize) -> Result<(), String> {
         if asked.suppliers.contains(&position) {
             return Ok(());
         }
@@ -289,7 +306,7 @@ impl Standard<'_> {
         Ok(())
     }
 
-    fn made_of(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+    fn made_of(&self, asked: &RequestedArgument, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
         let is_plain = template.is_null() || template.as_str() == Some("{1}");
         match <[Reference; 1]>::try_from(outputs) {
             Ok([only]) if is_plain => Ok(Source::Output(only)),
@@ -299,7 +316,7 @@ impl Standard<'_> {
         }
     }
 
-    fn composed(&self, asked: &AskedFor, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
+    fn composed(&self, asked: &RequestedArgument, template: &Value, outputs: Vec<Reference>) -> Result<Source, String> {
         let mut value = template.clone();
         // The model may encode a list or an object as a string when the response format only allows strings.
         if let Some(text) = template.as_str().filter(|_| self.fitting().check(&asked.name, template).is_err()) {
@@ -325,11 +342,16 @@ impl Standard<'_> {
 ///
 /// # Errors
 /// Why the value is rejected, as feedback for the model.
-pub(super) fn said(tool: &PlanTool, name: &str, given: &Given, ground: &DrawingContext) -> Result<Source, String> {
+pub(super) fn said(
+    tool: &PlanTool,
+    name: &str,
+    given: &ArgumentAnswer,
+    ground: &DrawingContext,
+) -> Result<Source, String> {
     if given.value.is_null() {
         return Err("its source is `value`, and there is none".to_owned());
     }
-    let fitting = Fitting { tool: &tool.tool };
+    let fitting = ToolParameters { tool: &tool.tool };
     let value = fitting.as_wanted(name, &given.value)?;
     if fitting.default_of(name).as_ref() == Some(&value) {
         return Ok(Source::Value { value, words: String::new() });

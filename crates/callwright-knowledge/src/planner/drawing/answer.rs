@@ -16,12 +16,12 @@ const QUOTED_CHARS: usize = 120;
 /// Answer to a goal selection: the tools whose calls serve the request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Selection {
-    pub(super) goals: Vec<Goal>,
+    pub(super) goals: Vec<SelectedGoal>,
 }
 
 /// One independent goal of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Goal {
+pub(super) struct SelectedGoal {
     pub(super) tool: String,
     #[serde(default)]
     pub(super) task: String,
@@ -29,10 +29,10 @@ pub(super) struct Goal {
 
 /// Answer to an argument completion: the source of each argument of a call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Completion {
+pub(super) struct CompletionAnswer {
     #[serde(default)]
     pub(super) calls: Vec<NewCall>,
-    pub(super) arguments: Vec<Given>,
+    pub(super) arguments: Vec<ArgumentAnswer>,
 }
 
 /// New call that has to be made first.
@@ -46,15 +46,15 @@ pub(super) struct NewCall {
 
 /// One argument with its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Given {
+pub(super) struct ArgumentAnswer {
     pub(super) name: String,
-    pub(super) source: Origin,
+    pub(super) source: ArgumentOrigin,
     #[serde(default)]
     pub(super) value: Value,
     #[serde(default)]
     pub(super) words: Option<String>,
     #[serde(default)]
-    pub(super) outputs: Option<Vec<Taken>>,
+    pub(super) outputs: Option<Vec<TakenOutput>>,
     #[serde(default)]
     pub(super) question: Option<String>,
 }
@@ -62,7 +62,7 @@ pub(super) struct Given {
 /// Kind of source of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Origin {
+pub(super) enum ArgumentOrigin {
     Value,
     Tool,
     Ask,
@@ -70,18 +70,18 @@ pub(super) enum Origin {
 
 /// Output value of another call.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Taken {
+pub(super) struct TakenOutput {
     pub(super) call: String,
     #[serde(default)]
     pub(super) output: String,
     #[serde(default)]
-    pub(super) item: Option<Which>,
+    pub(super) item: Option<ItemSelection>,
 }
 
 /// Items that are taken from a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Which {
+pub(super) enum ItemSelection {
     First,
     All,
     Choose,
@@ -115,17 +115,17 @@ mod tests {
         const ONE: &str = r#"{"goals": [{"tool": "a", "task": "b", "why": 1}]}"#;
         for text in [ONE.to_owned(), format!("```json\n{ONE}\n```"), format!("<think>{{}}?</think>\n{ONE}")] {
             let goals = read::<Selection>(&text).unwrap().goals;
-            assert_eq!(goals, [Goal { tool: "a".to_owned(), task: "b".to_owned() }]);
+            assert_eq!(goals, [SelectedGoal { tool: "a".to_owned(), task: "b".to_owned() }]);
         }
     }
 
     #[test]
     fn a_completion_may_leave_out_what_does_not_apply() {
         let text = r#"{"arguments": [{"name": "a", "source": "tool", "outputs": [{"call": "x", "output": "/id", "item": "choose"}], "value": null}]}"#;
-        let completion: Completion = read(text).unwrap();
+        let completion: CompletionAnswer = read(text).unwrap();
         let [given] = completion.arguments.as_slice() else { panic!() };
-        assert_eq!((given.source, given.words.as_deref()), (Origin::Tool, None));
-        assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(Which::Choose));
+        assert_eq!((given.source, given.words.as_deref()), (ArgumentOrigin::Tool, None));
+        assert_eq!(given.outputs.as_ref().unwrap()[0].item, Some(ItemSelection::Choose));
     }
 
     #[test]
@@ -143,7 +143,9 @@ mod tests {
             assert!(error.contains(expected), "{text}: {error}");
         }
         assert!(
-            read::<Completion>(r#"{"arguments": [{"name": "a", "source": "guess"}]}"#).unwrap_err().contains("guess")
+            read::<CompletionAnswer>(r#"{"arguments": [{"name": "a", "source": "guess"}]}"#)
+                .unwrap_err()
+                .contains("guess")
         );
         assert!(read::<Selection>(&"[".repeat(MAX_BYTES)).is_err());
         assert!(read::<Selection>(&" ".repeat(MAX_BYTES + 1)).unwrap_err().contains("longer"));

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answer::read;
-use super::converse::{Asker, Judged, Spent};
+use super::converse::{CheckedAnswer, PlanRequester, Spent};
 use super::draw::Undrawn;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{DATA, Heard, object};
+use super::prompts::{ConversationData, DATA, object};
 use super::settings::DrawSettings;
 use super::shown::beginning;
 use callwright_common::json::raw;
@@ -52,28 +52,28 @@ pub async fn choose(chance: &Chance<'_>, model: &dyn PlanningModel, settings: &D
     if chance.options.len() <= 1 {
         return Chosen { index: chance.options.len().checked_sub(1), spent: Cost::default(), undecided: None };
     }
-    let mut asker = Asker { model, settings, spent: Spent::default() };
+    let mut asker = PlanRequester { model, settings, spent: Spent::default() };
     let shown = chance.options.len().min(settings.options);
     let question = question(chance, settings);
     let judged = asker.converse(question, |text| choice(text, shown)).await;
     let (index, undecided) = match judged {
-        Ok(Judged { taken: Some(index), .. }) => (index, None),
-        Ok(Judged { faults, .. }) => (None, Some(Undrawn::Unusable(faults.join("; ")))),
+        Ok(CheckedAnswer { taken: Some(index), .. }) => (index, None),
+        Ok(CheckedAnswer { faults, .. }) => (None, Some(Undrawn::Unusable(faults.join("; ")))),
         Err(error) => (None, Some(error)),
     };
     Chosen { index, spent: asker.spent.total(), undecided }
 }
 
 #[derive(Serialize)]
-struct Data<'a> {
+struct ChoicePromptData<'a> {
     #[serde(flatten)]
-    heard: Heard<'a>,
-    wanted: Wanted<'a>,
-    options: Vec<OptionData>,
+    heard: ConversationData<'a>,
+    wanted: ChoiceArgumentData<'a>,
+    options: Vec<ChoiceOptionData>,
 }
 
 #[derive(Serialize)]
-struct Wanted<'a> {
+struct ChoiceArgumentData<'a> {
     tool: &'a str,
     task: &'a str,
     argument: &'a str,
@@ -81,7 +81,7 @@ struct Wanted<'a> {
 }
 
 #[derive(Serialize)]
-struct OptionData {
+struct ChoiceOptionData {
     number: usize,
     value: Value,
 }
@@ -97,16 +97,16 @@ fn question(chance: &Chance<'_>, settings: &DrawSettings) -> Question {
          Answer with one JSON object and nothing else: {{\"choice\": number or null}}"
     );
     let shown = chance.options.iter().take(settings.options).enumerate();
-    let data = Data {
-        heard: Heard::of(chance.conversation, chance.memory, settings),
-        wanted: Wanted {
+    let data = ChoicePromptData {
+        heard: ConversationData::of(chance.conversation, chance.memory, settings),
+        wanted: ChoiceArgumentData {
             tool: chance.tool,
             task: chance.task,
             argument: chance.argument,
             schema: in_short(chance.schema, settings.schema_bytes),
         },
         options: shown
-            .map(|(at, value)| OptionData { number: at + 1, value: in_short(value, settings.option_chars) })
+            .map(|(at, value)| ChoiceOptionData { number: at + 1, value: in_short(value, settings.option_chars) })
             .collect(),
     };
     Question {
@@ -128,24 +128,24 @@ fn in_short(value: &Value, chars: usize) -> Value {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct ChoiceAnswer {
     // Not an `Option`: an answer without this member is invalid.
     choice: Value,
 }
 
 /// Parses the chosen position: inner `None` means that no option fits, outer `None` that the answer is unusable.
-fn choice(text: &str, shown: usize) -> Judged<Option<usize>> {
-    let answer = match read::<Answer>(text) {
-        Ok(Answer { choice }) => choice,
-        Err(fault) => return Judged::unusable(fault),
+fn choice(text: &str, shown: usize) -> CheckedAnswer<Option<usize>> {
+    let answer = match read::<ChoiceAnswer>(text) {
+        Ok(ChoiceAnswer { choice }) => choice,
+        Err(fault) => return CheckedAnswer::unusable(fault),
     };
     if answer.is_null() {
-        return Judged { taken: Some(None), faults: Vec::new() };
+        return CheckedAnswer { taken: Some(None), faults: Vec::new() };
     }
     let number = answer.as_u64().and_then(|number| usize::try_from(number).ok());
     match number.filter(|number| (1..=shown).contains(number)) {
-        Some(number) => Judged { taken: Some(Some(number - 1)), faults: Vec::new() },
-        None => Judged::unusable(format!("`choice` has to be the number of an option, 1 to {shown}, or null")),
+        Some(number) => CheckedAnswer { taken: Some(Some(number - 1)), faults: Vec::new() },
+        None => CheckedAnswer::unusable(format!("`choice` has to be the number of an option, 1 to {shown}, or null")),
     }
 }
 

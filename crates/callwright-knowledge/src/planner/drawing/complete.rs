@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::accept::{AskedFor, Completed, Standard};
+use super::accept::{AcceptedArguments, AnswerContext, RequestedArgument};
 use super::draft::DraftNode;
-use super::draw::{Drawing, Occasion, Undrawn};
+use super::draw::{Occasion, PlanGeneration, Undrawn};
 use super::model::{Purpose, Question};
-use super::prompts::{ArgumentData, NeededFor, PlannedData, SupplierData, Wanted, completion, completion_form};
+use super::prompts::{
+    ArgumentData, ConsumerData, PlannedData, RequestedCallData, SupplierData, completion, completion_form,
+};
 use super::settings::Completion;
 use super::shown::{beginning, shown_outputs, shown_schema};
 use super::tools::PlanTool;
@@ -20,7 +22,7 @@ use callwright_types::plan::{Argument, Source};
 /// answer.
 #[derive(Default)]
 struct Suppliers {
-    asked: Vec<AskedFor>,
+    asked: Vec<RequestedArgument>,
     told: Vec<ArgumentData>,
     by_name: HashMap<String, (usize, PlanTool)>,
     tools: Vec<SupplierData>,
@@ -28,14 +30,14 @@ struct Suppliers {
 
 /// Kinds of sources that one request allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum AllowedSources {
     /// Only the conversation and the memory.
     Words,
     /// Outputs of other calls as well.
     Calls,
 }
 
-impl Drawing<'_> {
+impl PlanGeneration<'_> {
     /// Requests the sources of a call's arguments, in one or more requests according to the settings.
     pub(super) async fn complete(&mut self, at: usize) -> Result<(), Undrawn> {
         let Some(node) = self.draft.get(at).cloned() else { return Ok(()) };
@@ -44,26 +46,27 @@ impl Drawing<'_> {
         parameters.truncate(self.settings.arguments);
         let mut known = Vec::new();
         match self.settings.completion {
-            Completion::All => known = self.arguments(at, &node, &parameters, From::Calls).await?,
+            Completion::All => known = self.arguments(at, &node, &parameters, AllowedSources::Calls).await?,
             Completion::OneByOne => {
                 for parameter in parameters.chunks(1) {
-                    known.extend(self.arguments(at, &node, parameter, From::Calls).await?);
+                    known.extend(self.arguments(at, &node, parameter, AllowedSources::Calls).await?);
                     // The calls added for this argument are candidates for the next one.
                     self.draft.complete(at, known.clone());
                 }
             }
             Completion::ThreeSteps => {
-                known = self.arguments(at, &node, &parameters, From::Words).await?;
+                known = self.arguments(at, &node, &parameters, AllowedSources::Words).await?;
                 let is_said = |name: &str| {
                     let said = known.iter().find(|argument| argument.name == name);
                     said.is_some_and(|argument| !matches!(argument.source, Source::Missing { .. }))
                 };
                 let mut left = parameters.clone();
                 left.retain(|parameter| {
-                    !is_said(parameter.name) && !self.candidates(&node, parameter.name, From::Calls).is_empty()
+                    !is_said(parameter.name)
+                        && !self.candidates(&node, parameter.name, AllowedSources::Calls).is_empty()
                 });
                 known.retain(|argument| left.iter().all(|parameter| parameter.name != argument.name));
-                known.extend(self.arguments(at, &node, &left, From::Calls).await?);
+                known.extend(self.arguments(at, &node, &left, AllowedSources::Calls).await?);
             }
         }
         self.draft.complete(at, known);
@@ -76,7 +79,7 @@ impl Drawing<'_> {
         at: usize,
         node: &DraftNode,
         parameters: &[Parameter<'_>],
-        from: From,
+        from: AllowedSources,
     ) -> Result<Vec<Argument>, Undrawn> {
         if parameters.is_empty() {
             return Ok(Vec::new());
@@ -88,7 +91,7 @@ impl Drawing<'_> {
             tool: node.tool.tool.name(),
             task: &node.task,
         });
-        let wanted = Wanted {
+        let wanted = RequestedCallData {
             tool: node.tool.tool.name(),
             description: beginning(&node.tool.tool.tool.description, self.settings.description_chars),
             task: &node.task,
@@ -105,7 +108,7 @@ impl Drawing<'_> {
             temperature: self.settings.temperature,
             requests: self.settings.requests,
         };
-        let standard = Standard {
+        let standard = AnswerContext {
             draft: &self.draft,
             at,
             tool: &node.tool,
@@ -115,7 +118,7 @@ impl Drawing<'_> {
             ground: &self.ground,
         };
         let judged = self.asker.converse(question, |text| standard.judge(text)).await?;
-        let Completed { arguments, calls } = judged.taken.unwrap_or_else(|| standard.all_missing());
+        let AcceptedArguments { arguments, calls } = judged.taken.unwrap_or_else(|| standard.all_missing());
         let name = node.tool.tool.name();
         self.notes.extend(judged.faults.into_iter().map(|fault| format!("{name}: {fault}")));
         for (position, task, supplies) in calls {
@@ -127,7 +130,7 @@ impl Drawing<'_> {
     }
 
     /// Returns the arguments in the given order with the tools that may supply them.
-    fn suppliers(&self, node: &DraftNode, parameters: &[Parameter<'_>], from: From) -> Suppliers {
+    fn suppliers(&self, node: &DraftNode, parameters: &[Parameter<'_>], from: AllowedSources) -> Suppliers {
         let mut suppliers = Suppliers::default();
         let mut first: HashMap<usize, Vec<String>> = HashMap::new();
         for parameter in parameters {
@@ -150,7 +153,7 @@ impl Drawing<'_> {
                 tools: positions.iter().filter_map(name_of).collect(),
             });
             let (name, required) = (parameter.name.to_owned(), parameter.required);
-            suppliers.asked.push(AskedFor { name, required, suppliers: positions });
+            suppliers.asked.push(RequestedArgument { name, required, suppliers: positions });
         }
         let mut tools: Vec<(&usize, &PlanTool)> = suppliers.by_name.values().map(|(at, tool)| (at, tool)).collect();
         tools.sort_unstable_by_key(|(position, _)| **position);
@@ -167,8 +170,8 @@ impl Drawing<'_> {
     }
 
     /// Returns the candidate sources of an argument; none for a call at the maximum depth.
-    fn candidates(&self, node: &DraftNode, argument: &str, from: From) -> Vec<Candidate> {
-        if node.depth >= self.settings.depth || from == From::Words {
+    fn candidates(&self, node: &DraftNode, argument: &str, from: AllowedSources) -> Vec<Candidate> {
+        if node.depth >= self.settings.depth || from == AllowedSources::Words {
             return Vec::new();
         }
         let Occasion { producers, asked, .. } = self.occasion;
@@ -176,12 +179,12 @@ impl Drawing<'_> {
     }
 
     /// Returns the calls that depend on a call, the direct consumer first.
-    fn needed_for(&self, at: usize) -> Vec<NeededFor<'_>> {
+    fn needed_for(&self, at: usize) -> Vec<ConsumerData<'_>> {
         let above = self.draft.above(at).into_iter();
         let told = above.filter_map(|(at, arguments)| {
             let node = self.draft.get(at)?;
             let arguments = arguments.iter().map(String::as_str).collect();
-            Some(NeededFor { arguments, tool: node.tool.tool.name(), task: &node.task })
+            Some(ConsumerData { arguments, tool: node.tool.tool.name(), task: &node.task })
         });
         told.collect()
     }

@@ -40,26 +40,26 @@ impl Spent {
 }
 
 /// Usable part of an answer and its faults.
-pub(super) struct Judged<T> {
+pub(super) struct CheckedAnswer<T> {
     /// Usable part; `None` if nothing is usable.
     pub(super) taken: Option<T>,
     pub(super) faults: Vec<String>,
 }
 
-impl<T> Judged<T> {
+impl<T> CheckedAnswer<T> {
     pub(super) fn unusable(fault: String) -> Self {
         Self { taken: None, faults: vec![fault] }
     }
 }
 
 /// Sends requests to a model and accounts for their cost.
-pub(super) struct Asker<'a> {
+pub(super) struct PlanRequester<'a> {
     pub(super) model: &'a dyn PlanningModel,
     pub(super) settings: &'a DrawSettings,
     pub(super) spent: Spent,
 }
 
-impl Asker<'_> {
+impl PlanRequester<'_> {
     /// Sends the question. If the answer has faults, sends them to the model once. Of two faulty answers, the second is
     /// used unless it is unusable.
     ///
@@ -68,8 +68,8 @@ impl Asker<'_> {
     pub(super) async fn converse<T>(
         &mut self,
         mut question: Question,
-        judge: impl Fn(&str) -> Judged<T>,
-    ) -> Result<Judged<T>, Undrawn> {
+        judge: impl Fn(&str) -> CheckedAnswer<T>,
+    ) -> Result<CheckedAnswer<T>, Undrawn> {
         let text = self.ask(&mut question).await?;
         let first = judged(text.as_deref(), &judge);
         if first.faults.is_empty() {
@@ -122,9 +122,9 @@ impl Asker<'_> {
     }
 }
 
-fn judged<T>(text: Option<&str>, judge: impl Fn(&str) -> Judged<T>) -> Judged<T> {
+fn judged<T>(text: Option<&str>, judge: impl Fn(&str) -> CheckedAnswer<T>) -> CheckedAnswer<T> {
     match text {
         Some(text) => judge(text),
-        None => Judged::unusable("it was cut off because it is too long".to_owned()),
+        None => CheckedAnswer::unusable("it was cut off because it is too long".to_owned()),
     }
 }

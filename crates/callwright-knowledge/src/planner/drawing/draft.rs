@@ -10,10 +10,10 @@ use callwright_types::plan::{Argument, Node};
 
 /// Calls found so far. Incomplete calls come after the calls that depend on them.
 #[derive(Debug, Clone)]
-pub(super) struct Draft {
+pub(super) struct PlanDraft {
     nodes: Vec<DraftNode>,
     /// Calls of the present plan whose tools no longer exist, unchanged.
-    aside: Vec<(Node, Standing)>,
+    aside: Vec<(Node, DraftNodeStatus)>,
     /// Positions of the calls that serve the goals, in order.
     goals: Vec<usize>,
     /// Labels of the present plan in order; new calls must not use them.
@@ -34,12 +34,12 @@ pub(super) struct DraftNode {
     pub(super) needed_for: Option<(usize, Vec<String>)>,
     /// Arguments; for a reopened call, the previous ones.
     pub(super) arguments: Vec<Argument>,
-    pub(super) standing: Standing,
+    pub(super) standing: DraftNodeStatus,
 }
 
 /// Whether the call is part of the present plan, with its label there, and whether its arguments are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum DraftNodeStatus {
     /// Executed call of the present plan; it does not change.
     Made(String),
     /// Call of the present plan that is kept unchanged.
@@ -50,7 +50,7 @@ pub(super) enum Standing {
     New,
 }
 
-impl Standing {
+impl DraftNodeStatus {
     fn label(&self) -> Option<&str> {
         match self {
             Self::Made(label) | Self::Kept(label) | Self::Reopened(label) => Some(label),
@@ -67,17 +67,17 @@ impl Standing {
 impl DraftNode {
     /// Creates a new call, for a goal or for another call.
     pub(super) fn new(tool: PlanTool, position: usize, task: String) -> Self {
-        Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), standing: Standing::New }
+        Self { tool, position, task, depth: 1, needed_for: None, arguments: Vec::new(), standing: DraftNodeStatus::New }
     }
 }
 
-impl Default for Draft {
+impl Default for PlanDraft {
     fn default() -> Self {
         Self::beside(Vec::new())
     }
 }
 
-impl Draft {
+impl PlanDraft {
     /// Creates an empty draft whose new labels do not collide with these labels of a present plan.
     pub(super) fn beside(present: Vec<String>) -> Self {
         let mut prefix = "c".to_owned();
@@ -122,7 +122,7 @@ impl Draft {
         self.nodes.len() - 1
     }
 
-    pub(super) fn set_aside(&mut self, node: Node, standing: Standing) {
+    pub(super) fn set_aside(&mut self, node: Node, standing: DraftNodeStatus) {
         self.aside.push((node, standing));
     }
 
@@ -145,9 +145,9 @@ impl Draft {
     /// Marks a call for another request of its arguments, unless it was executed.
     pub(super) fn reopen(&mut self, at: usize) {
         if let Some(node) = self.nodes.get_mut(at)
-            && let Standing::Kept(label) = &node.standing
+            && let DraftNodeStatus::Kept(label) = &node.standing
         {
-            node.standing = Standing::Reopened(label.clone());
+            node.standing = DraftNodeStatus::Reopened(label.clone());
         }
     }
 
@@ -186,7 +186,7 @@ impl Draft {
 
     /// Returns the calls that are part of the plan: the goals, executed calls, and all their dependencies.
     pub(super) fn needed(&self) -> HashSet<usize> {
-        let made = self.nodes().filter(|(_, node)| matches!(node.standing, Standing::Made(_))).map(|(at, _)| at);
+        let made = self.nodes().filter(|(_, node)| matches!(node.standing, DraftNodeStatus::Made(_))).map(|(at, _)| at);
         let mut open: Vec<usize> = self.goals.iter().copied().chain(made).collect();
         let mut needed = HashSet::new();
         while let Some(at) = open.pop() {
@@ -199,7 +199,7 @@ impl Draft {
 
     /// Returns how many further calls fit into a plan of `at_most` calls.
     pub(super) fn room(&self, at_most: usize) -> usize {
-        let aside = self.aside.iter().filter(|(_, standing)| matches!(standing, Standing::Made(_)));
+        let aside = self.aside.iter().filter(|(_, standing)| matches!(standing, DraftNodeStatus::Made(_)));
         at_most.saturating_sub(self.needed().len() + aside.count())
     }
 

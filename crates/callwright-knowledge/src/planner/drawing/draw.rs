@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 
 use super::accept::selected;
-use super::answer::Goal;
-use super::converse::{Asker, Spent};
-use super::draft::{Draft, DraftNode};
+use super::answer::SelectedGoal;
+use super::converse::{PlanRequester, Spent};
+use super::draft::{DraftNode, PlanDraft};
 use super::ground::DrawingContext;
 use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{Heard, selection, selection_form};
+use super::prompts::{ConversationData, selection, selection_form};
 use super::settings::DrawSettings;
 use super::tools::{PlanTool, Tools};
 use crate::planner::producers::{Asked, Producers};
@@ -90,7 +90,7 @@ pub async fn draw_from(
     model: &dyn PlanningModel,
     settings: &DrawSettings,
 ) -> Drawn {
-    let mut drawing = Drawing::new(occasion, model, settings);
+    let mut drawing = PlanGeneration::new(occasion, model, settings);
     if let Some(template) = template {
         match drawing.fill(template).await {
             Ok(Some(plan)) => return Drawn { from_template: true, ..drawing.ended(Ok(plan)) },
@@ -103,26 +103,27 @@ pub async fn draw_from(
 }
 
 /// Plan generation in progress.
-pub(super) struct Drawing<'a> {
+pub(super) struct PlanGeneration<'a> {
     pub(super) occasion: &'a Occasion<'a>,
     pub(super) settings: &'a DrawSettings,
-    pub(super) heard: Heard<'a>,
+    pub(super) heard: ConversationData<'a>,
     pub(super) ground: DrawingContext,
-    pub(super) asker: Asker<'a>,
-    pub(super) draft: Draft,
+    pub(super) asker: PlanRequester<'a>,
+    pub(super) draft: PlanDraft,
     pub(super) notes: Vec<String>,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> PlanGeneration<'a> {
     pub(super) fn new(occasion: &'a Occasion<'a>, model: &'a dyn PlanningModel, settings: &'a DrawSettings) -> Self {
         let said = occasion.conversation.iter().map(|message| message.text.as_str());
         Self {
             occasion,
             settings,
-            heard: Heard::of(occasion.conversation, occasion.memory, settings).with_outline(occasion.outline),
+            heard: ConversationData::of(occasion.conversation, occasion.memory, settings)
+                .with_outline(occasion.outline),
             ground: DrawingContext::of(said.chain(occasion.memory.iter().map(String::as_str))),
-            asker: Asker { model, settings, spent: Spent::default() },
-            draft: Draft::default(),
+            asker: PlanRequester { model, settings, spent: Spent::default() },
+            draft: PlanDraft::default(),
             notes: Vec::new(),
         }
     }
@@ -175,7 +176,7 @@ impl<'a> Drawing<'a> {
         let goals = judged.taken.ok_or_else(|| Undrawn::Unusable(judged.faults.join("; ")))?;
         self.notes.extend(judged.faults);
         let mut chosen = Vec::new();
-        for Goal { tool: name, task } in goals {
+        for SelectedGoal { tool: name, task } in goals {
             let Some((position, tool)) = offered.iter().find(|(_, tool)| tool.tool.name() == name) else { continue };
             chosen.push(self.draft.add(DraftNode::new(tool.clone(), *position, task)));
         }

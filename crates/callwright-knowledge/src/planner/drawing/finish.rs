@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use super::draft::Standing;
+use super::draft::DraftNodeStatus;
 use super::draw::Undrawn;
 use callwright_types::Plan;
 use callwright_types::plan::{Node, PlanError, Source};
@@ -17,11 +17,16 @@ use callwright_types::plan::{Node, PlanError, Source};
 ///
 /// # Errors
 /// [`Undrawn::Unusable`]: the calls form a cycle; the error contains its path.
-pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present: &[String]) -> Result<Plan, Undrawn> {
+pub(super) fn plan(
+    calls: Vec<(Node, DraftNodeStatus)>,
+    mut goals: Vec<String>,
+    present: &[String],
+) -> Result<Plan, Undrawn> {
     let unusable = |error: PlanError| Undrawn::Unusable(error.to_string());
-    let (nodes, standings): (Vec<Node>, Vec<Standing>) = calls.into_iter().unzip();
-    let standings: HashMap<String, Standing> = nodes.iter().map(|node| node.label.clone()).zip(standings).collect();
-    let is_made = |label: &str| matches!(standings.get(label), Some(Standing::Made(_)));
+    let (nodes, standings): (Vec<Node>, Vec<DraftNodeStatus>) = calls.into_iter().unzip();
+    let standings: HashMap<String, DraftNodeStatus> =
+        nodes.iter().map(|node| node.label.clone()).zip(standings).collect();
+    let is_made = |label: &str| matches!(standings.get(label), Some(DraftNodeStatus::Made(_)));
     let mut nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
     nodes.sort_by_key(|node| present.iter().position(|label| *label == node.label).unwrap_or(present.len()));
     let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
@@ -34,7 +39,7 @@ pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present
     let nodes = needed(nodes, |label| goals.iter().any(|goal| goal == label) || is_made(label));
     let mut nodes = Plan::new(nodes, goals.clone()).map_err(unusable)?.nodes().to_vec();
     let mut numbers = (1..).map(|number: usize| format!("call{number}")).filter(|label| !present.contains(label));
-    let is_new = |node: &&Node| standings.get(&node.label) == Some(&Standing::New);
+    let is_new = |node: &&Node| standings.get(&node.label) == Some(&DraftNodeStatus::New);
     let named = nodes.iter().filter(is_new).filter_map(|node| Some((node.label.clone(), numbers.next()?)));
     let labels: HashMap<String, String> = named.collect();
     rename(&mut nodes, &mut goals, &labels);
@@ -44,12 +49,12 @@ pub(super) fn plan(calls: Vec<(Node, Standing)>, mut goals: Vec<String>, present
 }
 
 /// Returns duplicate calls, each with the label of the call that replaces it.
-fn repeated(nodes: &[Node], standings: &HashMap<String, Standing>) -> Option<HashMap<String, String>> {
+fn repeated(nodes: &[Node], standings: &HashMap<String, DraftNodeStatus>) -> Option<HashMap<String, String>> {
     let rank = |node: &Node| match standings.get(&node.label) {
-        Some(Standing::Made(_)) => 0,
-        Some(Standing::Kept(_)) => 1,
-        Some(Standing::Reopened(_)) => 2,
-        Some(Standing::New) | None => 3,
+        Some(DraftNodeStatus::Made(_)) => 0,
+        Some(DraftNodeStatus::Kept(_)) => 1,
+        Some(DraftNodeStatus::Reopened(_)) => 2,
+        Some(DraftNodeStatus::New) | None => 3,
     };
     let mut first: HashMap<String, &Node> = HashMap::new();
     for node in nodes {

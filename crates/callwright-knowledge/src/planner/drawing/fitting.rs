@@ -14,11 +14,11 @@ use callwright_types::{Call, ValueKind};
 
 /// Parameters of a tool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fitting<'a> {
+pub(super) struct ToolParameters<'a> {
     pub(super) tool: &'a Arc<CompiledTool>,
 }
 
-impl Fitting<'_> {
+impl ToolParameters<'_> {
     /// Returns the value in a form that fits its schema: unchanged, repaired without loss like the arguments of a call,
     /// parsed from its JSON text, or an integer written as a string.
     ///
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_loses_nothing_is_mended_and_all_else_refused() {
         let book = tool_set(TOOLS);
-        let fitting = Fitting { tool: book.tools().first().unwrap() };
+        let fitting = ToolParameters { tool: book.tools().first().unwrap() };
         for (name, value, expected) in [
             ("text", json!("a"), Some(json!("a"))),
             ("text", json!(7), Some(json!("7"))),
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn kinds_that_can_never_be_an_argument_are_known() {
         let book = tool_set(TOOLS);
-        let fitting = Fitting { tool: book.tools().first().unwrap() };
+        let fitting = ToolParameters { tool: book.tools().first().unwrap() };
         for (name, kind, expected) in [
             ("text", ValueKind::Object, true),
             ("list", ValueKind::Number, true),

@@ -1,12 +1,12 @@
 //! Locates a referenced value in an answer.
 
-use super::answer::{Taken, Which};
+use super::answer::{ItemSelection, TakenOutput};
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Item, Reference};
 use callwright_types::{OutputField, ValueKind};
 
 /// Returns the pointer of a value in an answer and the selected list item; `None` if the item index cannot be parsed.
-pub(super) fn place(taken: &Taken) -> Option<(Pointer, Item)> {
+pub(super) fn place(taken: &TakenOutput) -> Option<(Pointer, Item)> {
     let written = Pointer::from(taken.output.as_str());
     let (mut output, mut index) = (Pointer::root(), None);
     for token in written.tokens() {
@@ -18,9 +18,9 @@ pub(super) fn place(taken: &Taken) -> Option<(Pointer, Item)> {
         }
     }
     Some(match (index, taken.item) {
-        (Some(0) | None, Some(Which::First)) => (with_item(output, index), Item::Index(0)),
-        (Some(0) | None, Some(Which::Choose)) => (with_item(output, index), Item::Chosen),
-        (None, _) | (Some(0), Some(Which::All)) => (output, Item::Whole),
+        (Some(0) | None, Some(ItemSelection::First)) => (with_item(output, index), Item::Index(0)),
+        (Some(0) | None, Some(ItemSelection::Choose)) => (with_item(output, index), Item::Chosen),
+        (None, _) | (Some(0), Some(ItemSelection::All)) => (output, Item::Whole),
         (Some(0), None) => (output, Item::Chosen),
         (Some(index), _) => (output, Item::Index(index)),
     })

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::accept::is_same;
-use super::answer::Goal;
+use super::answer::SelectedGoal;
 use super::complete::before;
-use super::draft::{Draft, DraftNode, Standing};
-use super::draw::{Drawing, Drawn, Occasion, Undrawn};
+use super::draft::{DraftNode, DraftNodeStatus, PlanDraft};
+use super::draw::{Drawn, Occasion, PlanGeneration, Undrawn};
 use super::model::{PlanningModel, Purpose, Question};
-use super::renewed_goals::{PresentCall, PresentData, PresentGoal, Renewed, form, question, renewed};
+use super::renewed_goals::{PresentCall, PresentData, PresentGoal, RenewalAnswer, form, question, renewed};
 use super::settings::DrawSettings;
 use super::tools::PlanTool;
 use callwright_types::Plan;
@@ -50,12 +50,12 @@ pub async fn redraw(
     model: &dyn PlanningModel,
     settings: &DrawSettings,
 ) -> Drawn {
-    let mut drawing = Drawing::new(occasion, model, settings);
+    let mut drawing = PlanGeneration::new(occasion, model, settings);
     let result = drawing.again(present, renewal).await;
     drawing.ended(result)
 }
 
-impl Drawing<'_> {
+impl PlanGeneration<'_> {
     async fn again(&mut self, present: &Present<'_>, renewal: &Renewal<'_>) -> Result<Plan, Undrawn> {
         self.take_up(present);
         match renewal {
@@ -71,12 +71,12 @@ impl Drawing<'_> {
     /// Copies the calls of the present plan into the draft, those closest to a goal first.
     fn take_up(&mut self, present: &Present<'_>) {
         let nodes = present.plan.nodes();
-        self.draft = Draft::beside(nodes.iter().map(|node| node.label.clone()).collect());
+        self.draft = PlanDraft::beside(nodes.iter().map(|node| node.label.clone()).collect());
         let mut gone: Vec<&str> = Vec::new();
         for node in nodes.iter().rev() {
             let is_made = present.made.contains(&node.label);
             let label = node.label.clone();
-            let standing = if is_made { Standing::Made(label) } else { Standing::Kept(label) };
+            let standing = if is_made { DraftNodeStatus::Made(label) } else { DraftNodeStatus::Kept(label) };
             let Some((position, tool)) = self.tool_of(&node.tool) else {
                 if !is_made {
                     self.notes.push(format!("{}: the tool no longer exists", node.tool));
@@ -120,7 +120,7 @@ impl Drawing<'_> {
                 tools.push((node.position, node.tool.clone()));
             }
         }
-        let Renewed { goals, changed } = self.select_again(&tools).await?;
+        let RenewalAnswer { goals, changed } = self.select_again(&tools).await?;
         let missing = self.draft.nodes().filter(|(_, node)| {
             node.arguments.iter().any(|argument| matches!(argument.source, Source::Missing { .. }))
         });
@@ -149,7 +149,7 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    async fn select_again(&mut self, tools: &[(usize, PlanTool)]) -> Result<Renewed, Undrawn> {
+    async fn select_again(&mut self, tools: &[(usize, PlanTool)]) -> Result<RenewalAnswer, Undrawn> {
         let told: Vec<(&str, &str)> =
             tools.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let names: HashSet<&str> = told.iter().map(|(name, _)| *name).collect();
@@ -171,7 +171,7 @@ impl Drawing<'_> {
     /// Returns the call of the present plan that a selected goal refers to: one with the same task, or the only one of
     /// its tool if the tool is selected once. An executed call matches by its task only, because the tool may be needed
     /// again.
-    fn known(&self, goal: &Goal, goals: &[Goal], former: &[usize]) -> Option<usize> {
+    fn known(&self, goal: &SelectedGoal, goals: &[SelectedGoal], former: &[usize]) -> Option<usize> {
         let of_tool = former.iter().filter_map(|at| Some((*at, self.draft.get(*at)?)));
         let of_tool: Vec<_> = of_tool.filter(|(_, node)| node.tool.tool.name() == goal.tool).collect();
         let is_task = |node: &DraftNode| is_same(&goal.tool, &node.task, &goal.tool, &goal.task);
@@ -180,14 +180,14 @@ impl Drawing<'_> {
         }
         let is_alone = goals.iter().filter(|other| other.tool == goal.tool).count() == 1;
         match of_tool.as_slice() {
-            [(at, node)] if is_alone && !matches!(node.standing, Standing::Made(_)) => Some(*at),
+            [(at, node)] if is_alone && !matches!(node.standing, DraftNodeStatus::Made(_)) => Some(*at),
             _ => None,
         }
     }
 }
 
-fn present_data(draft: &Draft) -> PresentData<'_> {
-    let is_made = |node: &DraftNode| matches!(node.standing, Standing::Made(_));
+fn present_data(draft: &PlanDraft) -> PresentData<'_> {
+    let is_made = |node: &DraftNode| matches!(node.standing, DraftNodeStatus::Made(_));
     let goals = draft.goals().iter().filter_map(|at| {
         let node = draft.get(*at)?;
         Some(PresentGoal { tool: node.tool.tool.name(), task: &node.task, done: is_made(node) })

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::accept::selected_of;
-use super::answer::{Goal, read};
-use super::converse::Judged;
-use super::prompts::{DATA, Heard, OfferedData, goals_form, object, offered};
+use super::answer::{SelectedGoal, read};
+use super::converse::CheckedAnswer;
+use super::prompts::{ConversationData, DATA, OfferedData, goals_form, object, offered};
 use super::settings::DrawSettings;
 use callwright_common::json::raw;
 use callwright_openai::Role;
@@ -37,16 +37,16 @@ pub(super) struct PresentCall<'a> {
 }
 
 #[derive(Serialize)]
-struct Data<'a> {
+struct RenewalPromptData<'a> {
     #[serde(flatten)]
-    heard: &'a Heard<'a>,
+    heard: &'a ConversationData<'a>,
     present: &'a PresentData<'a>,
     tools: Vec<OfferedData<'a>>,
 }
 
 /// Builds the prompt that requests the current goals.
 pub(super) fn question(
-    heard: &Heard<'_>,
+    heard: &ConversationData<'_>,
     present: &PresentData<'_>,
     tools: &[(&str, &str)],
     settings: &DrawSettings,
@@ -63,7 +63,7 @@ pub(super) fn question(
          4. Where nothing is wanted any more, `goals` is [].\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
-    let user = raw(&Data { heard, present, tools: offered(tools, settings) });
+    let user = raw(&RenewalPromptData { heard, present, tools: offered(tools, settings) });
     vec![(Role::System, system), (Role::User, user.get().to_owned())]
 }
 
@@ -76,24 +76,29 @@ pub(super) fn form(present: &PresentData<'_>, tools: &[(&str, &str)]) -> Value {
 
 /// Current goals and changed calls.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Renewed {
-    pub(super) goals: Vec<Goal>,
+pub(super) struct RenewalAnswer {
+    pub(super) goals: Vec<SelectedGoal>,
     /// Labels of calls whose arguments have to be requested again.
     #[serde(default)]
     pub(super) changed: Vec<String>,
 }
 
 /// Parses and validates an answer.
-pub(super) fn renewed(text: &str, present: &PresentData<'_>, tools: &HashSet<&str>, at_most: usize) -> Judged<Renewed> {
-    let Renewed { goals, mut changed } = match read(text) {
+pub(super) fn renewed(
+    text: &str,
+    present: &PresentData<'_>,
+    tools: &HashSet<&str>,
+    at_most: usize,
+) -> CheckedAnswer<RenewalAnswer> {
+    let RenewalAnswer { goals, mut changed } = match read(text) {
         Ok(renewed) => renewed,
-        Err(fault) => return Judged::unusable(fault),
+        Err(fault) => return CheckedAnswer::unusable(fault),
     };
-    let Judged { taken, mut faults } = selected_of(goals, tools, at_most);
+    let CheckedAnswer { taken, mut faults } = selected_of(goals, tools, at_most);
     let before = changed.len();
     changed.retain(|label| present.calls.iter().any(|call| call.call == *label));
     if changed.len() < before {
         faults.push("`changed` names calls that are none of `present.calls`".to_owned());
     }
-    Judged { taken: taken.map(|goals| Renewed { goals, changed }), faults }
+    CheckedAnswer { taken: taken.map(|goals| RenewalAnswer { goals, changed }), faults }
 }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::QUOTED_CHARS;
 use super::accept::{missing, said};
-use super::answer::{Given, Origin, read};
-use super::converse::Judged;
-use super::draw::{Drawing, Undrawn};
-use super::fitting::Fitting;
+use super::answer::{ArgumentAnswer, ArgumentOrigin, read};
+use super::converse::CheckedAnswer;
+use super::draw::{PlanGeneration, Undrawn};
+use super::fitting::ToolParameters;
 use super::ground::DrawingContext;
 use super::model::{Purpose, Question};
-use super::prompts::{DATA, Heard, object};
+use super::prompts::{ConversationData, DATA, object};
 use super::shown::{beginning, shown_schema};
 use super::tools::PlanTool;
 use callwright_common::json::raw;
@@ -23,13 +23,13 @@ use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
 
 /// Input of a template with the arguments that need it.
-struct Input<'t> {
+struct TemplateInput<'t> {
     name: &'t str,
-    uses: Vec<Use<'t>>,
+    uses: Vec<TemplateInputUse<'t>>,
 }
 
 /// Argument that takes an input.
-struct Use<'t> {
+struct TemplateInputUse<'t> {
     /// Label of the call.
     label: &'t str,
     argument: &'t str,
@@ -40,7 +40,7 @@ struct Use<'t> {
 /// Sources of the arguments that take inputs, by call label and argument name. Omitted arguments have no entry.
 type Filled = HashMap<(String, String), Source>;
 
-impl Drawing<'_> {
+impl PlanGeneration<'_> {
     /// Completes a template with inputs from the conversation. Returns `None` if the model reports that the template
     /// does not fit, its answers are unusable, a tool is unavailable, or the plan exceeds the limits.
     ///
@@ -80,7 +80,7 @@ impl Drawing<'_> {
         is_offered.then(|| tools.into_iter().map(|(_, tool)| tool).collect())
     }
 
-    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[Input<'_>]) -> Vec<(Role, String)> {
+    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Vec<(Role, String)> {
         let system = format!(
             "A plan of calls of tools is known, `known`, that has served requests like the one of the last message of the user. Say whether it \
              gives what the user wants now, and where its inputs come from.\n\n{DATA}\n\n\
@@ -94,11 +94,11 @@ impl Drawing<'_> {
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
              \"question\"}}]}}. What does not apply is null."
         );
-        let user = raw(&Data { heard: &self.heard, known: self.known_data(template, tools, inputs) });
+        let user = raw(&TemplatePromptData { heard: &self.heard, known: self.known_data(template, tools, inputs) });
         vec![(Role::System, system), (Role::User, user.get().to_owned())]
     }
 
-    fn known_data<'t>(&self, template: &'t Plan, tools: &'t [PlanTool], inputs: &[Input<'t>]) -> KnownData<'t> {
+    fn known_data<'t>(&self, template: &'t Plan, tools: &'t [PlanTool], inputs: &[TemplateInput<'t>]) -> KnownData<'t> {
         let about = |tool: &'t PlanTool| beginning(&tool.tool.tool.description, self.settings.description_chars);
         let steps = template.nodes().iter().zip(tools).map(|(node, tool)| StepData {
             call: &node.label,
@@ -106,7 +106,7 @@ impl Drawing<'_> {
             description: about(tool),
             arguments: node.arguments.iter().map(|argument| (argument.name.clone(), told(&argument.source))).collect(),
         });
-        let told = |input: &Input<'t>| {
+        let told = |input: &TemplateInput<'t>| {
             let first = input.uses.first();
             let parameter = first.and_then(|first| first.tool.tool.parameter(first.argument));
             InputData {
@@ -121,9 +121,9 @@ impl Drawing<'_> {
 }
 
 #[derive(Serialize)]
-struct Data<'a> {
+struct TemplatePromptData<'a> {
     #[serde(flatten)]
-    heard: &'a Heard<'a>,
+    heard: &'a ConversationData<'a>,
     known: KnownData<'a>,
 }
 
@@ -170,24 +170,24 @@ fn depth(plan: &Plan) -> usize {
 }
 
 /// Returns the inputs of a template. Missing arguments with the same name share one input.
-fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<Input<'t>> {
-    let mut inputs: Vec<Input<'t>> = Vec::new();
+fn inputs<'t>(template: &'t Plan, tools: &[PlanTool]) -> Vec<TemplateInput<'t>> {
+    let mut inputs: Vec<TemplateInput<'t>> = Vec::new();
     for (node, tool) in template.nodes().iter().zip(tools) {
         for argument in &node.arguments {
             let Source::Missing { question } = &argument.source else { continue };
             let parameter = tool.tool.parameter(&argument.name);
             let required = parameter.is_some_and(|parameter| parameter.required);
-            let taker = Use { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
+            let taker = TemplateInputUse { label: &node.label, argument: &argument.name, tool: tool.clone(), required };
             match inputs.iter_mut().find(|input| input.name == question) {
                 Some(input) => input.uses.push(taker),
-                None => inputs.push(Input { name: question, uses: vec![taker] }),
+                None => inputs.push(TemplateInput { name: question, uses: vec![taker] }),
             }
         }
     }
     inputs
 }
 
-fn form(inputs: &[Input<'_>]) -> Value {
+fn form(inputs: &[TemplateInput<'_>]) -> Value {
     let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
     let name = if names.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": names}) };
     let scalar = json!({"type": ["string", "number", "boolean", "null"]});
@@ -203,20 +203,20 @@ fn form(inputs: &[Input<'_>]) -> Value {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TemplateAnswer {
     fits: bool,
     #[serde(default)]
-    inputs: Vec<Given>,
+    inputs: Vec<ArgumentAnswer>,
 }
 
 /// Validates an answer; the inner value is `None` if the template does not fit.
-fn judge(text: &str, inputs: &[Input<'_>], ground: &DrawingContext) -> Judged<Option<Filled>> {
-    let answer: Answer = match read(text) {
+fn judge(text: &str, inputs: &[TemplateInput<'_>], ground: &DrawingContext) -> CheckedAnswer<Option<Filled>> {
+    let answer: TemplateAnswer = match read(text) {
         Ok(answer) => answer,
-        Err(fault) => return Judged::unusable(fault),
+        Err(fault) => return CheckedAnswer::unusable(fault),
     };
     if !answer.fits {
-        return Judged { taken: Some(None), faults: Vec::new() };
+        return CheckedAnswer { taken: Some(None), faults: Vec::new() };
     }
     let (mut filled, mut faults) = (Filled::new(), Vec::new());
     let quoted = |name: &str| excerpt(name, QUOTED_CHARS);
@@ -239,16 +239,16 @@ fn judge(text: &str, inputs: &[Input<'_>], ground: &DrawingContext) -> Judged<Op
         }
     }
     faults.dedup();
-    Judged { taken: Some(Some(filled)), faults }
+    CheckedAnswer { taken: Some(Some(filled)), faults }
 }
 
-impl Use<'_> {
+impl TemplateInputUse<'_> {
     /// Returns the source of the argument; `None` if it is omitted.
     ///
     /// # Errors
     /// Feedback for the model: the fault of the given input.
-    fn source(&self, given: Option<&Given>, ground: &DrawingContext) -> Result<Option<Source>, String> {
-        let default = || Fitting { tool: &self.tool.tool }.default_of(self.argument);
+    fn source(&self, given: Option<&ArgumentAnswer>, ground: &DrawingContext) -> Result<Option<Source>, String> {
+        let default = || ToolParameters { tool: &self.tool.tool }.default_of(self.argument);
         let Some(given) = given else {
             return match default() {
                 _ if !self.required => Ok(None),
@@ -258,14 +258,14 @@ impl Use<'_> {
         };
         match given.source {
             // An optional argument does not justify a question to the user.
-            Origin::Ask if !self.required => Ok(None),
-            Origin::Ask => {
+            ArgumentOrigin::Ask if !self.required => Ok(None),
+            ArgumentOrigin::Ask => {
                 let question = given.question.as_deref().unwrap_or_default().trim();
                 let told = || Source::Missing { question: question.to_owned() };
                 Ok(Some(if question.is_empty() { missing(&self.tool, self.argument) } else { told() }))
             }
-            Origin::Value => said(&self.tool, self.argument, given, ground).map(Some),
-            Origin::Tool => Err("its source is `value` or `ask`".to_owned()),
+            ArgumentOrigin::Value => said(&self.tool, self.argument, given, ground).map(Some),
+            ArgumentOrigin::Tool => Err("its source is `value` or `ask`".to_owned()),
         }
     }
 }

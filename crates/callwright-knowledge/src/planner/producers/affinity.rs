@@ -3,7 +3,7 @@
 use super::candidate::{Evidence, EvidenceScore};
 use super::profile::Profile;
 use super::segment::Segment;
-use super::tool::{Input, Known, Output};
+use super::tool::{InputFeatures, OutputFeatures, ToolFeatures};
 use super::vocabulary::{share, shared, sum};
 use callwright_search::retrieval::Term;
 use callwright_types::ValueKind;
@@ -29,15 +29,15 @@ const ITSELF: f32 = 2.0;
 
 /// Argument and the tool that takes it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taker<'a> {
+pub(super) struct ConsumerArgument<'a> {
     pub(super) segment: &'a Segment,
-    pub(super) tool: &'a Known,
-    pub(super) input: &'a Input,
+    pub(super) tool: &'a ToolFeatures,
+    pub(super) input: &'a InputFeatures,
     pub(super) profile: &'a Profile,
 }
 
 /// Adds the evidence for a producing tool that does not depend on the output field.
-pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: &mut EvidenceScore) {
+pub(super) fn of_tool(taker: &ConsumerArgument<'_>, maker: &ToolFeatures, is_itself: bool, tally: &mut EvidenceScore) {
     tally.add(Evidence::Named, share(&maker.subject, &taker.profile.said));
     tally.add(Evidence::SameSubject, share(&taker.tool.subject, &maker.subject));
     if maker.writes {
@@ -56,7 +56,7 @@ pub(super) fn of_tool(taker: &Taker<'_>, maker: &Known, is_itself: bool, tally: 
 
 /// Adds the evidence for a tool without documented outputs: the words that its name shares with the argument. A tool
 /// about the thing that the argument identifies most likely returns its key.
-pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut EvidenceScore) {
+pub(super) fn of_answer(taker: &ConsumerArgument<'_>, maker: &ToolFeatures, tally: &mut EvidenceScore) {
     tally.add(Evidence::SharedWords, share(&taker.profile.words, &maker.subject));
     let things = &taker.input.things;
     if taker.profile.stands_for_thing() && !things.is_empty() {
@@ -67,9 +67,9 @@ pub(super) fn of_answer(taker: &Taker<'_>, maker: &Known, tally: &mut EvidenceSc
 
 /// Adds the evidence for an output field. `bearers` is the number of tools in its segment with a field of this name.
 pub(super) fn of_field(
-    taker: &Taker<'_>,
-    maker: &Known,
-    output: &Output,
+    taker: &ConsumerArgument<'_>,
+    maker: &ToolFeatures,
+    output: &OutputFeatures,
     field: &Profile,
     bearers: u32,
     tally: &mut EvidenceScore,
@@ -99,7 +99,13 @@ pub(super) fn of_field(
     }
 }
 
-fn by_name(taker: &Taker<'_>, maker: &Known, field: &Profile, bearers: u32, tally: &mut EvidenceScore) {
+fn by_name(
+    taker: &ConsumerArgument<'_>,
+    maker: &ToolFeatures,
+    field: &Profile,
+    bearers: u32,
+    tally: &mut EvidenceScore,
+) {
     let argument = taker.profile;
     // Names such as `id` are the same for all things.
     if argument.whole == field.whole && !argument.is_bare() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::request::{MAX_CLAUSES, Request};
 use super::segment::Segment;
-use super::vocabulary::{Weighted, shared, sum};
+use super::vocabulary::{WeightedTerms, shared, sum};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 
@@ -23,11 +23,11 @@ const MEANING: f32 = 1.0;
 
 /// Scores of a request for the tools of a segment.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AskedSegment {
-    tools: HashMap<u32, Asking>,
+pub(super) struct SegmentScores {
+    tools: HashMap<u32, ToolRequestScore>,
     /// Tools with the highest scores, best first.
     best: Vec<u32>,
-    clauses: Vec<Weighted>,
+    clauses: Vec<WeightedTerms>,
     /// Per clause, the scores and tools that it refers to clearly, best first.
     foremost: Vec<Vec<(f32, u32)>>,
     /// Bit set of the clauses that contain a term.
@@ -36,7 +36,7 @@ pub(super) struct AskedSegment {
 
 /// Score of a request for one tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Asking {
+pub(super) struct ToolRequestScore {
     /// Clause with the highest score for the tool.
     pub(super) clause: usize,
     /// Score of that clause, 0 to 1.
@@ -45,12 +45,12 @@ pub(super) struct Asking {
     pub(super) lead: f32,
 }
 
-impl AskedSegment {
+impl SegmentScores {
     /// Scores the tools of a segment for a request. At most `keep` best tools are kept.
     pub(super) fn of(segment: &Segment, request: &Request, vectors: &[Vector], keep: usize) -> Self {
-        let clauses: Vec<Weighted> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
+        let clauses: Vec<WeightedTerms> = request.clauses().map(|terms| segment.vocabulary().weigh(terms)).collect();
         let mut words: HashMap<Term, u32> = HashMap::new();
-        let mut tools: HashMap<u32, Asking> = HashMap::new();
+        let mut tools: HashMap<u32, ToolRequestScore> = HashMap::new();
         let mut foremost = Vec::with_capacity(clauses.len().min(MAX_CLAUSES));
         for (number, clause) in clauses.iter().enumerate().take(MAX_CLAUSES) {
             clause.iter().for_each(|(term, _)| *words.entry(*term).or_default() |= 1 << number);
@@ -59,7 +59,7 @@ impl AskedSegment {
             foremost.push(foremost_of(segment, clause, request.values(number), vectors.get(number), &fits));
             for (tool, fit) in fits {
                 let lead = fit / most * (most / CLEAR).min(1.0);
-                let asking = tools.entry(tool).or_insert(Asking { clause: number, fit: 0.0, lead: 0.0 });
+                let asking = tools.entry(tool).or_insert(ToolRequestScore { clause: number, fit: 0.0, lead: 0.0 });
                 asking.lead = asking.lead.max(lead);
                 if fit > asking.fit {
                     (asking.clause, asking.fit) = (number, fit);
@@ -71,7 +71,7 @@ impl AskedSegment {
         Self { tools, best: best.into_iter().take(keep).map(|(_, tool)| tool).collect(), clauses, foremost, words }
     }
 
-    pub(super) fn of_tool(&self, tool: u32) -> Option<&Asking> {
+    pub(super) fn of_tool(&self, tool: u32) -> Option<&ToolRequestScore> {
         self.tools.get(&tool)
     }
 

@@ -41,19 +41,19 @@ impl CatalogProducers {
 
 /// Builds the segment of one toolset, with its tools in order and under their offered names.
 pub fn segment_of(toolset: &Toolset) -> Segment {
-    let operations: Vec<Described<'_>> =
-        toolset.operations.iter().map(|operation| Described::of(operation, toolset)).collect();
-    Segment::build(&operations.iter().map(Described::shape).collect::<Vec<_>>())
+    let operations: Vec<OperationParts<'_>> =
+        toolset.operations.iter().map(|operation| OperationParts::of(operation, toolset)).collect();
+    Segment::build(&operations.iter().map(OperationParts::shape).collect::<Vec<_>>())
 }
 
 /// Parts of an operation that need conversion for a [`ToolShape`].
-struct Described<'a> {
+struct OperationParts<'a> {
     operation: &'a Operation,
     path: String,
     links: Vec<OutputLink>,
 }
 
-impl<'a> Described<'a> {
+impl<'a> OperationParts<'a> {
     fn of(operation: &'a Operation, toolset: &Toolset) -> Self {
         let mut path = operation.path.clone();
         for binding in operation.bindings.iter().filter(|binding| binding.location == Location::Path) {

@@ -39,7 +39,7 @@ pub struct Edge {
 /// Deserialized form of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct FileForm {
+struct EdgesFileForm {
     confirmed: Vec<Edge>,
     forbidden: Vec<Edge>,
 }
@@ -65,7 +65,7 @@ impl Edges {
         if yaml::is_blank(text) {
             return Ok(Self::default());
         }
-        let FileForm { confirmed, forbidden } = yaml::read(text, BOUNDS)?;
+        let EdgesFileForm { confirmed, forbidden } = yaml::read(text, BOUNDS)?;
         let edges = Self { confirmed, forbidden };
         match edges.mistake() {
             None => Ok(edges),

@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::affinity::{Taker, is_possible, of_answer, of_field, of_tool};
-use super::asked::{AskedSegment, Asking};
+use super::affinity::{ConsumerArgument, is_possible, of_answer, of_field, of_tool};
+use super::asked::{SegmentScores, ToolRequestScore};
 use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::edges::Edges;
 use super::profile::Profile;
 use super::request::Request;
 use super::segment::Segment;
 use super::shape::ToolShape;
-use super::tool::{Known, Output};
+use super::tool::{OutputFeatures, ToolFeatures};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 
@@ -35,7 +35,7 @@ const USED: f32 = 3.0;
 /// Immutable index of the producers of each argument over all toolsets; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Producers {
-    pub(super) parts: Arc<[Part]>,
+    pub(super) parts: Arc<[SegmentPart]>,
     word: Arc<OperatorsWord>,
     /// Tools whose answers contain the key of a thing, for lookups across toolsets. Unlike other names, names of keys
     /// have the same meaning in all toolsets.
@@ -59,7 +59,7 @@ struct OperatorsWord {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct SegmentPart {
     /// Position of its first tool.
     pub(super) first: usize,
     segment: Arc<Segment>,
@@ -68,7 +68,7 @@ pub(super) struct Part {
 /// Scores of a request, computed once for all arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    pub(super) segments: Vec<AskedSegment>,
+    pub(super) segments: Vec<SegmentScores>,
     /// Positions of the tools with the highest scores, best first.
     best: Vec<usize>,
     /// Positions of the tools declared as used, in ascending order.
@@ -85,11 +85,11 @@ impl Producers {
     pub fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
         let mut first = 0;
         let part = |segment: Arc<Segment>| {
-            let part = Part { first, segment };
+            let part = SegmentPart { first, segment };
             first += part.segment.len();
             part
         };
-        let parts: Arc<[Part]> = segments.into_iter().map(part).collect();
+        let parts: Arc<[SegmentPart]> = segments.into_iter().map(part).collect();
         let mut keys = Keys::new();
         parts.iter().for_each(|part| part.add_keys(&mut keys));
         Self { parts, word: Arc::default(), keys: Arc::new(keys), barred: Vec::new() }
@@ -99,7 +99,7 @@ impl Producers {
     /// applied again.
     #[must_use]
     pub fn and(&self, segment: Arc<Segment>) -> Self {
-        let part = Part { first: self.len(), segment };
+        let part = SegmentPart { first: self.len(), segment };
         let mut keys = Arc::clone(&self.keys);
         if part.segment.keys().next().is_some() {
             part.add_keys(Arc::make_mut(&mut keys));
@@ -174,8 +174,8 @@ impl Producers {
     /// Scores the tools and their order in a request. `vectors` are the embeddings of [`Request::texts`] by the
     /// embedder of the tools' vectors. Without any, only words are compared.
     pub fn ask(&self, request: &Request, vectors: &[Vector]) -> Asked {
-        let segments: Vec<AskedSegment> =
-            self.parts.iter().map(|part| AskedSegment::of(&part.segment, request, vectors, ASKED)).collect();
+        let segments: Vec<SegmentScores> =
+            self.parts.iter().map(|part| SegmentScores::of(&part.segment, request, vectors, ASKED)).collect();
         let mut best: Vec<(f32, usize)> = Vec::new();
         for (part, asked) in self.parts.iter().zip(&segments) {
             let score = |tool: &u32| {
@@ -198,7 +198,7 @@ impl Producers {
     /// Returns the tools whose answers can supply an argument, best first. Each tool occurs once, with its best field.
     /// Unknown tools and arguments have none. Ties keep the order of the tools.
     pub fn candidates(&self, tool: usize, argument: &str, asked: &Asked, at_most: usize) -> Vec<Candidate> {
-        let Some(search) = Search::new(self, tool, argument, asked) else { return Vec::new() };
+        let Some(search) = ProducerSearch::new(self, tool, argument, asked) else { return Vec::new() };
         let mut found: Vec<(f32, usize, Option<usize>)> =
             search.places().into_iter().filter_map(|maker| search.best_field(maker)).collect();
         found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
@@ -206,14 +206,14 @@ impl Producers {
         found.into_iter().filter_map(|(_, maker, field)| search.candidate(maker, field)).collect()
     }
 
-    fn part_of(&self, tool: usize) -> Option<(usize, &Part)> {
+    fn part_of(&self, tool: usize) -> Option<(usize, &SegmentPart)> {
         let at = self.parts.partition_point(|part| part.first <= tool).checked_sub(1)?;
         let part = self.parts.get(at)?;
         (tool < part.first + part.segment.len()).then_some((at, part))
     }
 }
 
-impl Part {
+impl SegmentPart {
     fn add_keys(&self, keys: &mut Keys) {
         for (key, tool) in self.segment.keys() {
             let tools = keys.entry(key).or_default();
@@ -236,27 +236,27 @@ impl Asked {
 }
 
 /// Search for the producers of one argument.
-struct Search<'a> {
+struct ProducerSearch<'a> {
     producers: &'a Producers,
     asked: &'a Asked,
     position: usize,
-    part: &'a Part,
-    taker: Taker<'a>,
+    part: &'a SegmentPart,
+    taker: ConsumerArgument<'a>,
     /// Scores of the request in the consumer's toolset.
-    own: Option<&'a AskedSegment>,
+    own: Option<&'a SegmentScores>,
     /// Score of the request for the consumer.
-    asking: Option<&'a Asking>,
+    asking: Option<&'a ToolRequestScore>,
     /// Confirmed sources of the argument.
     confirmed: &'a [Source],
 }
 
-impl<'a> Search<'a> {
+impl<'a> ProducerSearch<'a> {
     fn new(producers: &'a Producers, tool: usize, argument: &str, asked: &'a Asked) -> Option<Self> {
         let (at, part) = producers.part_of(tool)?;
         let known = part.segment.tool(tool - part.first)?;
         let input = known.input(argument)?;
         let profile = part.segment.profile(input.profile)?;
-        let taker = Taker { segment: &part.segment, tool: known, input, profile };
+        let taker = ConsumerArgument { segment: &part.segment, tool: known, input, profile };
         let of_tool = u32::try_from(tool - part.first).ok()?;
         let own = asked.segments.get(at);
         let asking = own.and_then(|asked| asked.of_tool(of_tool));
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
     /// Returns the positions of the tools to consider, in ascending order.
     fn places(&self) -> Vec<usize> {
         let likely = self.part.segment.likely(self.taker.input).iter().map(|at| self.part.first + *at as usize);
-        let own = self.own.into_iter().flat_map(AskedSegment::best).map(|at| self.part.first + *at as usize);
+        let own = self.own.into_iter().flat_map(SegmentScores::best).map(|at| self.part.first + *at as usize);
         let asked = self.asked.best.iter().chain(&self.asked.used).copied().chain(own);
         let key = self.taker.profile.key.filter(|_| self.producers.parts.len() > 1);
         let elsewhere = key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();
@@ -373,7 +373,7 @@ impl<'a> Search<'a> {
         tally.add(Evidence::Order, order * asking.lead);
     }
 
-    fn weigh_field(&self, maker: &Maker<'_>, output: &Output, field: &Profile, tally: &mut EvidenceScore) {
+    fn weigh_field(&self, maker: &Maker<'_>, output: &OutputFeatures, field: &Profile, tally: &mut EvidenceScore) {
         let bearers = maker.part.segment.bearers(field.whole);
         of_field(&self.taker, maker.known, output, field, bearers, tally);
         let Some(asked) = maker.asked else { return };
@@ -388,8 +388,8 @@ impl<'a> Search<'a> {
 /// Tool that may supply the argument.
 struct Maker<'a> {
     position: usize,
-    part: &'a Part,
-    known: &'a Known,
-    asked: Option<&'a AskedSegment>,
-    asking: Option<&'a Asking>,
+    part: &'a SegmentPart,
+    known: &'a ToolFeatures,
+    asked: Option<&'a SegmentScores>,
+    asking: Option<&'a ToolRequestScore>,
 }

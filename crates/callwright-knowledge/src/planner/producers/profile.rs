@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::vocabulary::{Vocabulary, Weighted, union};
+use super::vocabulary::{ToolTermCounts, WeightedTerms, union};
 use super::words::{identifies, is_verb, name_words, said_words, terms};
 use callwright_search::retrieval::Term;
 use callwright_types::{OutputField, ValueKind};
@@ -14,11 +14,11 @@ const FIRST_WORDS: usize = 6;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Profile {
     /// Words of its name.
-    pub(super) words: Weighted,
+    pub(super) words: WeightedTerms,
     /// Words of its description.
-    pub(super) said: Weighted,
+    pub(super) said: WeightedTerms,
     /// Words of its name and description.
-    pub(super) told: Weighted,
+    pub(super) told: WeightedTerms,
     /// Name without separators.
     pub(super) whole: Term,
     /// Name of the key that it is, such as `person_id`, also for the `id` of a person; `None` if it is no key.
@@ -41,7 +41,7 @@ pub(super) struct Profile {
 
 /// Source of a [`Profile`]; equal for all that share it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Described {
+pub(super) struct ProfileSource {
     pub(super) name: String,
     pub(super) description: Arc<str>,
     pub(super) owner: Option<Arc<str>>,
@@ -52,7 +52,7 @@ pub(super) struct Described {
     pub(super) schema: Option<Arc<str>>,
 }
 
-impl Described {
+impl ProfileSource {
     /// Converts an output field, or an argument in the form of one.
     pub(super) fn of(field: &OutputField) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Described {
 }
 
 impl Profile {
-    pub(super) fn of(described: &Described, vocabulary: &Vocabulary) -> Self {
+    pub(super) fn of(described: &ProfileSource, vocabulary: &ToolTermCounts) -> Self {
         let named = name_words(&described.name);
         let said = said_words(&described.description);
         let (words, said_terms) = (vocabulary.weigh(&terms(&named)), vocabulary.weigh(&terms(&said)));
@@ -134,7 +134,7 @@ mod tests {
     fn profile(name: &str, description: &str) -> Profile {
         let field =
             OutputField { pointer: format!("/{name}"), description: description.into(), ..OutputField::default() };
-        Profile::of(&Described::of(&field), &Vocabulary::default())
+        Profile::of(&ProfileSource::of(&field), &ToolTermCounts::default())
     }
 
     #[test]

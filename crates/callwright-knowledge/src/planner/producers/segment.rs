@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use super::affinity::{Taker, of_answer, of_field, of_tool};
+use super::affinity::{ConsumerArgument, of_answer, of_field, of_tool};
 use super::candidate::EvidenceScore;
 use super::profile::Profile;
 use super::shape::ToolShape;
-use super::tool::{Input, Known, Output, Profiles, text_terms};
-use super::vocabulary::Vocabulary;
+use super::tool::{InputFeatures, OutputFeatures, Profiles, ToolFeatures, text_terms};
+use super::vocabulary::ToolTermCounts;
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputLink;
@@ -26,9 +26,9 @@ const COMMON: usize = 512;
 /// all snapshots with the unchanged toolset.
 #[derive(Debug, Clone, Default)]
 pub struct Segment {
-    tools: Vec<Known>,
+    tools: Vec<ToolFeatures>,
     profiles: Vec<Profile>,
-    vocabulary: Vocabulary,
+    vocabulary: ToolTermCounts,
     /// Tools with a word in their name or description, with its weight.
     by_word: HashMap<Term, Vec<(u32, f32)>>,
     /// Number of tools with a field of this name.
@@ -46,9 +46,10 @@ impl Segment {
     /// Indexes the tools of one toolset. Of tools with the same name, the first is used.
     pub fn build(tools: &[ToolShape<'_>]) -> Self {
         let texts: Vec<Vec<Term>> = tools.iter().map(text_terms).collect();
-        let vocabulary = Vocabulary::of(texts.iter().map(Vec::as_slice));
+        let vocabulary = ToolTermCounts::of(texts.iter().map(Vec::as_slice));
         let mut profiles = Profiles::default();
-        let known: Vec<Known> = tools.iter().map(|tool| Known::read(tool, &vocabulary, &mut profiles)).collect();
+        let known: Vec<ToolFeatures> =
+            tools.iter().map(|tool| ToolFeatures::read(tool, &vocabulary, &mut profiles)).collect();
         let mut segment = Self { tools: known, profiles: profiles.into_all(), vocabulary, ..Self::default() };
         for (at, tool) in (0_u32..).zip(tools) {
             segment.positions.entry(tool.name.into()).or_insert(at);
@@ -98,7 +99,7 @@ impl Segment {
         self.positions.get(name).map(|at| *at as usize)
     }
 
-    pub(super) fn tool(&self, at: usize) -> Option<&Known> {
+    pub(super) fn tool(&self, at: usize) -> Option<&ToolFeatures> {
         self.tools.get(at)
     }
 
@@ -119,7 +120,7 @@ impl Segment {
         self.vectors.get().map_or(&[], |vectors| vectors)
     }
 
-    pub(super) fn vocabulary(&self) -> &Vocabulary {
+    pub(super) fn vocabulary(&self) -> &ToolTermCounts {
         &self.vocabulary
     }
 
@@ -129,7 +130,7 @@ impl Segment {
     }
 
     /// Returns the likely producers of an argument, independent of the request.
-    pub(super) fn likely(&self, input: &Input) -> &[u32] {
+    pub(super) fn likely(&self, input: &InputFeatures) -> &[u32] {
         self.likely.get(input.likely as usize).map_or(&[], |likely| likely)
     }
 
@@ -139,7 +140,7 @@ impl Segment {
     }
 
     /// Whether an OpenAPI link connects an output to an argument.
-    pub(super) fn links(&self, maker: &Known, output: &Output, taker: &Taker<'_>) -> bool {
+    pub(super) fn links(&self, maker: &ToolFeatures, output: &OutputFeatures, taker: &ConsumerArgument<'_>) -> bool {
         if self.links.is_empty() {
             return false;
         }
@@ -187,9 +188,9 @@ impl Segment {
     }
 
     /// Returns the best of the tools that have features in common with an argument.
-    fn likely_for(&self, tool: &Known, input: &Input, index: &Makers) -> Box<[u32]> {
+    fn likely_for(&self, tool: &ToolFeatures, input: &InputFeatures, index: &Makers) -> Box<[u32]> {
         let Some(profile) = self.profile(input.profile) else { return Box::default() };
-        let taker = Taker { segment: self, tool, input, profile };
+        let taker = ConsumerArgument { segment: self, tool, input, profile };
         let mut found: Vec<(f32, u32)> = index.in_common(&taker).into_iter().map(|(at, weight)| (weight, at)).collect();
         keep_best(&mut found, COMPARED);
         let mut scored: Vec<(f32, u32)> = found
@@ -200,7 +201,7 @@ impl Segment {
         scored.into_iter().map(|(_, at)| at).collect()
     }
 
-    fn best_score(&self, taker: &Taker<'_>, maker: &Known) -> f32 {
+    fn best_score(&self, taker: &ConsumerArgument<'_>, maker: &ToolFeatures) -> f32 {
         let mut of_maker = EvidenceScore::default();
         of_tool(taker, maker, false, &mut of_maker);
         let scores = maker.outputs.iter().filter_map(|output| {
@@ -284,7 +285,7 @@ impl Makers {
     }
 
     /// Returns the tools with features in common with an argument and a rough score, as a preselection.
-    fn in_common(&self, taker: &Taker<'_>) -> HashMap<u32, f32> {
+    fn in_common(&self, taker: &ConsumerArgument<'_>) -> HashMap<u32, f32> {
         let mut found: HashMap<u32, f32> = HashMap::new();
         let mut add = |tools: Option<&Vec<u32>>, weight: f32| {
             for at in tools.into_iter().flatten() {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::profile::{Described, Profile, things};
+use super::profile::{Profile, ProfileSource, things};
 use super::shape::ToolShape;
-use super::vocabulary::{Vocabulary, Weighted, sum};
+use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
 use super::words::{name_words, said_words, terms, writes};
 use callwright_search::retrieval::Term;
 use callwright_types::OutputField;
@@ -23,18 +23,18 @@ const SAFE_METHODS: [&str; 5] = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"];
 
 /// Features of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct ToolFeatures {
     pub(super) name: Box<str>,
     /// Weighted words of its name.
-    pub(super) subject: Weighted,
+    pub(super) subject: WeightedTerms,
     /// Weighted words of its name and description.
-    pub(super) text: Weighted,
+    pub(super) text: WeightedTerms,
     /// Sum of the weights of `text`.
     pub(super) text_sum: f32,
     /// Things that it is about: the words of its name without verbs.
     pub(super) things: Box<[Term]>,
-    pub(super) inputs: Vec<Input>,
-    pub(super) outputs: Vec<Output>,
+    pub(super) inputs: Vec<InputFeatures>,
+    pub(super) outputs: Vec<OutputFeatures>,
     /// Names of its required arguments.
     pub(super) needed: Box<[Term]>,
     /// Whether the tool changes state.
@@ -47,7 +47,7 @@ pub(super) struct Known {
 
 /// Argument of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Input {
+pub(super) struct InputFeatures {
     pub(super) name: Box<str>,
     /// Position among the segment's profiles.
     pub(super) profile: u32,
@@ -61,7 +61,7 @@ pub(super) struct Input {
 
 /// Value of a tool's answer.
 #[derive(Debug, Clone)]
-pub(super) struct Output {
+pub(super) struct OutputFeatures {
     pub(super) pointer: Box<str>,
     pub(super) profile: u32,
     pub(super) depth: u8,
@@ -71,13 +71,13 @@ pub(super) struct Output {
 /// Distinct profiles of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
-    known: HashMap<Described, u32>,
+    known: HashMap<ProfileSource, u32>,
     all: Vec<Profile>,
 }
 
 impl Profiles {
-    fn of(&mut self, field: &OutputField, vocabulary: &Vocabulary) -> u32 {
-        let described = Described::of(field);
+    fn of(&mut self, field: &OutputField, vocabulary: &ToolTermCounts) -> u32 {
+        let described = ProfileSource::of(field);
         if let Some(at) = self.known.get(&described) {
             return *at;
         }
@@ -104,11 +104,11 @@ pub(super) fn text_terms(tool: &ToolShape<'_>) -> Vec<Term> {
     terms(&words)
 }
 
-impl Known {
-    pub(super) fn read(tool: &ToolShape<'_>, vocabulary: &Vocabulary, profiles: &mut Profiles) -> Self {
+impl ToolFeatures {
+    pub(super) fn read(tool: &ToolShape<'_>, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
         let named = said_words(tool.name);
         let subject = vocabulary.weigh(&terms(&named));
-        let text: Weighted = text_terms(tool)
+        let text: WeightedTerms = text_terms(tool)
             .into_iter()
             .map(|term| {
                 let is_named = subject.binary_search_by_key(&term, |(term, _)| *term).is_ok();
@@ -127,7 +127,7 @@ impl Known {
                 ready &= !profile.identifies;
             }
             let segment = tool.http.and_then(|http| before_parameter(http.path, &name));
-            inputs.push(Input {
+            inputs.push(InputFeatures {
                 things: key_of(profile, segment, &things),
                 collection: segment.map(|(path, _)| skeleton(path).into()),
                 name: name.into(),
@@ -140,7 +140,7 @@ impl Known {
             name: tool.name.into(),
             text_sum: sum(&text),
             text,
-            outputs: tool.outputs.iter().map(|field| Output::of(field, vocabulary, profiles)).collect(),
+            outputs: tool.outputs.iter().map(|field| OutputFeatures::of(field, vocabulary, profiles)).collect(),
             writes: tool.http.map_or_else(|| writes(&named), |http| !SAFE_METHODS.contains(&http.method)),
             path: tool.http.map(|http| skeleton(http.path).into()),
             needed: needed.into(),
@@ -151,13 +151,13 @@ impl Known {
         }
     }
 
-    pub(super) fn input(&self, name: &str) -> Option<&Input> {
+    pub(super) fn input(&self, name: &str) -> Option<&InputFeatures> {
         self.inputs.iter().find(|input| *input.name == *name)
     }
 }
 
-impl Output {
-    fn of(field: &OutputField, vocabulary: &Vocabulary, profiles: &mut Profiles) -> Self {
+impl OutputFeatures {
+    fn of(field: &OutputField, vocabulary: &ToolTermCounts, profiles: &mut Profiles) -> Self {
         Self {
             pointer: field.pointer.as_str().into(),
             profile: profiles.of(field, vocabulary),

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use callwright_search::retrieval::Term;
 
 /// Terms with their weights, in ascending order of the terms.
-pub(super) type Weighted = Box<[(Term, f32)]>;
+pub(super) type WeightedTerms = Box<[(Term, f32)]>;
 
 /// Number of tools whose name or description contains each term.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Vocabulary {
+pub(super) struct ToolTermCounts {
     tools: f32,
     counts: HashMap<Term, u32>,
 }
 
-impl Vocabulary {
+impl ToolTermCounts {
     /// Counts the distinct terms of each tool.
     pub(super) fn of<'a>(tools: impl Iterator<Item = &'a [Term]>) -> Self {
         let mut vocabulary = Self::default();
@@ -35,7 +35,7 @@ impl Vocabulary {
     }
 
     /// Returns the terms with their weights; they are distinct and in ascending order.
-    pub(super) fn weigh(&self, terms: &[Term]) -> Weighted {
+    pub(super) fn weigh(&self, terms: &[Term]) -> WeightedTerms {
         terms.iter().map(|term| (*term, self.rarity(*term))).collect()
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn share(terms: &[(Term, f32)], others: &[(Term, f32)]) -> f32 {
 }
 
 /// Returns the union, with each term once.
-pub(super) fn union(left: &[(Term, f32)], right: &[(Term, f32)]) -> Weighted {
+pub(super) fn union(left: &[(Term, f32)], right: &[(Term, f32)]) -> WeightedTerms {
     let mut all: Vec<(Term, f32)> = left.iter().chain(right).copied().collect();
     all.sort_unstable_by_key(|(term, _)| *term);
     all.dedup_by_key(|(term, _)| *term);
@@ -84,14 +84,14 @@ mod tests {
 
     #[test]
     fn rare_words_say_more_and_unknown_ones_most() {
-        let vocabulary = Vocabulary::of([terms("get room"), terms("get user")].iter().map(Vec::as_slice));
+        let vocabulary = ToolTermCounts::of([terms("get room"), terms("get user")].iter().map(Vec::as_slice));
         let rarity = |word: &str| vocabulary.rarity(Term::of(word));
         assert!(0.0 < rarity("get") && rarity("get") < rarity("room") && rarity("room") < rarity("pizza"));
     }
 
     #[test]
     fn what_two_texts_share_is_weighed() {
-        let vocabulary = Vocabulary::of([terms("a b"), terms("b c")].iter().map(Vec::as_slice));
+        let vocabulary = ToolTermCounts::of([terms("a b"), terms("b c")].iter().map(Vec::as_slice));
         let weigh = |words: &str| vocabulary.weigh(&terms(words));
         assert!((share(&weigh("a b"), &weigh("b a c")) - 1.0).abs() < 1e-6);
         let part = share(&weigh("a b"), &weigh("b"));

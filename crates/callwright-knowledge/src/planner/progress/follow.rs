@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Made, Progress, State};
+use super::{PlanCallRecord, PlanCallState, Progress};
 use callwright_types::{DeviationKind, PlanDeviation};
 
 /// Call in the client's conversation since the plan started.
@@ -67,7 +67,7 @@ impl Progress {
         of_answer.any(|made| seen.iter().any(|call| call.id == made.id))
     }
 
-    fn take_over(&mut self, label: &str, made: &Made, call: &SeenCall, deviations: &mut Vec<PlanDeviation>) {
+    fn take_over(&mut self, label: &str, made: &PlanCallRecord, call: &SeenCall, deviations: &mut Vec<PlanDeviation>) {
         let is_changed = call.arguments != made.arguments;
         if is_changed {
             note(deviations, DeviationKind::Changed, label);
@@ -107,11 +107,11 @@ impl Progress {
     fn learn(&mut self, label: &str, call: &SeenCall, is_changed: bool) {
         let Some(made) = self.calls.get_mut(label) else { return };
         let state = match &call.result {
-            _ if call.failed => State::Failed,
-            Some(result) => State::Answered(result.clone()),
-            None => State::Sent,
+            _ if call.failed => PlanCallState::Failed,
+            Some(result) => PlanCallState::Answered(result.clone()),
+            None => PlanCallState::Sent,
         };
-        let was_answered = matches!(made.state, State::Answered(_)) && made.state != state;
+        let was_answered = matches!(made.state, PlanCallState::Answered(_)) && made.state != state;
         if is_changed {
             made.arguments = call.arguments.clone();
         }

@@ -22,7 +22,7 @@ use callwright_types::{Plan, ids};
 
 pub use choice::by_words;
 pub use follow::SeenCall;
-use values::Found;
+use values::ValueLookup;
 
 /// Plan and its execution state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Progress {
     handle: String,
     plan: Plan,
     /// State of the calls that were made, by label.
-    calls: BTreeMap<String, Made>,
+    calls: BTreeMap<String, PlanCallRecord>,
     /// Chosen list items, by the consuming call and the call that returned the list.
     #[serde(default)]
     chosen: BTreeMap<String, BTreeMap<String, usize>>,
@@ -46,17 +46,17 @@ pub struct Progress {
 
 /// Call that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Made {
+struct PlanCallRecord {
     id: String,
     /// Number of the plan's answer that contains it.
     answer: u32,
     arguments: Value,
-    state: State,
+    state: PlanCallState,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum PlanCallState {
     /// Sent, without an answer yet.
     Sent,
     /// Answered with this value.
@@ -132,7 +132,7 @@ impl Progress {
 
     /// Returns the labels of the answered calls.
     pub fn made(&self) -> HashSet<String> {
-        let answered = |made: &&Made| matches!(made.state, State::Answered(_));
+        let answered = |made: &&PlanCallRecord| matches!(made.state, PlanCallState::Answered(_));
         self.calls.iter().filter(|(_, made)| answered(made)).map(|(label, _)| label.clone()).collect()
     }
 
@@ -145,7 +145,7 @@ impl Progress {
     /// `mends` reports whether the new plan repairs a failure.
     pub fn replace(&mut self, plan: Plan, mends: bool) {
         self.mended += u32::from(mends);
-        self.calls.retain(|label, made| plan.node(label).is_some() && made.state != State::Failed);
+        self.calls.retain(|label, made| plan.node(label).is_some() && made.state != PlanCallState::Failed);
         self.chosen.retain(|label, _| plan.node(label).is_some());
         self.plan = plan;
     }
@@ -153,7 +153,9 @@ impl Progress {
     /// Returns the next step. Failures come first, then missing inputs, so that no call is made for a plan that may be
     /// abandoned.
     pub fn next(&self) -> Next<'_> {
-        if let Some(failed) = self.plan.nodes().iter().find(|node| self.state(&node.label) == Some(&State::Failed)) {
+        if let Some(failed) =
+            self.plan.nodes().iter().find(|node| self.state(&node.label) == Some(&PlanCallState::Failed))
+        {
             return Next::Failed(failed);
         }
         let open = |input: &MissingInput<'_>| !self.calls.contains_key(&input.node.label);
@@ -172,7 +174,7 @@ impl Progress {
         match held {
             _ if !ready.is_empty() => Next::Calls(ready),
             Some(next) => next,
-            None if self.calls.values().any(|made| made.state == State::Sent) => Next::Wait,
+            None if self.calls.values().any(|made| made.state == PlanCallState::Sent) => Next::Wait,
             None => Next::Done,
         }
     }
@@ -190,7 +192,7 @@ impl Progress {
 
     /// Records that a call was sent with this id and these arguments, whose spelling may differ from the plan.
     pub fn sent(&mut self, label: &str, id: &str, arguments: Value) {
-        let made = Made { id: id.to_owned(), answer: self.answers, arguments, state: State::Sent };
+        let made = PlanCallRecord { id: id.to_owned(), answer: self.answers, arguments, state: PlanCallState::Sent };
         if self.plan.node(label).is_some() {
             self.calls.insert(label.to_owned(), made);
         }
@@ -212,17 +214,17 @@ impl Progress {
 
     /// Returns the ids of the calls in flight.
     pub fn under_way(&self) -> Vec<String> {
-        self.calls.values().filter(|made| made.state == State::Sent).map(|made| made.id.clone()).collect()
+        self.calls.values().filter(|made| made.state == PlanCallState::Sent).map(|made| made.id.clone()).collect()
     }
 
     /// Records the answer of a call. Returns whether it belongs to the plan.
     pub fn answered(&mut self, id: &str, output: Value) -> bool {
-        self.set(id, State::Answered(output))
+        self.set(id, PlanCallState::Answered(output))
     }
 
     /// Records the failure of a call. Returns whether it belongs to the plan.
     pub fn failed(&mut self, id: &str) -> bool {
-        self.set(id, State::Failed)
+        self.set(id, PlanCallState::Failed)
     }
 
     /// Records the item that a call takes from the list of another call.
@@ -241,8 +243,8 @@ impl Progress {
                 return None;
             }
             let values = match self.state(&feeder.label) {
-                Some(State::Failed | State::Sent) => return None,
-                Some(State::Answered(output)) => values::all(output, edge.from),
+                Some(PlanCallState::Failed | PlanCallState::Sent) => return None,
+                Some(PlanCallState::Answered(output)) => values::all(output, edge.from),
                 None => Vec::new(),
             };
             let path = Pointer::root().child(edge.argument);
@@ -251,11 +253,11 @@ impl Progress {
         Expectations { expected: expected.collect() }
     }
 
-    fn state(&self, label: &str) -> Option<&State> {
+    fn state(&self, label: &str) -> Option<&PlanCallState> {
         self.calls.get(label).map(|made| &made.state)
     }
 
-    fn set(&mut self, id: &str, state: State) -> bool {
+    fn set(&mut self, id: &str, state: PlanCallState) -> bool {
         let known = self.calls.values_mut().find(|made| made.id == id);
         known.map(|made| made.state = state).is_some()
     }
@@ -280,18 +282,20 @@ impl Progress {
     }
 
     fn value<'a>(&'a self, node: &'a Node, argument: &'a str, from: &'a Reference) -> Result<Value, Next<'a>> {
-        let Some(State::Answered(output)) = self.state(&from.node) else { return Err(Next::Absent(node, from)) };
+        let Some(PlanCallState::Answered(output)) = self.state(&from.node) else {
+            return Err(Next::Absent(node, from));
+        };
         match values::find(output, from) {
-            Found::Nothing => Err(Next::Absent(node, from)),
-            Found::Value(value) => Ok(value),
-            Found::Items(items) if from.item == Item::Chosen => {
+            ValueLookup::Nothing => Err(Next::Absent(node, from)),
+            ValueLookup::Value(value) => Ok(value),
+            ValueLookup::Items(items) if from.item == Item::Chosen => {
                 let chosen = self.chosen.get(&node.label).and_then(|chosen| chosen.get(&from.node));
                 match chosen.and_then(|item| items.get(*item)) {
                     Some((_, value)) => Ok(value.clone()),
                     None => Err(Next::Choose(Options { node, argument, from, items })),
                 }
             }
-            Found::Items(items) => Ok(Value::Array(items.into_iter().map(|(_, value)| value).collect())),
+            ValueLookup::Items(items) => Ok(Value::Array(items.into_iter().map(|(_, value)| value).collect())),
         }
     }
 }

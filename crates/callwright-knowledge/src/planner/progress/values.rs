@@ -13,7 +13,7 @@ const SEARCHED_DEPTH: usize = 8;
 
 /// Result of a lookup in an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Found {
+pub(super) enum ValueLookup {
     /// No value.
     Nothing,
     /// One value.
@@ -25,13 +25,13 @@ pub(super) enum Found {
 /// Returns the referenced value. Because answers deviate from their documentation, unambiguous alternatives are
 /// accepted: a list instead of one value, one value instead of a list, a scalar answer itself, and a field elsewhere
 /// whose name is unique.
-pub(super) fn find(output: &Value, reference: &Reference) -> Found {
+pub(super) fn find(output: &Value, reference: &Reference) -> ValueLookup {
     let tokens = reference.output.tokens();
-    let mut walk = Walk { found: Vec::new(), in_list: false };
+    let mut walk = ValueWalker { found: Vec::new(), in_list: false };
     walk.go(output, &tokens, None);
     if walk.found.is_empty() && !tokens.is_empty() {
         if !output.is_array() && !output.is_object() && !output.is_null() {
-            return Found::Value(output.clone());
+            return ValueLookup::Value(output.clone());
         }
         let named = tokens.iter().rev().find(|token| !is_index(token));
         let mut elsewhere = Vec::new();
@@ -39,29 +39,29 @@ pub(super) fn find(output: &Value, reference: &Reference) -> Found {
             fields(output, name, SEARCHED_DEPTH, &mut elsewhere);
         }
         return match elsewhere.as_slice() {
-            [only] => Found::Value((*only).clone()),
-            _ => Found::Nothing,
+            [only] => ValueLookup::Value((*only).clone()),
+            _ => ValueLookup::Nothing,
         };
     }
     match (reference.item, walk.in_list) {
         (Item::Index(index), true) => {
-            walk.found.into_iter().nth(index).map_or(Found::Nothing, |(_, value)| Found::Value(value))
+            walk.found.into_iter().nth(index).map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value))
         }
-        (_, true) if !walk.found.is_empty() => Found::Items(walk.found),
-        _ => walk.found.into_iter().next().map_or(Found::Nothing, |(_, value)| Found::Value(value)),
+        (_, true) if !walk.found.is_empty() => ValueLookup::Items(walk.found),
+        _ => walk.found.into_iter().next().map_or(ValueLookup::Nothing, |(_, value)| ValueLookup::Value(value)),
     }
 }
 
 /// Returns every value that a call may take for this reference.
 pub(super) fn all(output: &Value, reference: &Reference) -> Vec<Value> {
     match find(output, reference) {
-        Found::Nothing => Vec::new(),
-        Found::Value(Value::Array(items)) => std::iter::once(Value::Array(items.clone())).chain(items).collect(),
-        Found::Value(value) => vec![value],
-        Found::Items(items) if reference.item == Item::Whole => {
+        ValueLookup::Nothing => Vec::new(),
+        ValueLookup::Value(Value::Array(items)) => std::iter::once(Value::Array(items.clone())).chain(items).collect(),
+        ValueLookup::Value(value) => vec![value],
+        ValueLookup::Items(items) if reference.item == Item::Whole => {
             vec![Value::Array(items.into_iter().map(|(_, value)| value).collect())]
         }
-        Found::Items(items) => items.into_iter().map(|(_, value)| value).collect(),
+        ValueLookup::Items(items) => items.into_iter().map(|(_, value)| value).collect(),
     }
 }
 
@@ -94,13 +94,13 @@ fn filled(text: &str, outputs: &[Value]) -> Value {
     Value::String(text.replace('\u{0}', "{"))
 }
 
-struct Walk {
+struct ValueWalker {
     found: Vec<(Value, Value)>,
     /// Whether the path contained a list.
     in_list: bool,
 }
 
-impl Walk {
+impl ValueWalker {
     /// `item` is the current item of the outermost list.
     fn go(&mut self, at: &Value, tokens: &[String], item: Option<&Value>) {
         if self.found.len() >= MAX_ITEMS {
@@ -171,39 +171,39 @@ mod tests {
         Reference { node: "a".to_owned(), output: Pointer::from(output), item }
     }
 
-    fn found(output: &Value, pointer: &str, item: Item) -> Found {
+    fn found(output: &Value, pointer: &str, item: Item) -> ValueLookup {
         find(output, &reference(pointer, item))
     }
 
     #[test]
     fn a_value_is_taken_from_where_it_was_promised() {
         let output = json!({"user": {"id": 7}, "rooms": [{"id": "A", "seats": [1, 2]}, {"id": "B", "seats": [3]}]});
-        assert_eq!(found(&output, "/user/id", Item::Whole), Found::Value(json!(7)));
-        assert_eq!(found(&output, "", Item::Whole), Found::Value(output.clone()));
-        assert_eq!(found(&output, "/rooms/0/id", Item::Index(1)), Found::Value(json!("B")));
-        assert_eq!(found(&output, "/rooms/0/id", Item::Index(2)), Found::Nothing);
+        assert_eq!(found(&output, "/user/id", Item::Whole), ValueLookup::Value(json!(7)));
+        assert_eq!(found(&output, "", Item::Whole), ValueLookup::Value(output.clone()));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Index(1)), ValueLookup::Value(json!("B")));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Index(2)), ValueLookup::Nothing);
         let items = vec![(output["rooms"][0].clone(), json!("A")), (output["rooms"][1].clone(), json!("B"))];
-        assert_eq!(found(&output, "/rooms/0/id", Item::Chosen), Found::Items(items.clone()));
-        assert_eq!(found(&output, "/rooms/0/id", Item::Whole), Found::Items(items));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Chosen), ValueLookup::Items(items.clone()));
+        assert_eq!(found(&output, "/rooms/0/id", Item::Whole), ValueLookup::Items(items));
         assert_eq!(all(&output, &reference("/rooms/0/id", Item::Whole)), [json!(["A", "B"])]);
         assert_eq!(all(&output, &reference("/rooms/0/id", Item::Chosen)), [json!("A"), json!("B")]);
         assert_eq!(all(&output, &reference("/rooms/0/seats/0", Item::Chosen)), [json!(1), json!(2), json!(3)]);
-        assert_eq!(found(&output, "/rooms", Item::Whole), Found::Value(output["rooms"].clone()));
+        assert_eq!(found(&output, "/rooms", Item::Whole), ValueLookup::Value(output["rooms"].clone()));
     }
 
     #[test]
     fn answers_that_are_not_as_promised_are_understood_where_that_is_certain() {
-        assert_eq!(found(&json!("P-17"), "/id", Item::Whole), Found::Value(json!("P-17")));
-        assert_eq!(found(&json!({"id": "A"}), "/0/id", Item::Chosen), Found::Value(json!("A")));
+        assert_eq!(found(&json!("P-17"), "/id", Item::Whole), ValueLookup::Value(json!("P-17")));
+        assert_eq!(found(&json!({"id": "A"}), "/0/id", Item::Chosen), ValueLookup::Value(json!("A")));
         assert_eq!(
             found(&json!([{"id": "A"}, {"id": "B"}]), "/id", Item::Whole),
-            Found::Items(vec![(json!({"id": "A"}), json!("A")), (json!({"id": "B"}), json!("B"))])
+            ValueLookup::Items(vec![(json!({"id": "A"}), json!("A")), (json!({"id": "B"}), json!("B"))])
         );
-        assert_eq!(found(&json!({"data": {"personId": 4}}), "/person_id", Item::Whole), Found::Value(json!(4)));
+        assert_eq!(found(&json!({"data": {"personId": 4}}), "/person_id", Item::Whole), ValueLookup::Value(json!(4)));
         let twice = json!({"data": {"id": 1}, "owner": {"id": 2}});
-        assert_eq!(found(&twice, "/id", Item::Whole), Found::Nothing);
+        assert_eq!(found(&twice, "/id", Item::Whole), ValueLookup::Nothing);
         for nothing in [json!(null), json!({}), json!([]), json!({"id": null})] {
-            assert_eq!(found(&nothing, "/id", Item::Chosen), Found::Nothing, "{nothing}");
+            assert_eq!(found(&nothing, "/id", Item::Chosen), ValueLookup::Nothing, "{nothing}");
         }
     }
 

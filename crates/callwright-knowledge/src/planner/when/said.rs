@@ -46,9 +46,9 @@ impl Said {
             }
             *left = left.saturating_sub(1);
             match kind(word) {
-                Kind::Plain => {}
-                Kind::Key => drop(self.keys.insert(word.to_owned())),
-                Kind::Number => {
+                WordKind::Plain => {}
+                WordKind::Key => drop(self.keys.insert(word.to_owned())),
+                WordKind::Number => {
                     let before = if numbered { "#".to_owned() } else { std::mem::take(&mut before) };
                     self.numbers.push((before, word.to_owned()));
                 }
@@ -72,7 +72,7 @@ impl Said {
 
 /// Class of a word by its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     /// Word, date, time, amount or measure.
     Plain,
     /// Short number that may identify anything.
@@ -81,14 +81,14 @@ enum Kind {
     Key,
 }
 
-fn kind(word: &str) -> Kind {
+fn kind(word: &str) -> WordKind {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     if digits == 0 {
         let is_composed = word.contains(['_', '@', ':', '/']);
-        return if is_composed { Kind::Key } else { Kind::Plain };
+        return if is_composed { WordKind::Key } else { WordKind::Plain };
     }
     if word.contains(['%', '$', '€', '£', '¥']) || is_date_or_time(word) {
-        return Kind::Plain;
+        return WordKind::Plain;
     }
     let parts: Vec<&str> = word.split(['.', '-']).collect();
     let is_digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -96,14 +96,14 @@ fn kind(word: &str) -> Kind {
         let is_fraction = parts.len() == 2 && word.contains('.');
         let is_short = digits <= 2 || digits == 4 && is_year(word);
         return if is_fraction {
-            Kind::Plain
+            WordKind::Plain
         } else if is_short {
-            Kind::Number
+            WordKind::Number
         } else {
-            Kind::Key
+            WordKind::Key
         };
     }
-    if is_measure(word) { Kind::Plain } else { Kind::Key }
+    if is_measure(word) { WordKind::Plain } else { WordKind::Key }
 }
 
 /// Whether a word is a date or time: `2024-08-15`, `8/15/24`, `10:30`, `2024-08-15T10:30:00Z`.

@@ -19,7 +19,7 @@ const MAX_WHOLE_BYTES: usize = 4_096;
 
 /// Location of a value in the answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct AnswerLocation {
     /// Position of the call that returned it.
     pub(super) step: usize,
     /// Location in its answer; index 0 represents every item of a list.
@@ -31,30 +31,30 @@ pub(super) struct Place {
 
 /// Index of the values of all answers so far.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
-    places: HashMap<String, Vec<Place>>,
+pub(super) struct AnswerIndex {
+    places: HashMap<String, Vec<AnswerLocation>>,
 }
 
-impl Answers {
+impl AnswerIndex {
     /// Returns the locations of a value, in the order of the calls and of their answers.
-    pub(super) fn places(&self, value: &Value) -> &[Place] {
+    pub(super) fn places(&self, value: &Value) -> &[AnswerLocation] {
         key(value).and_then(|key| self.places.get(&key)).map_or(&[], Vec::as_slice)
     }
 
     /// Adds the answer of a call.
     pub(super) fn add(&mut self, step: usize, answer: &Value) {
-        let mut walk = Walk { step, found: Vec::new(), columns: Vec::new(), left: MAX_VALUES };
+        let mut walk = AnswerWalker { step, found: Vec::new(), columns: Vec::new(), left: MAX_VALUES };
         walk.go(answer, &Pointer::root(), None, 0);
-        let Walk { found, columns, .. } = walk;
+        let AnswerWalker { found, columns, .. } = walk;
         for (value, place) in found {
             self.insert(&value, place);
         }
         for (output, values) in columns {
-            self.insert(&Value::Array(values), Place { step, output, item: Item::Whole, index: None });
+            self.insert(&Value::Array(values), AnswerLocation { step, output, item: Item::Whole, index: None });
         }
     }
 
-    fn insert(&mut self, value: &Value, place: Place) {
+    fn insert(&mut self, value: &Value, place: AnswerLocation) {
         let Some(key) = key(value) else { return };
         let places = self.places.entry(key).or_default();
         // The same value in several items of a list counts as one location.
@@ -67,22 +67,22 @@ impl Answers {
     }
 }
 
-struct Walk {
+struct AnswerWalker {
     step: usize,
-    found: Vec<(Value, Place)>,
+    found: Vec<(Value, AnswerLocation)>,
     /// Scalars of all items of a list at the same pointer.
     columns: Vec<(Pointer, Vec<Value>)>,
     left: usize,
 }
 
-impl Walk {
+impl AnswerWalker {
     fn go(&mut self, value: &Value, at: &Pointer, index: Option<usize>, depth: usize) {
         if self.left == 0 || depth > MAX_DEPTH {
             return;
         }
         self.left -= 1;
         let item = if index.is_some() { Item::Chosen } else { Item::Whole };
-        let place = Place { step: self.step, output: at.clone(), item, index };
+        let place = AnswerLocation { step: self.step, output: at.clone(), item, index };
         match value {
             Value::Array(items) => {
                 self.found.push((value.clone(), place));
@@ -134,9 +134,9 @@ mod tests {
     use super::*;
 
     fn places(answer: &Value, value: &Value) -> Vec<(String, Item, Option<usize>)> {
-        let mut answers = Answers::default();
+        let mut answers = AnswerIndex::default();
         answers.add(0, answer);
-        let told = |place: &Place| (place.output.as_str().to_owned(), place.item, place.index);
+        let told = |place: &AnswerLocation| (place.output.as_str().to_owned(), place.item, place.index);
         answers.places(value).iter().map(told).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Converts calls with traced origins to a procedure draft.
 
 use super::answers::key;
-use super::origins::{Origin, Step, label};
+use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
 use super::said::is_trivial;
 use super::schema::Parameters;
 use super::wording::{beginning, first_sentence, output_words, step_words};
@@ -14,7 +14,7 @@ use callwright_types::{Plan, ProcedureDraft};
 const MIN_STEPS: usize = 2;
 
 /// Values that share one input. The first use defines its name and description.
-struct Input {
+struct DraftInput {
     tool: String,
     parameter: String,
     description: String,
@@ -29,7 +29,7 @@ struct Input {
 /// Builds the procedure of the calls that lead to `finals`; `None` if it has too few or too many calls, or too many
 /// inputs.
 pub(super) fn draft(
-    steps: Vec<Step<'_>>,
+    steps: Vec<AbstractedCall<'_>>,
     finals: &[usize],
     backing: Backing,
     settings: &Settings,
@@ -48,14 +48,14 @@ pub(super) fn draft(
     let mut toolsets: Vec<String> = tools().filter_map(|tool| tool.toolset).map(str::to_owned).collect();
     toolsets.sort_unstable();
     toolsets.dedup();
-    let mut inputs: Vec<Input> = Vec::new();
+    let mut inputs: Vec<DraftInput> = Vec::new();
     let mut places: Vec<Vec<(String, Result<Source, usize>)>> = Vec::new();
     for at in &kept {
         let step = steps.get(*at)?;
-        let source = |(name, origin): &(String, Origin)| {
+        let source = |(name, origin): &(String, ArgumentValueOrigin)| {
             let source = match origin {
-                Origin::Known(source) => Ok(source.clone()),
-                Origin::Input(value) => Err(input(&mut inputs, step, *at, name, value.as_ref(), settings)),
+                ArgumentValueOrigin::Known(source) => Ok(source.clone()),
+                ArgumentValueOrigin::Input(value) => Err(input(&mut inputs, step, *at, name, value.as_ref(), settings)),
             };
             (name.clone(), source)
         };
@@ -96,7 +96,7 @@ fn numbered(position: usize) -> String {
 }
 
 /// Returns the positions of `finals` and of all their dependencies, in order.
-fn kept(steps: &[Step<'_>], finals: &[usize]) -> Vec<usize> {
+fn kept(steps: &[AbstractedCall<'_>], finals: &[usize]) -> Vec<usize> {
     let mut open = finals.to_vec();
     let mut kept: Vec<usize> = Vec::new();
     while let Some(at) = open.pop() {
@@ -113,8 +113,8 @@ fn kept(steps: &[Step<'_>], finals: &[usize]) -> Vec<usize> {
 
 /// Returns the input that an argument takes: an existing one with the same value, or a new one.
 fn input(
-    inputs: &mut Vec<Input>,
-    step: &Step<'_>,
+    inputs: &mut Vec<DraftInput>,
+    step: &AbstractedCall<'_>,
     at: usize,
     name: &str,
     value: Option<&serde_json::Value>,
@@ -122,7 +122,7 @@ fn input(
 ) -> usize {
     let key = value.and_then(key);
     let is_trivial = value.is_none_or(is_trivial);
-    let is_one = |input: &&mut Input| {
+    let is_one = |input: &&mut DraftInput| {
         key.is_some() && input.key == key && !input.steps.contains(&at) && (!is_trivial || input.parameter == name)
     };
     // Among inputs with the same value, one of the same parameter name has precedence.
@@ -135,7 +135,7 @@ fn input(
         }
     }
     let description = Parameters::of(step.tool.parameters).get(name).map(|parameter| parameter.description());
-    inputs.push(Input {
+    inputs.push(DraftInput {
         tool: step.tool.name.to_owned(),
         parameter: name.to_owned(),
         description: beginning(description.unwrap_or_default().trim(), settings.description_chars),
@@ -148,7 +148,7 @@ fn input(
 
 /// Names each input after its parameter. The tool's name is prepended to shared parameter names, and a number is
 /// appended to names that are still ambiguous.
-fn name_all(inputs: &mut [Input]) {
+fn name_all(inputs: &mut [DraftInput]) {
     let parameters: Vec<String> = inputs.iter().map(|input| input.parameter.clone()).collect();
     let mut taken: Vec<String> = Vec::new();
     for input in inputs {

@@ -23,7 +23,7 @@ use callwright_types::{OutputField, OutputLink, Plan, ProcedureDraft};
 
 use super::Settings;
 use callwright_common::json::Pointer;
-use names::{Taker, fit};
+use names::{ValueParameter, fit};
 pub(super) use schema::Parameters;
 pub use schema::names_only;
 pub(super) use wording::step_words;
@@ -97,6 +97,6 @@ pub fn draft_of_plan(
 /// Returns the score of `output` in the answers of `producer` for a parameter, given as tool and name; `None` if their
 /// names do not match.
 pub(super) fn named_alike((tool, parameter): (&str, &str), producer: &str, output: &Pointer) -> Option<f32> {
-    let fit = fit(Taker { tool, parameter }, producer, output);
+    let fit = fit(ValueParameter { tool, parameter }, producer, output);
     fit.agrees.then_some(fit.score)
 }

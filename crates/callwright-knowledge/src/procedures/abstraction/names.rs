@@ -8,14 +8,14 @@ const BARE: [&str; 8] = ["code", "id", "identifier", "key", "name", "number", "u
 
 /// Parameter that takes a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taker<'a> {
+pub(super) struct ValueParameter<'a> {
     pub(super) tool: &'a str,
     pub(super) parameter: &'a str,
 }
 
 /// Similarity of a field's name and a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct NameSimilarity {
     /// Whether both names denote the same thing. Then even a common value is attributed to the field.
     pub(super) agrees: bool,
     /// Similarity; 0 if they have nothing in common.
@@ -23,7 +23,7 @@ pub(super) struct Fit {
 }
 
 /// Returns the similarity of the field at `place` in the answers of `producer` and a parameter.
-pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
+pub(super) fn fit(taker: ValueParameter<'_>, producer: &str, place: &Pointer) -> NameSimilarity {
     let tokens = place.tokens();
     let named: Vec<&String> = tokens.iter().filter(|token| !is_index(token)).collect();
     let field = named.last().map(|token| stems(token)).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn fit(taker: Taker<'_>, producer: &str, place: &Pointer) -> Fit {
     let is_field = field.last().is_some_and(|last| wanted.contains(last));
     let is_of_thing = wanted.iter().any(|word| around.contains(word) && !BARE.contains(&word.as_str()));
     let agrees = if bare { is_field && is_of_thing } else { same || is_field && share >= 1.0 };
-    Fit { agrees, score: share + if same { 1.0 } else { 0.0 } + if is_field { 0.5 } else { 0.0 } }
+    NameSimilarity { agrees, score: share + if same { 1.0 } else { 0.0 } + if is_field { 0.5 } else { 0.0 } }
 }
 
 /// Whether two names have the same letters, ignoring case and separators.
@@ -68,8 +68,8 @@ pub(super) fn stems(name: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(tool: &str, parameter: &str, producer: &str, place: &str) -> Fit {
-        fit(Taker { tool, parameter }, producer, &Pointer::from(place))
+    fn of(tool: &str, parameter: &str, producer: &str, place: &str) -> NameSimilarity {
+        fit(ValueParameter { tool, parameter }, producer, &Pointer::from(place))
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::answers::{Answers, Place, key};
-use super::names::{Fit, Taker, fit, is_same_name};
-use super::said::{Said, is_trivial};
-use super::schema::{Parameters, Schema};
-use super::vocabulary::Vocabulary;
+use super::answers::{AnswerIndex, AnswerLocation, key};
+use super::names::{NameSimilarity, ValueParameter, fit, is_same_name};
+use super::said::{UserMessages, is_trivial};
+use super::schema::{ExpandedSchema, Parameters};
+use super::vocabulary::MemberVocabulary;
 use super::{KnownTool, MadeCall, Workflow};
 use callwright_types::plan::{Item, Reference, Source};
 
@@ -15,14 +15,14 @@ const MAX_PARTS: usize = 16;
 
 /// Abstracted call.
 #[derive(Debug, Clone)]
-pub(super) struct Step<'a> {
+pub(super) struct AbstractedCall<'a> {
     pub(super) tool: KnownTool<'a>,
-    pub(super) arguments: Vec<(String, Origin)>,
+    pub(super) arguments: Vec<(String, ArgumentValueOrigin)>,
 }
 
 /// Origin of an argument's value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Origin {
+pub(super) enum ArgumentValueOrigin {
     /// Earlier answers or the tool's schema. References use the labels of [`label`].
     Known(Source),
     /// User. The value is only used to detect equal inputs and is not stored.
@@ -35,14 +35,14 @@ pub(super) fn label(step: usize) -> String {
 }
 
 /// Returns the successful calls with the origins of their arguments, and the positions of the goals.
-pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
-    let mut tracing = Tracing {
-        answers: Answers::default(),
-        vocabulary: Vocabulary::of(workflow.tools),
-        said: Said::of(workflow.said),
+pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<AbstractedCall<'a>>, Vec<usize>)> {
+    let mut tracing = OriginTracer {
+        answers: AnswerIndex::default(),
+        vocabulary: MemberVocabulary::of(workflow.tools),
+        said: UserMessages::of(workflow.said),
         made: Vec::new(),
     };
-    let mut steps: Vec<Step<'a>> = Vec::new();
+    let mut steps: Vec<AbstractedCall<'a>> = Vec::new();
     for call in workflow.calls.iter().filter(|call| call.worked) {
         let Some(tool) = workflow.tools.iter().find(|tool| tool.name == call.tool) else { continue };
         let is_same =
@@ -52,7 +52,7 @@ pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<u
             tracing.answers.add(known, call.answer);
             continue;
         }
-        steps.push(Step { tool: *tool, arguments: tracing.arguments(tool, call.arguments) });
+        steps.push(AbstractedCall { tool: *tool, arguments: tracing.arguments(tool, call.arguments) });
         tracing.answers.add(tracing.made.len(), call.answer);
         tracing.made.push((*tool, *call));
     }
@@ -61,7 +61,7 @@ pub(super) fn trace<'a>(workflow: &Workflow<'a>) -> Option<(Vec<Step<'a>>, Vec<u
 }
 
 /// Returns the positions of the last call and of state-changing calls that no kept call depends on.
-fn finals(steps: &[Step<'_>]) -> Vec<usize> {
+fn finals(steps: &[AbstractedCall<'_>]) -> Vec<usize> {
     let (mut finals, mut needed) = (Vec::new(), vec![false; steps.len()]);
     for (at, step) in steps.iter().enumerate().rev() {
         let is_needed = needed.get(at).copied().unwrap_or_default();
@@ -79,59 +79,73 @@ fn finals(steps: &[Step<'_>]) -> Vec<usize> {
     finals
 }
 
-impl Step<'_> {
+impl AbstractedCall<'_> {
     /// Returns the positions of the calls whose answers it uses.
     pub(super) fn feeders(&self) -> impl Iterator<Item = usize> {
         let known = self.arguments.iter().filter_map(|(_, origin)| match origin {
-            Origin::Known(source) => Some(source),
-            Origin::Input(_) => None,
+            ArgumentValueOrigin::Known(source) => Some(source),
+            ArgumentValueOrigin::Input(_) => None,
         });
         known.flat_map(Source::references).filter_map(|reference| reference.node.strip_prefix('s')?.parse().ok())
     }
 }
 
 /// State of the tracing.
-struct Tracing<'a> {
-    answers: Answers,
-    vocabulary: Vocabulary,
-    said: Said,
+struct OriginTracer<'a> {
+    answers: AnswerIndex,
+    vocabulary: MemberVocabulary,
+    said: UserMessages,
     made: Vec<(KnownTool<'a>, MadeCall<'a>)>,
 }
 
 /// Call and list index of the chosen items. All values that a call takes from one list have to be of the same item.
 type Choices = Vec<(usize, usize)>;
 
-impl Tracing<'_> {
-    fn arguments(&self, tool: &KnownTool<'_>, arguments: &Value) -> Vec<(String, Origin)> {
+impl OriginTracer<'_> {
+    fn arguments(&self, tool: &KnownTool<'_>, arguments: &Value) -> Vec<(String, ArgumentValueOrigin)> {
         let parameters = Parameters::of(tool.parameters);
         let mut choices = Choices::new();
         // The name of an undocumented argument may itself be user data.
         let known = arguments.as_object().into_iter().flatten();
         let known = known.filter_map(|(name, value)| Some((parameters.get(name)?, value)));
-        let origin = |(parameter, value): (super::schema::Parameter<'_>, &Value)| {
-            let taker = Taker { tool: tool.name, parameter: parameter.name };
+        let origin = |(parameter, value): (super::schema::SchemaParameter<'_>, &Value)| {
+            let taker = ValueParameter { tool: tool.name, parameter: parameter.name };
             (parameter.name.to_owned(), self.origin(taker, parameter.schema(), value, &mut choices))
         };
         known.filter(|(_, value)| !value.is_null()).map(origin).collect()
     }
 
-    fn origin(&self, taker: Taker<'_>, schema: &Schema<'_>, value: &Value, choices: &mut Choices) -> Origin {
+    fn origin(
+        &self,
+        taker: ValueParameter<'_>,
+        schema: &ExpandedSchema<'_>,
+        value: &Value,
+        choices: &mut Choices,
+    ) -> ArgumentValueOrigin {
         if let Some(source) = self.plain(taker, schema, value, choices) {
-            return Origin::Known(source);
+            return ArgumentValueOrigin::Known(source);
         }
         let before = choices.len();
         let mut outputs = Vec::new();
         match self.composed(taker, schema, value, &mut outputs, choices) {
-            Some(template) if !outputs.is_empty() => Origin::Known(Source::Composed { value: template, outputs }),
+            Some(template) if !outputs.is_empty() => {
+                ArgumentValueOrigin::Known(Source::Composed { value: template, outputs })
+            }
             _ => {
                 choices.truncate(before);
-                Origin::Input(Some(value.clone()))
+                ArgumentValueOrigin::Input(Some(value.clone()))
             }
         }
     }
 
     /// Returns the origin of a whole value: an answer or the schema.
-    fn plain(&self, taker: Taker<'_>, schema: &Schema<'_>, value: &Value, choices: &mut Choices) -> Option<Source> {
+    fn plain(
+        &self,
+        taker: ValueParameter<'_>,
+        schema: &ExpandedSchema<'_>,
+        value: &Value,
+        choices: &mut Choices,
+    ) -> Option<Source> {
         let constant = || Some(Source::Value { value: value.clone(), words: String::new() });
         if schema.fixes(value) {
             return constant();
@@ -146,8 +160,8 @@ impl Tracing<'_> {
     /// Returns a template for a list or an object whose parts are all known, with `{1}` for the first output.
     fn composed(
         &self,
-        taker: Taker<'_>,
-        schema: &Schema<'_>,
+        taker: ValueParameter<'_>,
+        schema: &ExpandedSchema<'_>,
         value: &Value,
         outputs: &mut Vec<Reference>,
         choices: &mut Choices,
@@ -161,7 +175,7 @@ impl Tracing<'_> {
                 let mut template = Map::new();
                 for (name, member) in members {
                     let inner = schema.member(name)?;
-                    let taker = Taker { parameter: name, ..taker };
+                    let taker = ValueParameter { parameter: name, ..taker };
                     template.insert(name.clone(), self.part(taker, &inner, member, outputs, choices)?);
                 }
                 Some(Value::Object(template))
@@ -172,8 +186,8 @@ impl Tracing<'_> {
 
     fn part(
         &self,
-        taker: Taker<'_>,
-        schema: &Schema<'_>,
+        taker: ValueParameter<'_>,
+        schema: &ExpandedSchema<'_>,
         value: &Value,
         outputs: &mut Vec<Reference>,
         choices: &mut Choices,
@@ -192,10 +206,16 @@ impl Tracing<'_> {
 
     /// Returns the location that a value came from. OpenAPI links have precedence over similar names. A common value
     /// requires matching names, and a value in the user's messages is attributed to the user.
-    fn place(&self, taker: Taker<'_>, value: &Value, listed: bool, choices: &Choices) -> Option<&Place> {
+    fn place(
+        &self,
+        taker: ValueParameter<'_>,
+        value: &Value,
+        listed: bool,
+        choices: &Choices,
+    ) -> Option<&AnswerLocation> {
         let is_common = listed || is_trivial(value);
         let is_said = self.said.has(value);
-        let mut best: Option<((bool, f32, bool), &Place)> = None;
+        let mut best: Option<((bool, f32, bool), &AnswerLocation)> = None;
         for place in self.answers.places(value).iter().filter(|place| self.vocabulary.has(&place.output)) {
             let Some((producer, made)) = self.made.get(place.step) else { continue };
             let is_other_item = place
@@ -207,7 +227,7 @@ impl Tracing<'_> {
             let is_linked = producer.links.iter().any(|link| {
                 link.tool == taker.tool && link.argument == taker.parameter && link.pointer == place.output.as_str()
             });
-            let Fit { agrees, score } = fit(taker, producer.name, &place.output);
+            let NameSimilarity { agrees, score } = fit(taker, producer.name, &place.output);
             if !is_linked && (is_common && !agrees || !is_common && is_said) {
                 continue;
             }
@@ -221,7 +241,7 @@ impl Tracing<'_> {
 }
 
 /// Whether the answer only repeats an argument of the call.
-fn is_echo(arguments: &Value, value: &Value, place: &Place) -> bool {
+fn is_echo(arguments: &Value, value: &Value, place: &AnswerLocation) -> bool {
     let field = place.output.tokens().pop().unwrap_or_default();
     let is_trivial = is_trivial(value);
     let Some(wanted) = key(value) else { return false };
@@ -239,7 +259,7 @@ fn is_echo(arguments: &Value, value: &Value, place: &Place) -> bool {
     false
 }
 
-fn reference(place: &Place) -> Reference {
+fn reference(place: &AnswerLocation) -> Reference {
     let item = if place.index.is_some() { Item::Chosen } else { place.item };
     Reference { node: label(place.step), output: place.output.clone(), item }
 }

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::KnownTool;
-use super::origins::{Origin, Step, label};
-use super::schema::{Parameters, Schema};
-use super::vocabulary::Vocabulary;
+use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
+use super::schema::{ExpandedSchema, Parameters};
+use super::vocabulary::MemberVocabulary;
 use callwright_types::Plan;
 use callwright_types::plan::{Item, Reference, Source};
 
 /// Returns the calls of a plan and the positions of its goals; `None` if a tool is unknown.
-pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<Step<'a>>, Vec<usize>)> {
-    let vocabulary = Vocabulary::of(tools);
+pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<AbstractedCall<'a>>, Vec<usize>)> {
+    let vocabulary = MemberVocabulary::of(tools);
     let at = |label: &str| plan.nodes().iter().position(|node| node.label == label);
     let relabelled = |known: &str| label(at(known).unwrap_or(usize::MAX));
     let mut steps = Vec::new();
@@ -21,32 +21,35 @@ pub(super) fn steps<'a>(plan: &Plan, tools: &[KnownTool<'a>]) -> Option<(Vec<Ste
         let known = node.arguments.iter().filter_map(|argument| Some((parameters.get(&argument.name)?, argument)));
         let arguments = known.map(|(parameter, argument)| {
             let origin = match origin(&argument.source, parameter.schema(), &vocabulary) {
-                Origin::Known(source) => Origin::Known(source.relabelled(relabelled)),
+                ArgumentValueOrigin::Known(source) => ArgumentValueOrigin::Known(source.relabelled(relabelled)),
                 input => input,
             };
             (argument.name.clone(), origin)
         });
-        steps.push(Step { tool: *tool, arguments: arguments.collect() });
+        steps.push(AbstractedCall { tool: *tool, arguments: arguments.collect() });
     }
     let finals: Option<Vec<usize>> = plan.finals().iter().map(|label| at(label)).collect();
     Some((steps, finals?))
 }
 
-fn origin(source: &Source, schema: &Schema<'_>, vocabulary: &Vocabulary) -> Origin {
+fn origin(source: &Source, schema: &ExpandedSchema<'_>, vocabulary: &MemberVocabulary) -> ArgumentValueOrigin {
     match source {
         Source::Value { value, words } if schema.fixes(value) || words.is_empty() && schema.lists(value) => {
-            Origin::Known(Source::Value { value: value.clone(), words: String::new() })
+            ArgumentValueOrigin::Known(Source::Value { value: value.clone(), words: String::new() })
         }
-        Source::Value { value, .. } => Origin::Input(Some(value.clone())),
+        Source::Value { value, .. } => ArgumentValueOrigin::Input(Some(value.clone())),
         Source::Output(reference) if vocabulary.has(&reference.output) => {
-            Origin::Known(Source::Output(general(reference)))
+            ArgumentValueOrigin::Known(Source::Output(general(reference)))
         }
         Source::Composed { value, outputs }
             if is_general(value, schema) && outputs.iter().all(|reference| vocabulary.has(&reference.output)) =>
         {
-            Origin::Known(Source::Composed { value: value.clone(), outputs: outputs.iter().map(general).collect() })
+            ArgumentValueOrigin::Known(Source::Composed {
+                value: value.clone(),
+                outputs: outputs.iter().map(general).collect(),
+            })
         }
-        Source::Output(_) | Source::Composed { .. } | Source::Missing { .. } => Origin::Input(None),
+        Source::Output(_) | Source::Composed { .. } | Source::Missing { .. } => ArgumentValueOrigin::Input(None),
     }
 }
 
@@ -60,7 +63,7 @@ fn general(reference: &Reference) -> Reference {
 }
 
 /// Whether a template consists of outputs and schema constants only.
-fn is_general(template: &Value, schema: &Schema<'_>) -> bool {
+fn is_general(template: &Value, schema: &ExpandedSchema<'_>) -> bool {
     match template {
         Value::String(text) if is_output(text) => true,
         Value::Array(items) => schema.items().is_some_and(|inner| items.iter().all(|item| is_general(item, &inner))),

@@ -15,11 +15,11 @@ const COMMON: [&str; 10] = ["all", "any", "false", "none", "null", "other", "tru
 
 /// Indexed messages of the user.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct UserMessages {
     words: String,
 }
 
-impl Said {
+impl UserMessages {
     pub(super) fn of(texts: &[&str]) -> Self {
         let mut words = " ".to_owned();
         for text in texts {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn whole_words_were_said_whatever_their_case_and_signs() {
-        let said = Said::of(&["Book a room for Jack, order 4711-0815.", "Economy!"]);
+        let said = UserMessages::of(&["Book a room for Jack, order 4711-0815.", "Economy!"]);
         for value in [json!("jack"), json!("4711 0815"), json!(4711), json!("economy")] {
             assert!(said.has(&value), "{value}");
         }

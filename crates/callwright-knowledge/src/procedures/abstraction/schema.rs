@@ -20,10 +20,10 @@ const MAX_NAMES: usize = 512;
 /// abstraction gets no more. Parameters whose names are not identifiers are removed.
 pub fn names_only(parameters: &Value) -> Value {
     let mut left = MAX_NAMES;
-    named(&Schema::of(parameters, parameters), MAX_NAMED_DEPTH, &mut left)
+    named(&ExpandedSchema::of(parameters, parameters), MAX_NAMED_DEPTH, &mut left)
 }
 
-fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
+fn named(schema: &ExpandedSchema<'_>, depth: usize, left: &mut usize) -> Value {
     let mut named_schema = Map::new();
     if depth == 0 {
         return Value::Object(named_schema);
@@ -35,7 +35,7 @@ fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
             continue;
         }
         *left -= 1;
-        members.insert(name.clone(), named(&Schema::of(schema.root, member), depth - 1, left));
+        members.insert(name.clone(), named(&ExpandedSchema::of(schema.root, member), depth - 1, left));
     }
     if !members.is_empty() {
         named_schema.insert("properties".to_owned(), Value::Object(members));
@@ -48,33 +48,33 @@ fn named(schema: &Schema<'_>, depth: usize, left: &mut usize) -> Value {
 
 /// Schema with all of its subschemas.
 #[derive(Debug, Clone)]
-pub(in crate::procedures) struct Schema<'s> {
+pub(in crate::procedures) struct ExpandedSchema<'s> {
     root: &'s Value,
     parts: Vec<&'s Map<String, Value>>,
 }
 
 /// Parameter of a tool.
 #[derive(Debug, Clone)]
-pub(in crate::procedures) struct Parameter<'s> {
+pub(in crate::procedures) struct SchemaParameter<'s> {
     pub(super) name: &'s str,
-    schema: Schema<'s>,
+    schema: ExpandedSchema<'s>,
 }
 
 /// Parameters of a tool.
 #[derive(Debug, Clone)]
 pub(in crate::procedures) struct Parameters<'s> {
-    schema: Schema<'s>,
+    schema: ExpandedSchema<'s>,
 }
 
 impl<'s> Parameters<'s> {
     pub(in crate::procedures) fn of(parameters: &'s Value) -> Self {
-        Self { schema: Schema::of(parameters, parameters) }
+        Self { schema: ExpandedSchema::of(parameters, parameters) }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Parameter<'s>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = SchemaParameter<'s>> {
         let members = self.schema.parts.iter().filter_map(|part| part.get("properties")?.as_object());
         let root = self.schema.root;
-        members.flatten().map(move |(name, schema)| Parameter { name, schema: Schema::of(root, schema) })
+        members.flatten().map(move |(name, schema)| SchemaParameter { name, schema: ExpandedSchema::of(root, schema) })
     }
 
     /// Returns the names of required parameters without a default.
@@ -87,13 +87,13 @@ impl<'s> Parameters<'s> {
         required.flatten().filter_map(Value::as_str).filter(move |name| !has_own(name))
     }
 
-    pub(in crate::procedures) fn get(&self, name: &str) -> Option<Parameter<'s>> {
+    pub(in crate::procedures) fn get(&self, name: &str) -> Option<SchemaParameter<'s>> {
         self.iter().find(|parameter| parameter.name == name)
     }
 }
 
-impl<'s> Parameter<'s> {
-    pub(in crate::procedures) fn schema(&self) -> &Schema<'s> {
+impl<'s> SchemaParameter<'s> {
+    pub(in crate::procedures) fn schema(&self) -> &ExpandedSchema<'s> {
         &self.schema
     }
 
@@ -107,7 +107,7 @@ impl<'s> Parameter<'s> {
     }
 }
 
-impl<'s> Schema<'s> {
+impl<'s> ExpandedSchema<'s> {
     fn of(root: &'s Value, schema: &'s Value) -> Self {
         let mut parts: Vec<&Map<String, Value>> = Vec::new();
         let mut waiting = VecDeque::from([schema]);

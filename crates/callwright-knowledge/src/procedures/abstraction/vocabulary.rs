@@ -38,13 +38,13 @@ const USUAL: [&str; 24] = [
 
 /// Allowed names of answer members. Undocumented object keys may be user data, such as names or addresses.
 #[derive(Debug)]
-pub(super) struct Vocabulary {
+pub(super) struct MemberVocabulary {
     words: HashSet<String>,
     /// Members in the documented outputs.
     members: HashSet<String>,
 }
 
-impl Vocabulary {
+impl MemberVocabulary {
     pub(super) fn of(tools: &[KnownTool<'_>]) -> Self {
         let mut vocabulary =
             Self { words: USUAL.iter().map(|word| (*word).to_owned()).collect(), members: HashSet::new() };
@@ -96,7 +96,7 @@ mod tests {
             links: &[],
             changes: true,
         };
-        let vocabulary = Vocabulary::of(&[tool]);
+        let vocabulary = MemberVocabulary::of(&[tool]);
         for known in ["", "/rooms/7/Ref", "/meetings/0/personId", "/data/id"] {
             assert!(vocabulary.has(&Pointer::from(known)), "{known}");
         }

@@ -14,12 +14,12 @@ use super::Settings;
 use callwright_search::embedding::Vector;
 use callwright_types::memory::Fingerprint;
 use callwright_types::{Procedure, Scope};
-use shelf::Shelf;
+use shelf::ProcedureIndex;
 
 /// Indexed procedures of all scopes.
 #[derive(Debug, Clone, Default)]
 pub struct ProcedureStore {
-    shelves: HashMap<Scope, Arc<Shelf>>,
+    shelves: HashMap<Scope, Arc<ProcedureIndex>>,
     settings: Settings,
 }
 

@@ -10,13 +10,13 @@ use callwright_types::Procedure;
 
 /// Procedures by id; ids are in chronological order.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct ProcedureIndex {
     all: BTreeMap<String, StoredProcedure>,
     /// BM25 index of the active procedures.
     words: Option<Bm25<String>>,
 }
 
-impl Shelf {
+impl ProcedureIndex {
     /// Returns the shelf after changes.
     pub(super) fn with(&self, changed: HashMap<String, Option<StoredProcedure>>) -> Self {
         let mut all = self.all.clone();

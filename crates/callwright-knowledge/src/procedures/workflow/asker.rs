@@ -22,11 +22,11 @@ pub(super) struct Prompt {
 }
 
 /// Parsed answer; `None` if no attempt returned a parsable one.
-pub(super) type Asking<T> = Option<T>;
+pub(super) type ParsedAnswer<T> = Option<T>;
 
 /// Why no further request is possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Stop {
+pub(super) enum OutlineStop {
     #[error("the outline takes more than {0} requests")]
     Requests(u64),
     #[error("the outline takes more than {0} tokens")]
@@ -37,16 +37,16 @@ pub(super) enum Stop {
 
 /// Sends requests and accounts for their cost.
 #[derive(Debug)]
-pub(super) struct Asker<'a> {
+pub(super) struct OutlineRequester<'a> {
     pub(super) source: &'a dyn TextSource,
     pub(super) budget: Budget,
     pub(super) spent: Cost,
     pub(super) settings: &'a Settings,
 }
 
-impl Asker<'_> {
+impl OutlineRequester<'_> {
     /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts.
-    pub(super) async fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt) -> Result<Asking<T>, Stop> {
+    pub(super) async fn ask<T: DeserializeOwned>(&mut self, prompt: &Prompt) -> Result<ParsedAnswer<T>, OutlineStop> {
         for _ in 0..self.settings.tries.max(1) {
             if let Some(answer) = self.once(prompt).await?.as_deref().and_then(read) {
                 return Ok(Some(answer));
@@ -56,15 +56,15 @@ impl Asker<'_> {
     }
 
     /// Returns the text of an answer; `None` if it was truncated.
-    async fn once(&mut self, prompt: &Prompt) -> Result<Option<String>, Stop> {
+    async fn once(&mut self, prompt: &Prompt) -> Result<Option<String>, OutlineStop> {
         let size: usize = prompt.messages.iter().map(|(_, text)| estimated(text)).sum();
         let size = u64::try_from(size).unwrap_or(u64::MAX);
         let left = self.budget.requests.saturating_sub(self.spent.requests);
         if left == 0 {
-            return Err(Stop::Requests(self.budget.requests));
+            return Err(OutlineStop::Requests(self.budget.requests));
         }
         if self.spent.tokens().saturating_add(size) > self.budget.tokens {
-            return Err(Stop::Tokens(self.budget.tokens));
+            return Err(OutlineStop::Tokens(self.budget.tokens));
         }
         let manner = Manner { temperature: self.settings.temperature, form: Some(&prompt.form), requests: Some(left) };
         let exchange = self.source.ask(&prompt.messages, manner).await;
@@ -75,10 +75,10 @@ impl Asker<'_> {
         let (prompt_tokens, completion_tokens) =
             exchange.usage.map_or((size, answered), |usage| (usage.prompt_tokens, usage.completion_tokens));
         self.spent.add(Cost { requests: exchange.requests.max(1), prompt_tokens, completion_tokens });
-        match exchange.answered.map_err(Stop::Unanswered)? {
+        match exchange.answered.map_err(OutlineStop::Unanswered)? {
             Answered::Text(text) => Ok(Some(text)),
             Answered::CutOff => Ok(None),
-            Answered::Refused(reason) => Err(Stop::Unanswered(format!("the model refuses: {reason}"))),
+            Answered::Refused(reason) => Err(OutlineStop::Unanswered(format!("the model refuses: {reason}"))),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::prompts::Known;
+use super::prompts::ProcedureWords;
 use crate::procedures::{InPlay, ProcedureStore, Query, Settings, Wording, compose, feed};
 use callwright_search::embedding::Embedder;
 use callwright_types::{OutputField, Procedure, Scope};
@@ -36,13 +36,13 @@ impl fmt::Debug for Lookup<'_> {
 
 /// Distinct procedures that were found.
 #[derive(Debug, Default)]
-pub(super) struct Retrieved {
-    found: Vec<(String, Known)>,
+pub(super) struct RetrievedProcedures {
+    found: Vec<(String, ProcedureWords)>,
 }
 
 /// Procedures that fit a request.
 #[derive(Debug, Default)]
-pub(super) struct Fitting {
+pub(super) struct FittingProcedures {
     /// Ids of the best procedures, withheld ones included, best first.
     pub(super) ids: Vec<String>,
     /// Procedures that are shown to the model.
@@ -50,9 +50,9 @@ pub(super) struct Fitting {
 }
 
 /// Found procedure: its id, `None` for a composed one, and its wording.
-pub(super) type FoundWords = (Option<String>, Known);
+pub(super) type FoundWords = (Option<String>, ProcedureWords);
 
-impl Retrieved {
+impl RetrievedProcedures {
     pub(super) fn add(&mut self, found: &[FoundWords]) {
         for (id, known) in found {
             let Some(id) = id else { continue };
@@ -70,7 +70,7 @@ impl Retrieved {
         self.found.iter().map(|(id, _)| id.clone()).collect()
     }
 
-    pub(super) fn wordings(self) -> Vec<Known> {
+    pub(super) fn wordings(self) -> Vec<ProcedureWords> {
         self.found.into_iter().map(|(_, known)| known).collect()
     }
 }
@@ -95,13 +95,13 @@ impl Lookup<'_> {
 
     /// Returns the best procedures for the request itself. If another procedure supplies an input of the best one,
     /// their composition is appended.
-    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> Fitting {
+    pub(super) async fn for_request(&self, request: &str, settings: &Settings) -> FittingProcedures {
         let fitting = self.best(request, settings.k).await;
         let ids = fitting.iter().map(|procedure| procedure.id.clone()).collect();
         let known: Vec<&Arc<Procedure>> = fitting.iter().filter(|procedure| !(self.withheld)(&procedure.id)).collect();
         let words = |procedure: &&Arc<Procedure>| (Some(procedure.id.clone()), Wording::of(procedure).into());
         let mut shown: Vec<FoundWords> = known.iter().map(words).collect();
-        let Some(best) = known.first() else { return Fitting { ids, shown } };
+        let Some(best) = known.first() else { return FittingProcedures { ids, shown } };
         let givers = self.library.in_play(self.scope, self.in_play).map(|giver| &giver.procedure);
         let composed = givers.filter(|giver| !(self.withheld)(&giver.id)).find_map(|giver| {
             let goal = giver.plan.node(giver.plan.finals().first()?)?;
@@ -109,6 +109,6 @@ impl Lookup<'_> {
             compose(giver, best, &feed, settings)
         });
         shown.extend(composed.map(|draft| (None, Wording::of_draft(&draft).into())));
-        Fitting { ids, shown }
+        FittingProcedures { ids, shown }
     }
 }

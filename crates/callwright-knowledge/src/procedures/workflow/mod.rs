@@ -18,11 +18,11 @@ use serde::Deserialize;
 pub use lookup::{Lookup, Outputs};
 
 use super::{Settings, Wording};
-use asker::{Asker, Asking, Stop};
+use asker::{OutlineRequester, OutlineStop, ParsedAnswer};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
-use lookup::{Fitting, Retrieved};
-use prompts::{Answered, Task, edited, questions, reviewed, summary, updated};
+use lookup::{FittingProcedures, RetrievedProcedures};
+use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
 
 /// Budget of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +65,17 @@ pub async fn outline(
     budget: Budget,
     settings: &Settings,
 ) -> Outline {
-    let mut run = Run {
-        task: Task::of(wanted, settings),
+    let mut run = OutlineRun {
+        task: OutlineTask::of(wanted, settings),
         lookup,
-        asker: Asker { source, budget, spent: Cost::default(), settings },
+        asker: OutlineRequester { source, budget, spent: Cost::default(), settings },
         settings,
         fitting: Vec::new(),
-        retrieved: Retrieved::default(),
+        retrieved: RetrievedProcedures::default(),
         steps: Vec::new(),
     };
     let stopped = run.all().await.err().map(|stop| stop.to_string());
-    let Run { steps, fitting, retrieved, asker, .. } = run;
+    let OutlineRun { steps, fitting, retrieved, asker, .. } = run;
     Outline { steps, fitting, procedures: retrieved.ids(), cost: asker.spent, stopped }
 }
 
@@ -91,41 +91,41 @@ pub fn note(steps: &[String]) -> String {
 }
 
 /// Workflow in progress.
-struct Run<'a> {
-    task: Task<'a>,
+struct OutlineRun<'a> {
+    task: OutlineTask<'a>,
     lookup: &'a Lookup<'a>,
-    asker: Asker<'a>,
+    asker: OutlineRequester<'a>,
     settings: &'a Settings,
     fitting: Vec<String>,
-    retrieved: Retrieved,
+    retrieved: RetrievedProcedures,
     /// Best steps so far.
     steps: Vec<String>,
 }
 
 /// Steps in words.
 #[derive(Debug, Deserialize)]
-struct Steps {
+struct StepsAnswer {
     steps: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Questions {
+struct QuestionsAnswer {
     questions: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Summary {
+struct SummaryAnswer {
     answer: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Edits {
+struct EditsAnswer {
     edits: Vec<String>,
 }
 
-impl Run<'_> {
-    async fn all(&mut self) -> Result<(), Stop> {
-        let Fitting { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
+impl OutlineRun<'_> {
+    async fn all(&mut self) -> Result<(), OutlineStop> {
+        let FittingProcedures { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
         self.fitting = ids;
         if found.is_empty() {
             return Ok(());
@@ -141,11 +141,11 @@ impl Run<'_> {
     }
 
     /// Rewrites the request into questions, retrieves procedures for each, and updates the draft from them.
-    async fn update(&mut self) -> Result<Vec<Answered>, Stop> {
-        let asked: Asking<Questions> = self.asker.ask(&questions(&self.task, self.settings)).await?;
-        let Some(Questions { questions }) = asked else { return Ok(Vec::new()) };
+    async fn update(&mut self) -> Result<Vec<OutlineContext>, OutlineStop> {
+        let asked: ParsedAnswer<QuestionsAnswer> = self.asker.ask(&questions(&self.task, self.settings)).await?;
+        let Some(QuestionsAnswer { questions }) = asked else { return Ok(Vec::new()) };
         let mut context = Vec::new();
-        let mut all = Retrieved::default();
+        let mut all = RetrievedProcedures::default();
         for question in self.short(questions, self.settings.questions) {
             let found = self.lookup.find(&question, self.settings.k).await;
             if found.is_empty() {
@@ -156,13 +156,13 @@ impl Run<'_> {
                 all.add(&found);
                 continue;
             }
-            let summed: Asking<Summary> = self.asker.ask(&summary(&self.task, &question, &found)).await?;
+            let summed: ParsedAnswer<SummaryAnswer> = self.asker.ask(&summary(&self.task, &question, &found)).await?;
             let answer = summed.map(|summed| self.short(vec![summed.answer], 1)).unwrap_or_default().pop();
-            context.extend(answer.map(|answer| Answered::Summary { question, answer }));
+            context.extend(answer.map(|answer| OutlineContext::Summary { question, answer }));
         }
         // Without summaries, all procedures found are one context, each once.
         if !all.is_empty() {
-            context.push(Answered::Whole { procedures: all.wordings() });
+            context.push(OutlineContext::Whole { procedures: all.wordings() });
         }
         for answered in &context {
             let steps = self.asker.ask(&updated(&self.task, &self.steps, answered)).await?;
@@ -172,9 +172,9 @@ impl Run<'_> {
     }
 
     /// Reviews and edits the steps until no edits are needed.
-    async fn refine(&mut self, context: &[Answered]) -> Result<(), Stop> {
+    async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), OutlineStop> {
         for _ in 0..self.settings.critic_rounds {
-            let review: Asking<Edits> = self.asker.ask(&reviewed(&self.task, &self.steps)).await?;
+            let review: ParsedAnswer<EditsAnswer> = self.asker.ask(&reviewed(&self.task, &self.steps)).await?;
             let edits = review.map(|review| self.short(review.edits, self.settings.outline_steps)).unwrap_or_default();
             if edits.is_empty() {
                 break;
@@ -186,8 +186,9 @@ impl Run<'_> {
     }
 
     /// Replaces the steps unless the answer is empty.
-    fn take(&mut self, answered: Asking<Steps>) {
-        let steps = answered.map(|Steps { steps }| self.short(steps, self.settings.outline_steps)).unwrap_or_default();
+    fn take(&mut self, answered: ParsedAnswer<StepsAnswer>) {
+        let steps =
+            answered.map(|StepsAnswer { steps }| self.short(steps, self.settings.outline_steps)).unwrap_or_default();
         if !steps.is_empty() {
             self.steps = steps;
         }
@@ -203,7 +204,7 @@ impl Run<'_> {
     }
 }
 
-impl From<Wording<'_>> for prompts::Known {
+impl From<Wording<'_>> for prompts::ProcedureWords {
     fn from(wording: Wording<'_>) -> Self {
         Self { input: wording.needs().collect(), output: wording.output.to_owned(), steps: wording.steps.to_vec() }
     }

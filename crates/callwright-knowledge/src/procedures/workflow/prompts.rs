@@ -21,7 +21,7 @@ const STEPS: &str = "Each step is one short sentence that names the tool it call
 
 /// Procedure in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Known {
+pub(super) struct ProcedureWords {
     pub(super) input: Vec<String>,
     pub(super) output: String,
     pub(super) steps: Vec<String>,
@@ -29,13 +29,13 @@ pub(super) struct Known {
 
 /// Task, as in every prompt.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Task<'a> {
+pub(super) struct OutlineTask<'a> {
     pub(super) request: &'a str,
-    tools: Vec<ToolData<'a>>,
+    tools: Vec<TaskToolData<'a>>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct ToolData<'a> {
+struct TaskToolData<'a> {
     name: &'a str,
     description: &'a str,
 }
@@ -43,7 +43,7 @@ struct ToolData<'a> {
 /// Context for an update.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub(super) enum Answered {
+pub(super) enum OutlineContext {
     /// Summary of the procedures found for a question.
     Summary {
         #[serde(rename = "Q")]
@@ -52,12 +52,12 @@ pub(super) enum Answered {
         answer: String,
     },
     /// Procedures found for all questions.
-    Whole { procedures: Vec<Known> },
+    Whole { procedures: Vec<ProcedureWords> },
 }
 
-impl<'a> Task<'a> {
+impl<'a> OutlineTask<'a> {
     pub(super) fn of(wanted: &Wanted<'a>, settings: &Settings) -> Self {
-        let told = |(name, description): &(&'a str, &'a str)| ToolData {
+        let told = |(name, description): &(&'a str, &'a str)| TaskToolData {
             name,
             description: beginning(description, settings.description_chars),
         };
@@ -67,23 +67,23 @@ impl<'a> Task<'a> {
 }
 
 /// Builds the prompt for a draft from the procedures that fit the request.
-pub(super) fn draft(task: &Task<'_>, found: &[FoundWords]) -> Prompt {
+pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Prompt {
     #[derive(Serialize)]
-    struct Data<'a> {
+    struct OutlineDraftData<'a> {
         #[serde(flatten)]
-        task: &'a Task<'a>,
-        procedures: Vec<&'a Known>,
+        task: &'a OutlineTask<'a>,
+        procedures: Vec<&'a ProcedureWords>,
     }
     let system = format!(
         "Say how to do what `request` asks for with `tools`, as a list of steps. `procedures` are what served similar requests: their `input`, their \
          `output` and their `steps`. Reuse of them what holds here too.\n\n{DATA}\n\n{STEPS}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &Data { task, procedures: words(found) }, steps_form())
+    prompt(system, &OutlineDraftData { task, procedures: words(found) }, steps_form())
 }
 
 /// Builds the prompt for an outline and questions that known procedures may answer.
-pub(super) fn questions(task: &Task<'_>, settings: &Settings) -> Prompt {
+pub(super) fn questions(task: &OutlineTask<'_>, settings: &Settings) -> Prompt {
     let system = format!(
         "Find out what has to be known to do what `request` asks for with `tools`. First write a rough `outline` of the way there, a few words for \
          each step. Then write at most {} `questions`, each about how one part of the outline is done, in words that a description of such a \
@@ -96,44 +96,44 @@ pub(super) fn questions(task: &Task<'_>, settings: &Settings) -> Prompt {
 }
 
 /// Builds the prompt that summarises the procedures found for a question.
-pub(super) fn summary(task: &Task<'_>, question: &str, found: &[FoundWords]) -> Prompt {
+pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWords]) -> Prompt {
     #[derive(Serialize)]
-    struct Data<'a> {
+    struct OutlineSummaryData<'a> {
         request: &'a str,
         question: &'a str,
-        procedures: Vec<&'a Known>,
+        procedures: Vec<&'a ProcedureWords>,
     }
     let system = format!(
         "Answer `question` from `procedures` alone, in at most three sentences. Say what of them is useful for `request`, and leave out the rest. Where \
          they say nothing about it, `answer` is \"\".\n\n{DATA}\n\nAnswer with one JSON object and nothing else: {{\"answer\": \"...\"}}"
     );
-    let data = Data { request: task.request, question, procedures: words(found) };
+    let data = OutlineSummaryData { request: task.request, question, procedures: words(found) };
     prompt(system, &data, object(json!({"answer": {"type": "string"}})))
 }
 
 /// Builds the prompt that updates the steps.
-pub(super) fn updated(task: &Task<'_>, steps: &[String], answered: &Answered) -> Prompt {
+pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answered: &OutlineContext) -> Prompt {
     #[derive(Serialize)]
-    struct Data<'a> {
+    struct OutlineUpdateData<'a> {
         #[serde(flatten)]
-        task: &'a Task<'a>,
+        task: &'a OutlineTask<'a>,
         steps: &'a [String],
-        found: &'a Answered,
+        found: &'a OutlineContext,
     }
     let system = format!(
         "`steps` are a draft of how to do what `request` asks for with `tools`. Improve them by what `found` says, and keep what is right as it \
          is. Where `found` adds nothing, give the same steps again.\n\n{DATA}\n\n{STEPS}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &Data { task, steps, found: answered }, steps_form())
+    prompt(system, &OutlineUpdateData { task, steps, found: answered }, steps_form())
 }
 
 /// Builds the prompt of the critic.
-pub(super) fn reviewed(task: &Task<'_>, steps: &[String]) -> Prompt {
+pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Prompt {
     #[derive(Serialize)]
-    struct Data<'a> {
+    struct OutlineReviewData<'a> {
         #[serde(flatten)]
-        task: &'a Task<'a>,
+        task: &'a OutlineTask<'a>,
         steps: &'a [String],
     }
     let system = format!(
@@ -142,27 +142,27 @@ pub(super) fn reviewed(task: &Task<'_>, steps: &[String]) -> Prompt {
          [].\n\n{DATA}\n\nAnswer with one JSON object and nothing else: {{\"edits\": [\"...\"]}}"
     );
     let form = object(json!({"edits": {"type": "array", "items": {"type": "string"}}}));
-    prompt(system, &Data { task, steps }, form)
+    prompt(system, &OutlineReviewData { task, steps }, form)
 }
 
 /// Builds the prompt that applies edits to the steps.
-pub(super) fn edited(task: &Task<'_>, steps: &[String], edits: &[String], context: &[Answered]) -> Prompt {
+pub(super) fn edited(task: &OutlineTask<'_>, steps: &[String], edits: &[String], context: &[OutlineContext]) -> Prompt {
     #[derive(Serialize)]
-    struct Data<'a> {
+    struct OutlineEditData<'a> {
         #[serde(flatten)]
-        task: &'a Task<'a>,
+        task: &'a OutlineTask<'a>,
         steps: &'a [String],
         edits: &'a [String],
-        found: &'a [Answered],
+        found: &'a [OutlineContext],
     }
     let system = format!(
         "Edit `steps`, which are to do what `request` asks for with `tools`, as `edits` say; `found` is what is known about it. Change nothing \
          else.\n\n{DATA}\n\n{STEPS}\n\nAnswer with one JSON object and nothing else: {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &Data { task, steps, edits, found: context }, steps_form())
+    prompt(system, &OutlineEditData { task, steps, edits, found: context }, steps_form())
 }
 
-fn words(found: &[FoundWords]) -> Vec<&Known> {
+fn words(found: &[FoundWords]) -> Vec<&ProcedureWords> {
     found.iter().map(|(_, known)| known).collect()
 }
 

@@ -11,14 +11,14 @@ use callwright_types::representation::Pattern;
 /// Content of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct FileForm {
+pub(super) struct RepresentationFileForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) toolset: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<LearnedForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ranking: Option<RankingForm>,
-    pub(super) tools: Vec<ToolForm>,
+    pub(super) tools: Vec<RepresentationToolForm>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(super) struct RankingForm {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ToolForm {
+pub(super) struct RepresentationToolForm {
     pub(super) tool: String,
     #[serde(default)]
     pub(super) patterns: Vec<PatternForm>,
@@ -101,7 +101,7 @@ fn rounded(points: f64) -> f64 {
     (points * 100.0).round() / 100.0
 }
 
-impl FileForm {
+impl RepresentationFileForm {
     pub(super) fn of(file: &RepresentationFile) -> Self {
         let RepresentationFile { toolset, learned, ranking, tools } = file;
         Self {
@@ -116,7 +116,7 @@ impl FileForm {
                     .map(|(before, after)| MacroF1Form { before: rounded(before), after: rounded(after) }),
             }),
             ranking: ranking.map(|Ranking { sharpness, words }| RankingForm { sharpness, words }),
-            tools: tools.iter().map(ToolForm::of).collect(),
+            tools: tools.iter().map(RepresentationToolForm::of).collect(),
         }
     }
 
@@ -131,12 +131,12 @@ impl FileForm {
                 macro_f1: learned.macro_f1.map(|f1| (f1.before, f1.after)),
             }),
             ranking: self.ranking.map(|ranking| Ranking { sharpness: ranking.sharpness, words: ranking.words }),
-            tools: self.tools.into_iter().map(ToolForm::into_stored).collect(),
+            tools: self.tools.into_iter().map(RepresentationToolForm::into_stored).collect(),
         }
     }
 }
 
-impl ToolForm {
+impl RepresentationToolForm {
     fn of(stored: &StoredRepresentation) -> Self {
         Self { tool: stored.tool.clone(), patterns: stored.patterns.iter().map(PatternForm::of).collect() }
     }

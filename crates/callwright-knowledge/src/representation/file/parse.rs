@@ -1,10 +1,10 @@
 //! Parses a representation file. Errors contain file, line, column and fix.
 
 use super::error::RepresentationError;
-use super::form::FileForm;
+use super::form::RepresentationFileForm;
 use super::limits;
 use super::stored::RepresentationFile;
-use super::validate::{Fault, validate};
+use super::validate::{InvalidValue, validate};
 use callwright_common::watch::FolderFile;
 use callwright_common::yaml::{self, Bounds, YamlProblem};
 
@@ -12,13 +12,15 @@ const BOUNDS: Bounds = Bounds { depth: limits::DEPTH, events: limits::EVENTS };
 
 /// Parses and validates a representation file.
 pub(super) fn parse(file: &FolderFile) -> Result<RepresentationFile, RepresentationError> {
-    let form: FileForm = match yaml::is_blank(&file.text) {
-        true => FileForm::default(),
+    let form: RepresentationFileForm = match yaml::is_blank(&file.text) {
+        true => RepresentationFileForm::default(),
         false => yaml::read(&file.text, BOUNDS).map_err(|problem| invalid(file, problem))?,
     };
     match validate(&form) {
         Ok(()) => Ok(form.into_file()),
-        Err(Fault { place, message }) => Err(invalid(file, yaml::problem_at(&file.text, &place, message, BOUNDS))),
+        Err(InvalidValue { place, message }) => {
+            Err(invalid(file, yaml::problem_at(&file.text, &place, message, BOUNDS)))
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::form::{FileForm, RankingForm, ToolForm};
-use super::validate::{Fault, validate};
+use super::form::{RankingForm, RepresentationFileForm, RepresentationToolForm};
+use super::validate::{InvalidValue, validate};
 use super::{RepresentationError, RepresentationFile, StoredRepresentation};
 use callwright_common::digest::{add_part, hex};
 use callwright_types::Evidence;
@@ -39,10 +39,10 @@ impl RepresentationFile {
         evidence_of: impl Fn(&str) -> Vec<Evidence>,
         now: Timestamp,
     ) -> Result<Vec<SharedRepresentation>, RepresentationError> {
-        let form = FileForm::of(self);
+        let form = RepresentationFileForm::of(self);
         check(&form)?;
         let ranking = self.ranking.map(|ranking| SharedRanking { sharpness: ranking.sharpness, words: ranking.words });
-        let shared = |tool: &ToolForm| {
+        let shared = |tool: &RepresentationToolForm| {
             Ok(SharedRepresentation {
                 id: shared_id(self.toolset.as_deref(), &tool.tool),
                 toolset: self.toolset.clone(),
@@ -62,11 +62,11 @@ impl RepresentationFile {
     /// [`RepresentationError::Unfit`]: the content is invalid in a file.
     pub fn of_shared(shared: &SharedRepresentation) -> Result<Self, RepresentationError> {
         let patterns = serde_json::from_value(shared.patterns.clone()).map_err(|error| unfit(&shared.id, &error))?;
-        let form = FileForm {
+        let form = RepresentationFileForm {
             toolset: shared.toolset.clone(),
             learned: None,
             ranking: shared.ranking.map(|SharedRanking { sharpness, words }| RankingForm { sharpness, words }),
-            tools: vec![ToolForm { tool: shared.tool.clone(), patterns }],
+            tools: vec![RepresentationToolForm { tool: shared.tool.clone(), patterns }],
         };
         check(&form)?;
         Ok(form.into_file())
@@ -89,8 +89,8 @@ impl RepresentationFile {
     }
 }
 
-fn check(form: &FileForm) -> Result<(), RepresentationError> {
-    validate(form).map_err(|Fault { place, message }| unfit(&place.to_string(), &message))
+fn check(form: &RepresentationFileForm) -> Result<(), RepresentationError> {
+    validate(form).map_err(|InvalidValue { place, message }| unfit(&place.to_string(), &message))
 }
 
 fn unfit(place: &str, message: &impl ToString) -> RepresentationError {

@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::form::{FileForm, PatternForm, ToolForm};
+use super::form::{PatternForm, RepresentationFileForm, RepresentationToolForm};
 use super::limits;
 use super::tidy::{is_hidden, joined};
 use callwright_common::json::Pointer;
 
 /// Invalid value and its location.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct InvalidValue {
     pub(super) place: Pointer,
     pub(super) message: String,
 }
 
-fn fault(place: Pointer, message: impl Into<String>) -> Fault {
-    Fault { place, message: message.into() }
+fn fault(place: Pointer, message: impl Into<String>) -> InvalidValue {
+    InvalidValue { place, message: message.into() }
 }
 
 /// Returns the first invalid value.
-pub(super) fn validate(file: &FileForm) -> Result<(), Fault> {
+pub(super) fn validate(file: &RepresentationFileForm) -> Result<(), InvalidValue> {
     let root = Pointer::root();
     if let Some(toolset) = &file.toolset {
         name(toolset, "toolset", root.child("toolset"))?;
@@ -51,7 +51,7 @@ pub(super) fn validate(file: &FileForm) -> Result<(), Fault> {
     tools(&file.tools, &root.child("tools"))
 }
 
-fn tools(tools: &[ToolForm], place: &Pointer) -> Result<(), Fault> {
+fn tools(tools: &[RepresentationToolForm], place: &Pointer) -> Result<(), InvalidValue> {
     if tools.len() > limits::TOOLS {
         let message = format!("{} tools are too many; {} are allowed in a file", tools.len(), limits::TOOLS);
         return Err(fault(place.clone(), message));
@@ -73,7 +73,7 @@ fn tools(tools: &[ToolForm], place: &Pointer) -> Result<(), Fault> {
     Ok(())
 }
 
-fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(), Fault> {
+fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(), InvalidValue> {
     if patterns.len() > limits::PATTERNS {
         let message = format!(
             "`{tool}` has {} patterns; {} are allowed: merge similar patterns, or remove some",
@@ -96,7 +96,7 @@ fn patterns(patterns: &[PatternForm], tool: &str, place: &Pointer) -> Result<(),
     Ok(())
 }
 
-fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), Fault> {
+fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), InvalidValue> {
     text(&form.description, "description", limits::DESCRIPTION_CHARS, place.child("description"))?;
     if form.cases.len() > limits::CASES {
         let message = format!("{} cases are too many; give 2 or 3, {} at most", form.cases.len(), limits::CASES);
@@ -122,7 +122,7 @@ fn pattern(form: &PatternForm, place: &Pointer) -> Result<(), Fault> {
 }
 
 /// Validates a text that is shown to a model.
-fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), Fault> {
+fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), InvalidValue> {
     visible(text, what, &place)?;
     let text = joined(text);
     if text.is_empty() {
@@ -136,7 +136,7 @@ fn text(text: &str, what: &str, chars: usize, place: Pointer) -> Result<(), Faul
 }
 
 /// Validates a name that is matched exactly.
-fn name(name: &str, what: &str, place: Pointer) -> Result<(), Fault> {
+fn name(name: &str, what: &str, place: Pointer) -> Result<(), InvalidValue> {
     visible(name, what, &place)?;
     let length = name.chars().count();
     if length == 0 || length > limits::NAME_CHARS || name.trim() != name || name.contains(['\n', '\r', '\t']) {
@@ -149,7 +149,7 @@ fn name(name: &str, what: &str, place: Pointer) -> Result<(), Fault> {
     Ok(())
 }
 
-fn visible(text: &str, what: &str, place: &Pointer) -> Result<(), Fault> {
+fn visible(text: &str, what: &str, place: &Pointer) -> Result<(), InvalidValue> {
     match text.chars().find(|character| is_hidden(*character)) {
         Some(hidden) => {
             let message =

@@ -7,9 +7,9 @@ use serde_saphyr::SerializerOptions;
 use tempfile::NamedTempFile;
 
 use super::error::RepresentationError;
-use super::form::FileForm;
+use super::form::RepresentationFileForm;
 use super::stored::RepresentationFile;
-use super::validate::{Fault, validate};
+use super::validate::{InvalidValue, validate};
 
 /// Comment at the top of the file.
 const HEADING: &str = "\
@@ -36,9 +36,9 @@ const LINE_CHARS: usize = 120;
 /// # Errors
 /// [`RepresentationError::Unfit`]: the content is invalid.
 pub(super) fn text(file: &RepresentationFile, path: &Path) -> Result<String, RepresentationError> {
-    let form = FileForm::of(file);
+    let form = RepresentationFileForm::of(file);
     let unfit = |place: String, message: String| RepresentationError::Unfit { path: path.to_owned(), place, message };
-    validate(&form).map_err(|Fault { place, message }| unfit(place.to_string(), message))?;
+    validate(&form).map_err(|InvalidValue { place, message }| unfit(place.to_string(), message))?;
     let mut text = HEADING.to_owned();
     serde_saphyr::to_fmt_writer_with_options(&mut text, &form, options())
         .map_err(|error| unfit(String::new(), error.to_string()))?;

@@ -1,11 +1,11 @@
 //! Selection of tools for some samples, updated incrementally while single tools change.
 
-use super::samples::Samples;
+use super::samples::SampleSplit;
 
 /// Scores of all tools for some samples, with the resulting selections and metrics. A change of one tool only
 /// re-evaluates the samples whose selection it can affect.
 #[derive(Debug, Clone)]
-pub(super) struct Board {
+pub(super) struct ScoreBoard {
     /// Positions of the samples.
     samples: Vec<usize>,
     /// Right tools per sample.
@@ -38,10 +38,10 @@ impl ConfusionCounts {
     }
 }
 
-impl Board {
+impl ScoreBoard {
     /// Creates a board from `score`, which is called with the row of a sample and a tool.
     pub(super) fn new(
-        samples: &Samples,
+        samples: &SampleSplit,
         among: &[usize],
         tools: usize,
         doubt: f64,
@@ -110,7 +110,7 @@ impl Board {
         macro_f1(&tallies, boards.first().map_or(0.0, |board| board.doubt))
     }
 
-    /// Returns a tool's part of [`Board::macro_f1_of_all`], in points.
+    /// Returns a tool's part of [`ScoreBoard::macro_f1_of_all`], in points.
     pub(super) fn part_of_all(boards: &[Self], tool: usize) -> f64 {
         let Some(first) = boards.first() else { return 0.0 };
         let tallies: Vec<ConfusionCounts> = (0..first.tools).map(|tool| Self::tally_of_all(boards, tool)).collect();
@@ -262,8 +262,8 @@ mod tests {
 
     use super::*;
 
-    fn samples(right: &[&[usize]]) -> Samples {
-        Samples {
+    fn samples(right: &[&[usize]]) -> SampleSplit {
+        SampleSplit {
             queries: right.iter().map(|_| String::new()).collect(),
             right: right.iter().map(|right| right.to_vec()).collect(),
             training: Vec::new(),
@@ -275,7 +275,7 @@ mod tests {
     fn as_many_tools_are_selected_as_are_right() {
         let samples = samples(&[&[0], &[1, 2]]);
         let scores = [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]];
-        let board = Board::new(&samples, &[0, 1], 3, 0.0, |sample, tool| scores[sample][tool]);
+        let board = ScoreBoard::new(&samples, &[0, 1], 3, 0.0, |sample, tool| scores[sample][tool]);
         assert_eq!((board.chosen(0), board.chosen(1)), (&[0][..], &[0, 1][..]));
         // F1 of the tools: 2/3, 1, 0.
         assert!((board.macro_f1() - 100.0 * (2.0 / 3.0 + 1.0) / 3.0).abs() < 1e-9);
@@ -287,16 +287,16 @@ mod tests {
     fn boards_are_judged_together() {
         let samples = samples(&[&[0], &[1]]);
         let scores = [[1.0, 0.0], [1.0, 0.0]];
-        let board = |among: &[usize]| Board::new(&samples, among, 2, 0.0, |sample, tool| scores[sample][tool]);
+        let board = |among: &[usize]| ScoreBoard::new(&samples, among, 2, 0.0, |sample, tool| scores[sample][tool]);
         let whole = board(&[0, 1]).macro_f1();
-        assert!((Board::macro_f1_of_all(&[board(&[0]), board(&[1])]) - whole).abs() < 1e-9);
-        assert!(Board::macro_f1_of_all(&[]).abs() < 1e-9);
+        assert!((ScoreBoard::macro_f1_of_all(&[board(&[0]), board(&[1])]) - whole).abs() < 1e-9);
+        assert!(ScoreBoard::macro_f1_of_all(&[]).abs() < 1e-9);
     }
 
     #[test]
     fn somebody_else_can_select() {
         let samples = samples(&[&[1]]);
-        let mut board = Board::new(&samples, &[0], 2, 0.0, |_, tool| [1.0, 0.0][tool]);
+        let mut board = ScoreBoard::new(&samples, &[0], 2, 0.0, |_, tool| [1.0, 0.0][tool]);
         assert!(board.macro_f1() < 1.0);
         board.select([(0, 1)]);
         assert!((board.macro_f1() - 100.0).abs() < 1e-9);
@@ -317,8 +317,8 @@ mod tests {
             let among: Vec<usize> = (0..scores.len()).collect();
             let old = |sample: usize, tool: usize| f32::from(scores[sample][tool]);
             let new = |sample: usize, at: usize| if at == tool { f32::from(column[sample]) } else { old(sample, at) };
-            let mut board = Board::new(&samples, &among, 4, 0.0, old);
-            let expected = Board::new(&samples, &among, 4, 0.0, new);
+            let mut board = ScoreBoard::new(&samples, &among, 4, 0.0, old);
+            let expected = ScoreBoard::new(&samples, &among, 4, 0.0, new);
             let column: Vec<f32> = column.iter().take(scores.len()).map(|score| f32::from(*score)).collect();
             prop_assert!((board.trial(tool, &column) - expected.macro_f1()).abs() < 1e-9);
             board.put(tool, &column);

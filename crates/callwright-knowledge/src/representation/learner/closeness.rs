@@ -8,7 +8,7 @@ use callwright_types::representation::Pattern;
 
 /// Tools with their patterns and their similarities to all samples.
 #[derive(Debug, Clone)]
-pub(super) struct Closeness {
+pub(super) struct SampleSimilarities {
     /// Parameters that combine similarities to scores.
     pub(super) fusion: Fusion,
     columns: Vec<ToolColumns>,
@@ -28,7 +28,7 @@ struct ToolColumns {
 
 /// Pattern with its embedding.
 #[derive(Debug, Clone)]
-pub(super) struct Grown {
+pub(super) struct EmbeddedPattern {
     pub(super) pattern: Pattern,
     /// `None` without embeddings.
     pub(super) vector: Option<Vector>,
@@ -36,17 +36,17 @@ pub(super) struct Grown {
 
 /// Samples, which do not change.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct SampleQueries {
     /// Texts of the requests.
     pub(super) queries: Vec<String>,
     /// Their embeddings; empty without an embedder.
     pub(super) vectors: Vec<Vector>,
 }
 
-impl Closeness {
+impl SampleSimilarities {
     /// Creates the similarities of tools without patterns, from the embeddings of their descriptions. Word scores are
     /// computed once all patterns are added.
-    pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &Asked, fusion: Fusion) -> Self {
+    pub(super) fn new(tools: &[ToolText], own: &[Vector], asked: &SampleQueries, fusion: Fusion) -> Self {
         let bare = |tool: &ToolText| ToolText { patterns: Vec::new(), ..tool.clone() };
         let column = |at: usize| ToolColumns {
             own: own.get(at).map_or_else(Vec::new, |vector| cosines(vector, asked)),
@@ -70,10 +70,10 @@ impl Closeness {
         self.texts.get(tool).map_or(&[], |text| &text.patterns)
     }
 
-    /// Adds patterns to a tool. Word scores are updated later for all tools ([`Closeness::look_up_words`]).
-    pub(super) fn add(&mut self, tool: usize, grown: &[Grown], asked: &Asked) {
+    /// Adds patterns to a tool. Word scores are updated later for all tools ([`SampleSimilarities::look_up_words`]).
+    pub(super) fn add(&mut self, tool: usize, grown: &[EmbeddedPattern], asked: &SampleQueries) {
         let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool)) else { return };
-        for Grown { pattern, vector } in grown {
+        for EmbeddedPattern { pattern, vector } in grown {
             text.patterns.push(pattern.clone());
             columns.patterns.push(vector.as_ref().map_or_else(Vec::new, |vector| cosines(vector, asked)));
         }
@@ -88,7 +88,7 @@ impl Closeness {
         }
     }
 
-    /// Replaces a tool by a copy from [`Closeness::clone_of`].
+    /// Replaces a tool by a copy from [`SampleSimilarities::clone_of`].
     pub(super) fn put_from(&mut self, tool: usize, mut one: Self) {
         if let (Some(text), Some(columns)) = (self.texts.get_mut(tool), self.columns.get_mut(tool))
             && let (Some(new_text), Some(new_columns)) = (one.texts.pop(), one.columns.pop())
@@ -117,7 +117,7 @@ impl Closeness {
     }
 
     /// Recomputes the word scores of all tools with their current patterns.
-    pub(super) fn look_up_words(&mut self, asked: &Asked) {
+    pub(super) fn look_up_words(&mut self, asked: &SampleQueries) {
         let documents = self.documents();
         let (statistics, queries) = statistics(&documents, asked);
         for (columns, document) in self.columns.iter_mut().zip(&documents) {
@@ -134,7 +134,7 @@ impl Closeness {
     }
 
     /// Returns the collection statistics of the current tools and the samples' query terms.
-    pub(super) fn statistics(&self, asked: &Asked) -> (CollectionStatistics, Vec<QueryTerms>) {
+    pub(super) fn statistics(&self, asked: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
         statistics(&self.documents(), asked)
     }
 
@@ -186,13 +186,13 @@ fn document(text: &ToolText) -> ToolDocument {
     ToolDocument::of(text, &FieldWeights::default())
 }
 
-fn statistics(documents: &[ToolDocument], asked: &Asked) -> (CollectionStatistics, Vec<QueryTerms>) {
+fn statistics(documents: &[ToolDocument], asked: &SampleQueries) -> (CollectionStatistics, Vec<QueryTerms>) {
     let statistics = CollectionStatistics::of(documents);
     let queries = asked.queries.iter().map(|query| statistics.query(query)).collect();
     (statistics, queries)
 }
 
-fn cosines(vector: &Vector, asked: &Asked) -> Vec<f32> {
+fn cosines(vector: &Vector, asked: &SampleQueries) -> Vec<f32> {
     asked.vectors.iter().map(|query| query.cosine(vector)).collect()
 }
 

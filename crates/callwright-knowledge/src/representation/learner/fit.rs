@@ -18,7 +18,7 @@ const HALF: f32 = 0.5;
 /// words` per sample, as [`soft_sum`](callwright_search::retrieval::soft_sum) computes it. All columns have one value
 /// per sample.
 #[derive(Debug, Default)]
-pub(super) struct Problem<'a> {
+pub(super) struct WeightProblem<'a> {
     /// `exp(sharpness · cosine)` with its description, per tool.
     pub(super) own: Vec<Vec<f32>>,
     /// Word scores in the unit of the total score, per tool.
@@ -29,7 +29,7 @@ pub(super) struct Problem<'a> {
     pub(super) right: Vec<&'a [usize]>,
 }
 
-impl Problem<'_> {
+impl WeightProblem<'_> {
     /// Returns the logarithms of the weights that maximise the likelihood of the right tools (softmax over the scores;
     /// the right tools of a sample have equal shares), with `ridge` as L2 penalty. Starts from `start`.
     pub(super) fn fit(&self, start: &[f32], ridge: f32) -> Vec<f32> {
@@ -148,8 +148,8 @@ mod tests {
 
     /// Two equal tools that differ in one pattern each. The first pattern matches all samples, but its tool is right
     /// for the last two only.
-    fn problem() -> Problem<'static> {
-        Problem {
+    fn problem() -> WeightProblem<'static> {
+        WeightProblem {
             own: vec![vec![1.0; 4], vec![1.0; 4]],
             words: vec![vec![0.0; 4], vec![0.0; 4]],
             patterns: vec![(0, vec![3.0; 4]), (1, vec![1.0, 1.0, 4.0, 4.0])],

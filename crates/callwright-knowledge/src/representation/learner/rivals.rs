@@ -1,6 +1,6 @@
 //! Combined scores of a tool's competitors.
 
-use super::closeness::Closeness;
+use super::closeness::SampleSimilarities;
 
 /// Scores of all tools for some samples, with the sum of all tools but one.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Rivals {
 
 impl Rivals {
     /// Computes the sums for the current tools.
-    pub(super) fn new(closeness: &Closeness, among: &[usize]) -> Self {
+    pub(super) fn new(closeness: &SampleSimilarities, among: &[usize]) -> Self {
         let scores: Vec<Vec<f32>> = (0..closeness.tools()).map(|tool| closeness.scores(tool, among)).collect();
         let mut heights = vec![f32::NEG_INFINITY; among.len()];
         for column in &scores {

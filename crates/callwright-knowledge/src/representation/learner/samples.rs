@@ -16,7 +16,7 @@ pub struct Sample {
 
 /// Samples with resolved tools, split into training and validation sets.
 #[derive(Debug, Clone)]
-pub(super) struct Samples {
+pub(super) struct SampleSplit {
     /// Texts of the requests.
     pub(super) queries: Vec<String>,
     /// Positions of the right tools, per request.
@@ -27,7 +27,7 @@ pub(super) struct Samples {
     pub(super) validation: Vec<usize>,
 }
 
-impl Samples {
+impl SampleSplit {
     /// Resolves the tools of the samples and splits them by `seed`. Unknown tool names, and samples without a known
     /// tool, are ignored.
     pub(super) fn new(samples: &[Sample], tools: &[ToolText], share: f64, seed: u64) -> Result<Self, LearnError> {
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn samples_are_parted_four_to_one_and_the_same_every_time() {
         let samples: Vec<Sample> = (0..50).map(|number| sample(&number.to_string(), &["a"])).collect();
-        let parted = |seed| Samples::new(&samples, &tools(&["a"]), 0.2, seed).unwrap();
+        let parted = |seed| SampleSplit::new(&samples, &tools(&["a"]), 0.2, seed).unwrap();
         let first = parted(1);
         assert_eq!((first.training.len(), first.validation.len()), (40, 10));
         assert_eq!(first.validation, parted(1).validation);
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn each_sample_confirms_in_one_of_the_rotations() {
         let samples: Vec<Sample> = (0..23).map(|number| sample(&number.to_string(), &["a"])).collect();
-        let rotations = Samples::new(&samples, &tools(&["a"]), 0.2, 1).unwrap().rotations(1);
+        let rotations = SampleSplit::new(&samples, &tools(&["a"]), 0.2, 1).unwrap().rotations(1);
         let mut confirming: Vec<usize> = rotations.iter().flat_map(|rotation| rotation.validation.clone()).collect();
         confirming.sort_unstable();
         assert_eq!(confirming, (0..23).collect::<Vec<_>>());
@@ -126,11 +126,11 @@ mod tests {
             sample(" ", &["a"]),
             sample("z", &["a"]),
         ];
-        let samples = Samples::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
+        let samples = SampleSplit::new(&samples, &tools(&["a", "b", "a"]), 0.2, 1).unwrap();
         assert_eq!(samples.right, [vec![0, 1], vec![0]]);
         assert!(samples.wants(0, 1) && !samples.wants(1, 1) && !samples.wants(9, 0));
         assert!(matches!(
-            Samples::new(&[sample("x", &["a"])], &tools(&["a"]), 0.2, 1),
+            SampleSplit::new(&[sample("x", &["a"])], &tools(&["a"]), 0.2, 1),
             Err(LearnError::TooFew { usable: 1, given: 1 })
         ));
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::ModelSettings;
-use super::answer::{Proposed, read_list};
+use super::answer::{ProposedPattern, read_list};
 use super::copied::{copied_share, repeats_one, words};
 use crate::representation::file::{limits, tidy};
 use callwright_types::representation::Pattern;
@@ -68,7 +68,7 @@ impl<'a> Acceptance<'a> {
                 present.len()
             ));
         }
-        let one = |(index, (proposed, former)): (usize, (&Proposed, &Pattern))| {
+        let one = |(index, (proposed, former)): (usize, (&ProposedPattern, &Pattern))| {
             let description = description(proposed, index + 1)?;
             if repeats_one(&words(&description), &self.samples) {
                 return Err(format!("the description of item {} repeats a whole wrong request", index + 1));
@@ -81,7 +81,7 @@ impl<'a> Acceptance<'a> {
     }
 
     /// Returns the first distinct cases that pass.
-    fn cases(&self, proposed: &Proposed, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
+    fn cases(&self, proposed: &ProposedPattern, passes: impl Fn(Option<f32>) -> bool) -> Vec<String> {
         let mut seen = HashSet::new();
         let tidied = proposed.cases.iter().map(|case| tidy(case));
         let fit = tidied.filter(|case| !case.is_empty() && case.chars().count() <= limits::CASE_CHARS).filter(|case| {
@@ -96,7 +96,7 @@ impl<'a> Acceptance<'a> {
 ///
 /// # Errors
 /// The description is empty or too long.
-fn description(proposed: &Proposed, number: usize) -> Result<String, String> {
+fn description(proposed: &ProposedPattern, number: usize) -> Result<String, String> {
     let description = tidy(&proposed.description);
     let length = description.chars().count();
     if words(&description).is_empty() {

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// Pattern as written by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Proposed {
+pub(super) struct ProposedPattern {
     pub(super) description: String,
     pub(super) cases: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Proposed {
 ///
 /// # Errors
 /// Feedback for the model: the fault and its fix.
-pub(super) fn read_list(text: &str) -> Result<Vec<Proposed>, String> {
+pub(super) fn read_list(text: &str) -> Result<Vec<ProposedPattern>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the answer is longer than {MAX_BYTES} bytes; give a short JSON list"));
     }
@@ -40,7 +40,7 @@ pub(super) fn read_list(text: &str) -> Result<Vec<Proposed>, String> {
     items.into_iter().enumerate().map(|(index, item)| read_one(item, index + 1)).collect()
 }
 
-fn read_one(item: Value, number: usize) -> Result<Proposed, String> {
+fn read_one(item: Value, number: usize) -> Result<ProposedPattern, String> {
     if !item.is_object() {
         return Err(format!("item {number} of the list is {}, and not an object", kind(&item)));
     }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_alone_in_a_fence_and_behind_thoughts() {
-        let expected = [Proposed { description: "a".to_owned(), cases: vec!["b".to_owned(), "c".to_owned()] }];
+        let expected = [ProposedPattern { description: "a".to_owned(), cases: vec!["b".to_owned(), "c".to_owned()] }];
         for text in [
             ONE.to_owned(),
             format!("\n {ONE} \n"),

@@ -77,13 +77,13 @@ pub(super) fn selection(query: &str, candidates: &[Candidate<'_>], settings: &Mo
         "You choose the tool that serves a request. The tools have the letters A to {last}.\n\n{DATA}\n\n\
          Answer with the letter of the one tool that serves the request best, and nothing else.",
     );
-    let tools = candidates.iter().enumerate().map(|(position, candidate)| ToolData {
+    let tools = candidates.iter().enumerate().map(|(position, candidate)| LetteredToolData {
         letter: letter(position),
         name: candidate.name,
         description: shortened(candidate.description, settings.description_chars),
     });
     let request = shortened(query, settings.sample_chars);
-    let user = raw(&SelectionData { request, tools: tools.collect() });
+    let user = raw(&SelectorPromptData { request, tools: tools.collect() });
     vec![(Role::System, system), (Role::User, user.get().to_owned())]
 }
 
@@ -124,13 +124,13 @@ struct EditionData<'a> {
 }
 
 #[derive(Serialize)]
-struct SelectionData<'a> {
+struct SelectorPromptData<'a> {
     request: &'a str,
-    tools: Vec<ToolData<'a>>,
+    tools: Vec<LetteredToolData<'a>>,
 }
 
 #[derive(Serialize)]
-struct ToolData<'a> {
+struct LetteredToolData<'a> {
     letter: char,
     name: &'a str,
     description: &'a str,

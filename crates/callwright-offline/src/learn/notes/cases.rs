@@ -11,7 +11,7 @@ use callwright_common::json::scalar_text;
 
 /// Question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Case {
+pub(super) struct TrainingCase {
     pub(super) question: String,
     pub(super) answer: String,
     /// Position in the input: `FILE:LINE`.
@@ -28,7 +28,7 @@ struct CaseLine {
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
-pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<Case>, LinesRead), OfflineError> {
+pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<TrainingCase>, LinesRead), OfflineError> {
     let (file, mut cases) = (path.display().to_string(), Vec::new());
     let counted = each_line(path, watcher, |number, text| {
         cases.push(case_of(text, format!("{file}:{number}"))?);
@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path, watcher: &dyn Watcher) -> Result<(Vec<Case>, Lin
     Ok((cases, counted))
 }
 
-fn case_of(text: &str, source: String) -> Result<Case, String> {
+fn case_of(text: &str, source: String) -> Result<TrainingCase, String> {
     let line: CaseLine = serde_json::from_str(text).map_err(|error| {
         format!("the line is not a case: {error}; give one object with `question` and `answer` on each line")
     })?;
@@ -45,7 +45,7 @@ fn case_of(text: &str, source: String) -> Result<Case, String> {
     let question = question.ok_or("there is no `question`; give its text")?;
     let answer = line.answer.as_ref().and_then(scalar_text).filter(|answer| !answer.trim().is_empty());
     let answer = answer.ok_or("there is no `answer`; give the right one, as a text or a number")?;
-    Ok(Case { question, answer, source })
+    Ok(TrainingCase { question, answer, source })
 }
 
 #[cfg(test)]

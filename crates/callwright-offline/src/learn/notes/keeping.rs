@@ -13,22 +13,22 @@ use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 
 /// Answers by the digest of the request. Failed and refused requests are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answers(BTreeMap<String, String>);
+pub(super) struct KeptAnswers(BTreeMap<String, String>);
 
 /// Model and its answers so far.
 #[derive(Debug)]
 pub(super) struct KeepingModel {
     inner: Arc<dyn TextSource>,
-    answers: Mutex<Answers>,
+    answers: Mutex<KeptAnswers>,
 }
 
 impl KeepingModel {
-    pub(super) fn new(inner: Arc<dyn TextSource>, answers: Answers) -> Self {
+    pub(super) fn new(inner: Arc<dyn TextSource>, answers: KeptAnswers) -> Self {
         Self { inner, answers: Mutex::new(answers) }
     }
 
     /// Returns the answers so far.
-    pub(super) fn answers(&self) -> Answers {
+    pub(super) fn answers(&self) -> KeptAnswers {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

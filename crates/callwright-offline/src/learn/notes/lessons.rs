@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::lines::{LinesRead, each_line};
-use crate::output::Output;
+use crate::output::OutputWriter;
 use crate::{OfflineError, Watcher};
 use callwright_types::Lesson;
 
@@ -39,7 +39,7 @@ pub(super) fn write<'a>(
         serde_json::to_writer(&mut lines, lesson).map_err(unwritable)?;
         lines.push(b'\n');
     }
-    let mut output = Output::create(path, inputs)?;
+    let mut output = OutputWriter::create(path, inputs)?;
     output.write(&lines)?;
     output.finish()
 }

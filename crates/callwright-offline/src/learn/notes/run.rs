@@ -8,8 +8,8 @@ use futures_util::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::cases::{self, Case};
-use super::keeping::{Answers, KeepingModel};
+use super::cases::{self, TrainingCase};
+use super::keeping::{KeepingModel, KeptAnswers};
 use super::lessons;
 use super::report::{NotesReport, VariantReport};
 use crate::input::STANDARD_STREAM;
@@ -116,8 +116,8 @@ pub trait NotesWatcher: Watcher {
 
 /// State of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
-    answers: Answers,
+struct NotesState {
+    answers: KeptAnswers,
     spent: Cost,
 }
 
@@ -135,15 +135,15 @@ pub async fn learn_notes(
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
     // Checked before the first model request.
     files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
-    let read = Read::all(files, watcher)?;
+    let read = NotesInputs::all(files, watcher)?;
     let state = state_file(files, run, &read);
     let kept = match &state {
-        Some(file) => file.begin_or_resume::<State>(run.resume, run.restart)?,
+        Some(file) => file.begin_or_resume::<NotesState>(run.resume, run.restart)?,
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
     let model = Arc::new(KeepingModel::new(Arc::clone(&run.model), kept.state.answers));
     let note_taker = NoteTaker::new(Arc::<KeepingModel>::clone(&model), run.settings);
-    let school = School { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
+    let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
     let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
     let mut lesson_store = LessonStore::of(read.lessons.iter().cloned().map(Noted::from), run.settings);
     if !read.train.is_empty() {
@@ -168,15 +168,15 @@ pub async fn learn_notes(
 
 /// Inputs of a run.
 #[derive(Debug, Default)]
-struct Read {
-    train: Vec<Case>,
-    test: Vec<Case>,
+struct NotesInputs {
+    train: Vec<TrainingCase>,
+    test: Vec<TrainingCase>,
     lessons: Vec<Lesson>,
     problems: u64,
     lines: u64,
 }
 
-impl Read {
+impl NotesInputs {
     fn all(files: &NotesFiles, watcher: &dyn NotesWatcher) -> Result<Self, OfflineError> {
         let NotesFiles { train, test, notes, .. } = files;
         if train.is_none() && (test.is_none() || notes.is_none()) {
@@ -208,7 +208,7 @@ impl Read {
 }
 
 /// Returns the state file, next to the output file of the lessons; `None` without an output file.
-fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFile> {
+fn state_file(files: &NotesFiles, run: &NotesRun, read: &NotesInputs) -> Option<StateFile> {
     let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
     let mut inputs = Inputs::default();
     inputs.add(&run.model_name);
@@ -219,7 +219,7 @@ fn state_file(files: &NotesFiles, run: &NotesRun, read: &Read) -> Option<StateFi
 }
 
 /// Adds the lessons of the training to the lesson_store and merges near-duplicates.
-fn learned(mut lesson_store: LessonStore, cases: &[Case], trained: &[Trained], run: &NotesRun) -> LessonStore {
+fn learned(mut lesson_store: LessonStore, cases: &[TrainingCase], trained: &[Trained], run: &NotesRun) -> LessonStore {
     let begun = Timestamp::now();
     let mut number = 0;
     for (case, trained) in cases.iter().zip(trained) {
@@ -259,7 +259,7 @@ fn learned(mut lesson_store: LessonStore, cases: &[Case], trained: &[Trained], r
 }
 
 /// Model, progress, and state of a run.
-struct School<'a> {
+struct NotesTrainer<'a> {
     run: &'a NotesRun,
     watcher: &'a dyn NotesWatcher,
     note_taker: NoteTaker,
@@ -269,7 +269,7 @@ struct School<'a> {
     spent: Cost,
 }
 
-impl School<'_> {
+impl NotesTrainer<'_> {
     fn cost(&self) -> Cost {
         let mut cost = self.spent;
         cost.add(self.note_taker.cost());
@@ -278,15 +278,15 @@ impl School<'_> {
 
     fn save(&self) -> Result<(), OfflineError> {
         let Some(file) = &self.state else { return Ok(()) };
-        file.save(self.date, &State { answers: self.model.answers(), spent: self.cost() })
+        file.save(self.date, &NotesState { answers: self.model.answers(), spent: self.cost() })
     }
 
     /// Processes all questions, some in parallel, and stores the answers.
     async fn each<'c, T>(
         &self,
         stage: &str,
-        cases: &'c [Case],
-        work: impl AsyncFn(&'c Case) -> Result<T, String>,
+        cases: &'c [TrainingCase],
+        work: impl AsyncFn(&'c TrainingCase) -> Result<T, String>,
     ) -> Result<Vec<T>, OfflineError> {
         self.watcher.stage(stage, cases.len());
         let mut done = Vec::with_capacity(cases.len());
@@ -309,12 +309,12 @@ impl School<'_> {
         Ok(done)
     }
 
-    async fn train(&self, cases: &[Case]) -> Result<Vec<Trained>, OfflineError> {
+    async fn train(&self, cases: &[TrainingCase]) -> Result<Vec<Trained>, OfflineError> {
         self.each("training", cases, async |case| self.note_taker.train(&case.question, &case.answer).await).await
     }
 
     /// Tests the requested variants, beginning with the one without notes.
-    async fn test(&self, read: &Read, lessons: &[Arc<Lesson>]) -> Result<Vec<VariantReport>, OfflineError> {
+    async fn test(&self, read: &NotesInputs, lessons: &[Arc<Lesson>]) -> Result<Vec<VariantReport>, OfflineError> {
         let (without, _) = self.solve(Variant::Disabled, read, lessons).await?;
         let mut reports = vec![VariantReport::of(Variant::Disabled, 0, 0, &without, &without)];
         for variant in self.run.variants.iter().filter(|variant| **variant != Variant::Disabled) {
@@ -329,13 +329,14 @@ impl School<'_> {
     async fn solve(
         &self,
         variant: Variant,
-        read: &Read,
+        read: &NotesInputs,
         lessons: &[Arc<Lesson>],
     ) -> Result<(Vec<bool>, (usize, usize)), OfflineError> {
         let taken = lessons.iter().filter(|lesson| variant.takes(lesson));
         let taken = taken.map(|lesson| Noted { lesson: Arc::clone(lesson), vector: None });
         let lesson_store = LessonStore::of(taken, self.run.settings);
-        let sources: HashMap<&str, &Case> = read.train.iter().map(|case| (case.source.as_str(), case)).collect();
+        let sources: HashMap<&str, &TrainingCase> =
+            read.train.iter().map(|case| (case.source.as_str(), case)).collect();
         let solved = self.each(variant.label(), &read.test, async |case| {
             let query = RecallQuery {
                 scope: &self.run.scope,
@@ -361,7 +362,7 @@ impl School<'_> {
 }
 
 /// Returns the question and answer that a lesson comes from.
-fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a Case>) -> Option<Shown<'a>> {
+fn case_shown<'a>(lesson: &Lesson, sources: &HashMap<&str, &'a TrainingCase>) -> Option<Shown<'a>> {
     let source = lesson.evidence.iter().find_map(|evidence| evidence.source.as_deref())?;
     sources.get(source).map(|case| Shown { key: &case.question, value: &case.answer })
 }

@@ -5,7 +5,7 @@ mod escape;
 
 use std::fmt::Write;
 
-use super::report::{Confusion, Report, ToolScores};
+use super::report::{ConfusionCount, Report, ToolScores};
 use crate::grouped;
 use escape::escaped;
 
@@ -98,14 +98,14 @@ fn tools(text: &mut String, tools: &[ToolScores]) {
     more(text, tools.len());
 }
 
-fn confusions(text: &mut String, confusions: &[Confusion]) {
+fn confusions(text: &mut String, confusions: &[ConfusionCount]) {
     text.push_str("<h2>Remaining confusions</h2>\n");
     if confusions.is_empty() {
         text.push_str("<p class=\"note\">Nothing.</p>\n");
         return;
     }
     text.push_str("<table>\n<tr><th>expected</th><th>selected</th><th class=\"n\">samples</th></tr>\n");
-    for Confusion { wanted, selected, samples } in confusions.iter().take(MAX_ROWS) {
+    for ConfusionCount { wanted, selected, samples } in confusions.iter().take(MAX_ROWS) {
         let (wanted, selected) = (escaped(wanted), escaped(selected));
         let _ = writeln!(text, "<tr><td>{wanted}</td><td>{selected}</td><td class=\"n\">{samples}</td></tr>");
     }
@@ -153,7 +153,7 @@ fn points(score: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::report::{CurvePoint, Failure};
+    use crate::learn::report::{CurvePoint, ProposalFailure};
 
     fn report() -> Report {
         let point = |iteration, macro_f1| CurvePoint { iteration, macro_f1, ..CurvePoint::default() };
@@ -164,8 +164,8 @@ mod tests {
             after: 80.5,
             curve: vec![point(0, 40.0), point(1, 80.5)],
             tools: vec![ToolScores { tool: "pay\"<b>".to_owned(), before: Some(90.0), after: Some(50.0), patterns: 2 }],
-            confusions: vec![Confusion { wanted: "<i>".to_owned(), selected: "'x'".to_owned(), samples: 4 }],
-            failures: vec![Failure { tool: "t".to_owned(), reason: "</td><img src=x onerror=y>".to_owned() }],
+            confusions: vec![ConfusionCount { wanted: "<i>".to_owned(), selected: "'x'".to_owned(), samples: 4 }],
+            failures: vec![ProposalFailure { tool: "t".to_owned(), reason: "</td><img src=x onerror=y>".to_owned() }],
             ..Report::default()
         }
     }

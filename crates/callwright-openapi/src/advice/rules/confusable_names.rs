@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::findings::Findings;
-use super::super::subject::Subject;
+use super::super::subject::AdviceSubject;
 use super::super::words::{listed, words};
-use super::super::{Look, Rule};
+use super::super::{Rule, RuleCheck};
 
 /// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;
@@ -14,13 +14,13 @@ pub(crate) const RULE: Rule = Rule {
     code: "confusable-names",
     about: "tool names that models confuse",
     fix: "make each `operationId` distinct, such as `list` for many and `get` for one",
-    look: Look::Document(look),
+    look: RuleCheck::Document(look),
 };
 
 /// Compares words, not letters: `getPet` and `setPet` differ in one letter but are not confusable, whereas
 /// `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the number of
 /// operations.
-fn look(subject: &Subject<'_>, findings: &mut Findings) {
+fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, (_, operation)) in subject.tools.iter().enumerate() {
         let key = key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));

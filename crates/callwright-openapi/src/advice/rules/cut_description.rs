@@ -2,18 +2,18 @@
 
 use super::super::super::description::tool_description;
 use super::super::findings::Findings;
-use super::super::subject::{Case, Subject};
-use super::super::{Look, Rule};
+use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "cut-description",
     about: "a description is longer than the limit",
     fix: "begin with what it does and when to use it, or raise the toolset's `limits.description_chars` if the \
           provider accepts more",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
-fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let (limit, whole) = (subject.limits.description_chars, tool_description(operation, &case.label, usize::MAX));
     let chars = whole.chars().count();

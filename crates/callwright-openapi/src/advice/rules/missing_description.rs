@@ -1,19 +1,19 @@
 //! `missing-description`: operations for which a model reads only the name.
 
 use super::super::findings::Findings;
-use super::super::subject::{Case, Subject};
+use super::super::subject::{AdviceSubject, OperationCase};
 use super::super::words::words;
-use super::super::{Look, Rule};
+use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-description",
     about: "an operation has no description",
     fix: "describe in `summary` or `description` what it does, what it returns, and when to use it",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
 /// A description that repeats the words of the name counts as missing.
-fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let texts: Vec<&str> = ["summary", "description"].into_iter().filter_map(|key| operation.text(key)).collect();
     let name = words(case.operation.operation_id.as_deref().unwrap_or_else(|| case.operation.own_name()));

@@ -4,9 +4,9 @@ use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::super::findings::Findings;
-use super::super::inputs::Input;
-use super::super::subject::{Case, Subject};
-use super::super::{Look, Rule};
+use super::super::inputs::InputArgument;
+use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::{Rule, RuleCheck};
 
 /// Formats that models can write without an example.
 const KNOWN_FORMATS: [&str; 36] = [
@@ -61,10 +61,10 @@ pub(crate) const RULE: Rule = Rule {
     code: "missing-example",
     about: "a required format has no example",
     fix: "give it an `example`",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
-fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(demand) = demand(input) else { continue };
         let told = input.description().unwrap_or_default().to_ascii_lowercase();
@@ -77,7 +77,7 @@ fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// Returns the pattern or format that a model could get wrong.
-fn demand(input: &Input<'_>) -> Option<String> {
+fn demand(input: &InputArgument<'_>) -> Option<String> {
     let text = |keyword: &str| input.keyword(keyword).and_then(Value::as_str);
     if let Some(pattern) = text("pattern").filter(|pattern| has_structure(pattern)) {
         return Some(format!("the pattern `{pattern}`"));

@@ -1,18 +1,18 @@
 //! `missing-operation-id`: tools that are named after method and path.
 
 use super::super::findings::Findings;
-use super::super::subject::{Case, Subject};
-use super::super::{Look, Rule};
+use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-operation-id",
     about: "a tool is named after method and path",
     fix: "add an `operationId` that describes the action: a verb and its object",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
 /// A name derived from the path describes the structure of the API and not the purpose of the tool.
-fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     if case.operation.operation_id.is_none() {
         let message = format!("the tool is called `{}`", case.operation.own_name());
         findings.add(&case.label, &case.found.operation.at, message);

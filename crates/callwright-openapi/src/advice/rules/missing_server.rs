@@ -2,19 +2,19 @@
 
 use super::super::super::document::Version;
 use super::super::findings::Findings;
-use super::super::subject::Subject;
-use super::super::{Look, Rule};
+use super::super::subject::AdviceSubject;
+use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "missing-server",
     about: "operations have no server URL",
     fix: "give an absolute http or https URL under `servers` (in Swagger 2.0: a `host`, and `schemes` of http \
           or https), or set the toolset's `base_url`",
-    look: Look::Document(look),
+    look: RuleCheck::Document(look),
 };
 
 /// Gives one piece of advice per document, because `servers` is nearly always at the top level.
-fn look(subject: &Subject<'_>, findings: &mut Findings) {
+fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let without = subject.tools.iter().filter(|(_, operation)| operation.servers.is_empty()).count();
     if without == 0 {
         return;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::findings::Findings;
-use super::super::subject::Subject;
+use super::super::subject::AdviceSubject;
 use super::super::words::listed;
-use super::super::{Look, Rule};
+use super::super::{Rule, RuleCheck};
 
 /// Maximum number of names that a message lists for one group.
 const SHOWN: usize = 5;
@@ -14,11 +14,11 @@ pub(crate) const RULE: Rule = Rule {
     code: "same-description",
     about: "several operations share one description",
     fix: "describe in each when to use it instead of the others",
-    look: Look::Document(look),
+    look: RuleCheck::Document(look),
 };
 
 /// Skips operations without a description, which `missing-description` reports.
-fn look(subject: &Subject<'_>, findings: &mut Findings) {
+fn look(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, (found, operation)) in subject.tools.iter().enumerate() {
         if ["summary", "description"].iter().any(|key| found.operation.text(key).is_some()) {

@@ -2,12 +2,12 @@
 
 use http::StatusCode;
 
-use super::super::super::document::Located;
+use super::super::super::document::LocatedValue;
 use super::super::super::documentation::is_error;
 use super::super::findings::Findings;
-use super::super::subject::{Case, Subject};
+use super::super::subject::{AdviceSubject, OperationCase};
 use super::super::words::words;
-use super::super::{Look, Rule};
+use super::super::{Rule, RuleCheck};
 
 /// Members of a Response Object that carry more than its description (Swagger 2.0, OpenAPI 3).
 const DETAILS: [&str; 3] = ["schema", "examples", "content"];
@@ -16,16 +16,16 @@ pub(crate) const RULE: Rule = Rule {
     code: "undocumented-errors",
     about: "error responses are not documented",
     fix: "describe under `responses` what causes each `4xx` and how to fix it",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
 /// A failed call is explained from the document if the API's own message is insufficient. Without documented errors,
 /// that explanation is empty.
-fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.found.operation;
     let responses = operation.member("responses");
     let mut named = Vec::new();
-    for (status, response) in responses.iter().flat_map(Located::members) {
+    for (status, response) in responses.iter().flat_map(LocatedValue::members) {
         if !is_error(status) || status.starts_with("x-") {
             continue;
         }
@@ -45,7 +45,7 @@ fn look(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// Whether the response has details or a description other than the status code's reason phrase.
-fn is_explained(status: &str, response: &Located<'_>) -> bool {
+fn is_explained(status: &str, response: &LocatedValue<'_>) -> bool {
     let has_details = DETAILS.iter().any(|key| response.member(key).is_some());
     let phrase = StatusCode::from_bytes(status.as_bytes()).ok().and_then(|status| status.canonical_reason());
     let is_phrase = |text: &str| {

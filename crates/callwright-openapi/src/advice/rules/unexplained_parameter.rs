@@ -1,18 +1,18 @@
 //! `unexplained-parameter`: arguments for which a model reads only the name.
 
 use super::super::findings::Findings;
-use super::super::subject::{Case, Subject};
-use super::super::{Look, Rule};
+use super::super::subject::{AdviceSubject, OperationCase};
+use super::super::{Rule, RuleCheck};
 
 pub(crate) const RULE: Rule = Rule {
     code: "unexplained-parameter",
     about: "a parameter has no description",
     fix: "add a `description`: its meaning, its unit or format, and the default if it is omitted",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
 /// Skips an argument with `properties`: a whole body is explained by its own properties.
-fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         if input.description().is_none() && input.keyword("properties").is_none() {
             let message = format!("the {} `{}` has no description", input.kind, input.argument);

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::findings::Findings;
-use super::super::inputs::Input;
-use super::super::subject::{Case, Subject};
+use super::super::inputs::InputArgument;
+use super::super::subject::{AdviceSubject, OperationCase};
 use super::super::words::listed;
-use super::super::{Look, Rule};
+use super::super::{Rule, RuleCheck};
 
 /// Maximum number of values that a message lists.
 const SHOWN: usize = 6;
@@ -21,10 +21,10 @@ pub(crate) const RULE: Rule = Rule {
     code: "unexplained-values",
     about: "allowed values have no explanation",
     fix: "list the values with their meanings in the `description`",
-    look: Look::Operation(look),
+    look: RuleCheck::Operation(look),
 };
 
-fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+fn look(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     for input in &case.inputs {
         let Some(codes) = codes(input) else { continue };
         let told: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
@@ -38,7 +38,7 @@ fn look(_: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// Returns the values of `enum` if there are several and all are codes.
-fn codes(input: &Input<'_>) -> Option<Vec<String>> {
+fn codes(input: &InputArgument<'_>) -> Option<Vec<String>> {
     let values = input.keyword("enum")?.as_array()?.iter().filter(|value| !value.is_null());
     let codes: Vec<String> = values.map(code).collect::<Option<_>>()?;
     (codes.len() > 1).then_some(codes)

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::super::schema::{Form, form};
+use super::super::super::schema::{KeywordForm, form};
 use super::super::Loss;
-use super::super::trail::Trail;
+use super::super::trail::DialectTrail;
 
 /// Maximum number of properties of all objects together.
 const MAX_PROPERTIES: usize = 5_000;
@@ -22,8 +22,8 @@ const MAX_LONG_ENUM_CHARS: usize = 15_000;
 
 /// Checks `schema` against the limits. The error names the first limit that is exceeded.
 pub(super) fn check(schema: &Value) -> Result<(), Loss> {
-    let mut count = Count::default();
-    let trail = Trail::Root;
+    let mut count = SchemaCounts::default();
+    let trail = DialectTrail::Root;
     count.visit(schema, &trail, 0)?;
     let over = [
         (count.properties, MAX_PROPERTIES, "properties"),
@@ -37,14 +37,14 @@ pub(super) fn check(schema: &Value) -> Result<(), Loss> {
 }
 
 #[derive(Debug, Default)]
-struct Count {
+struct SchemaCounts {
     properties: usize,
     chars: usize,
     enum_values: usize,
 }
 
-impl Count {
-    fn visit(&mut self, schema: &Value, trail: &Trail<'_>, above: usize) -> Result<(), Loss> {
+impl SchemaCounts {
+    fn visit(&mut self, schema: &Value, trail: &DialectTrail<'_>, above: usize) -> Result<(), Loss> {
         let Some(members) = schema.as_object() else { return Ok(()) };
         let nesting = above + usize::from(members.contains_key("properties"));
         if nesting > MAX_NESTING {
@@ -60,13 +60,13 @@ impl Count {
                         self.visit(schema, &place.member(name), 0)?;
                     }
                 }
-                (_, Some(Form::Schema), _) => self.visit(value, &place, nesting)?,
-                (_, Some(Form::Schemas), Value::Array(schemas)) => {
+                (_, Some(KeywordForm::Schema), _) => self.visit(value, &place, nesting)?,
+                (_, Some(KeywordForm::Schemas), Value::Array(schemas)) => {
                     for (index, schema) in schemas.iter().enumerate() {
                         self.visit(schema, &place.item(index), nesting)?;
                     }
                 }
-                (_, Some(Form::SchemaMap), Value::Object(schemas)) => {
+                (_, Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
                     for (name, schema) in schemas {
                         self.properties += 1;
                         self.chars += name.chars().count();
@@ -79,7 +79,7 @@ impl Count {
         Ok(())
     }
 
-    fn values(&mut self, values: Option<&Value>, trail: &Trail<'_>) -> Result<(), Loss> {
+    fn values(&mut self, values: Option<&Value>, trail: &DialectTrail<'_>) -> Result<(), Loss> {
         let Some(values) = values else { return Ok(()) };
         let texts = values.as_array().map_or_else(|| std::slice::from_ref(values), Vec::as_slice);
         let chars = texts.iter().map(|value| value.as_str().map_or(0, |text| text.chars().count())).sum::<usize>();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::super::schema::is_annotation;
 use super::super::losses::Losses;
 use super::super::reference::{definitions, name_of, reference};
-use super::super::trail::Trail;
+use super::super::trail::DialectTrail;
 use super::super::words::{say, sentence};
 use super::super::{Loss, pattern};
 use super::intersection::intersection;
@@ -42,8 +42,8 @@ const MAX_STEPS: usize = 20_000;
 /// Returns the strict form of `schema` and the losses that its descriptions cannot compensate.
 pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     let nothing = Map::new();
-    let trail = Trail::Root;
-    let mut translator = Translator {
+    let trail = DialectTrail::Root;
+    let mut translator = StrictTranslator {
         definitions: definitions(schema).unwrap_or(&nothing),
         wanted: Vec::new(),
         known: HashSet::new(),
@@ -61,7 +61,7 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     Ok((Value::Object(written), translator.losses.finish()))
 }
 
-struct Translator<'a> {
+struct StrictTranslator<'a> {
     definitions: &'a Map<String, Value>,
     /// Referenced definitions that are still to be translated.
     wanted: Vec<&'a str>,
@@ -70,8 +70,8 @@ struct Translator<'a> {
     steps_left: usize,
 }
 
-impl<'a> Translator<'a> {
-    fn definitions(&mut self, trail: &Trail<'_>) -> Result<Map<String, Value>, Loss> {
+impl<'a> StrictTranslator<'a> {
+    fn definitions(&mut self, trail: &DialectTrail<'_>) -> Result<Map<String, Value>, Loss> {
         let all = trail.member("$defs");
         let mut written = Map::new();
         while let Some(name) = self.wanted.pop() {
@@ -82,7 +82,7 @@ impl<'a> Translator<'a> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &Value, trail: &Trail<'_>, level: usize) -> Result<Map<String, Value>, Loss> {
+    fn any(&mut self, schema: &Value, trail: &DialectTrail<'_>, level: usize) -> Result<Map<String, Value>, Loss> {
         match schema {
             Value::Object(members) => self.schema(members, trail, level),
             _ => Err(Loss::new(trail, "accepts any value")),
@@ -92,7 +92,7 @@ impl<'a> Translator<'a> {
     fn schema(
         &mut self,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         if level > MAX_LEVELS {
@@ -121,7 +121,7 @@ impl<'a> Translator<'a> {
         &mut self,
         written: &str,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
     ) -> Result<Map<String, Value>, Loss> {
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, _)) = target else { return Err(Loss::new(trail, "refers to no definition")) };
@@ -142,7 +142,7 @@ impl<'a> Translator<'a> {
         members: &Map<String, Value>,
         keyword: &str,
         branches: &[Value],
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         let is_beside = |key: &str| key != keyword && key != "$defs" && !is_annotation(key);
@@ -189,7 +189,7 @@ impl<'a> Translator<'a> {
     fn flat(
         &mut self,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         if level > MAX_LEVELS {
@@ -216,7 +216,7 @@ impl<'a> Translator<'a> {
     fn typed(
         &mut self,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         let types = types(members);
@@ -242,7 +242,7 @@ impl<'a> Translator<'a> {
         &mut self,
         members: &Map<String, Value>,
         name: &str,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         match name {
@@ -256,7 +256,7 @@ impl<'a> Translator<'a> {
     fn object(
         &mut self,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         let mut written = self.keywords(members, "object".into(), trail)?;
@@ -297,7 +297,7 @@ impl<'a> Translator<'a> {
     fn array(
         &mut self,
         members: &Map<String, Value>,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
         level: usize,
     ) -> Result<Map<String, Value>, Loss> {
         let mut written = self.keywords(members, "array".into(), trail)?;
@@ -311,7 +311,7 @@ impl<'a> Translator<'a> {
         &mut self,
         members: &Map<String, Value>,
         types: Value,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
     ) -> Result<Map<String, Value>, Loss> {
         self.keywords(members, types, trail)
     }
@@ -321,7 +321,7 @@ impl<'a> Translator<'a> {
         &mut self,
         members: &Map<String, Value>,
         types: Value,
-        trail: &Trail<'_>,
+        trail: &DialectTrail<'_>,
     ) -> Result<Map<String, Value>, Loss> {
         let mut written = annotations(members);
         written.insert("type".to_owned(), types);
@@ -367,7 +367,7 @@ impl<'a> Translator<'a> {
         Ok(written)
     }
 
-    fn step(&mut self, trail: &Trail<'_>) -> Result<(), Loss> {
+    fn step(&mut self, trail: &DialectTrail<'_>) -> Result<(), Loss> {
         let left = self.steps_left.checked_sub(1);
         self.steps_left = left.ok_or_else(|| Loss::new(trail, "has too many combinations"))?;
         Ok(())

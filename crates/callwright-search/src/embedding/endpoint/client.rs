@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use url::Url;
 
-use super::refusal::{Failure, refused};
+use super::refusal::{EmbeddingFailure, refused};
 use crate::embedding::{BuildError, EndpointSettings};
 use callwright_types::Secret;
 
@@ -19,7 +19,7 @@ const USER_AGENT: &str = concat!("callwright/", env!("CARGO_PKG_VERSION"));
 
 /// A client of one endpoint.
 #[derive(Debug)]
-pub(in crate::embedding) struct Client {
+pub(in crate::embedding) struct EmbeddingClient {
     http: reqwest::Client,
     url: Url,
     header: Option<(HeaderName, HeaderValue)>,
@@ -29,7 +29,7 @@ pub(in crate::embedding) struct Client {
     max_answer_bytes: usize,
 }
 
-impl Client {
+impl EmbeddingClient {
     pub(in crate::embedding) fn build(settings: &EndpointSettings, base_dir: &Path) -> Result<Self, BuildError> {
         check_times(settings)?;
         // reqwest panics if the process has no crypto provider; a second installation has no effect.
@@ -67,7 +67,7 @@ impl Client {
 
     /// Sends a request body and reads the body of a successful response. Only a failed connection is retried, because a
     /// request that was sent may have been charged.
-    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, Failure> {
+    pub(super) async fn ask(&self, body: Bytes) -> Result<Bytes, EmbeddingFailure> {
         let mut retries = self.connect_retries;
         let response = loop {
             match self.request(body.clone()).send().await {
@@ -89,11 +89,11 @@ impl Client {
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, Failure> {
+    async fn read(&self, mut response: reqwest::Response) -> Result<Bytes, EmbeddingFailure> {
         let mut answer = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if answer.len() + piece.len() > self.max_answer_bytes {
-                return Err(Failure::passing(format!(
+                return Err(EmbeddingFailure::passing(format!(
                     "the response is larger than `embedding.endpoint.max_answer_bytes` ({}); reduce the texts per request \
                      (`embedding.batch_texts`), or increase the limit",
                     self.max_answer_bytes
@@ -104,9 +104,9 @@ impl Client {
         Ok(answer.into())
     }
 
-    fn failed(&self, error: &reqwest::Error) -> Failure {
+    fn failed(&self, error: &reqwest::Error) -> EmbeddingFailure {
         let host = self.host();
-        Failure::lasting(if error.is_connect() {
+        EmbeddingFailure::lasting(if error.is_connect() {
             format!("no connection to {host}: {}; check `embedding.endpoint.base_url`", root_cause(error))
         } else if error.is_timeout() {
             format!("{host} did not answer within `embedding.endpoint.timeout_seconds`")

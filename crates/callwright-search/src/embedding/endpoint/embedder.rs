@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use super::Client;
+use super::EmbeddingClient;
 use super::pause::Pause;
-use super::refusal::Failure;
-use crate::embedding::batches::{Answers, Batch, Portion};
+use super::refusal::EmbeddingFailure;
+use crate::embedding::batches::{EmbeddedTexts, Portion, TextBatch};
 use crate::embedding::{BuildError, EmbedError, Embedder, Settings, Vector};
 use callwright_openai::{embeddings_request, read_embeddings};
 
@@ -19,7 +19,7 @@ pub(in crate::embedding) struct EndpointEmbedder {
     model: String,
     dimensions: usize,
     portion: Portion,
-    client: Client,
+    client: EmbeddingClient,
     query_timeout: Duration,
     pause: Pause,
 }
@@ -32,7 +32,7 @@ impl EndpointEmbedder {
             let reason = "set it to the number of components of the model's vectors".to_owned();
             return Err(BuildError::Setting { key: "embedding.endpoint.dimensions", reason });
         }
-        let client = Client::build(endpoint, base_dir)?;
+        let client = EmbeddingClient::build(endpoint, base_dir)?;
         Ok(Self {
             id: format!("{}@{}#{}", endpoint.model, client.url(), endpoint.dimensions),
             model: endpoint.model.clone(),
@@ -45,8 +45,8 @@ impl EndpointEmbedder {
     }
 
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, String> {
-        let mut answers = Answers::new(texts.len(), self.dimensions);
-        for Batch { texts, positions } in self.portion.batches(texts) {
+        let mut answers = EmbeddedTexts::new(texts.len(), self.dimensions);
+        for TextBatch { texts, positions } in self.portion.batches(texts) {
             let answer = self.client.ask(embeddings_request(&self.model, &texts)).await;
             self.pause.note(&answer, Instant::now());
             let answer = answer.map_err(|failure| failure.reason)?;
@@ -72,7 +72,7 @@ impl EndpointEmbedder {
         let Ok(vectors) = tokio::time::timeout(self.query_timeout, self.vectors(vec![text])).await else {
             let host = self.client.host();
             let reason = format!("{host} did not answer within `embedding.endpoint.query_timeout_seconds`");
-            self.pause.note::<()>(&Err(Failure::lasting(reason.clone())), Instant::now());
+            self.pause.note::<()>(&Err(EmbeddingFailure::lasting(reason.clone())), Instant::now());
             return Err(reason);
         };
         Ok(vectors?.pop().unwrap_or_else(|| Vector::zero(self.dimensions)))

@@ -5,7 +5,7 @@ mod embedder;
 mod pause;
 mod refusal;
 
-pub(super) use client::Client;
+pub(super) use client::EmbeddingClient;
 pub(super) use embedder::EndpointEmbedder;
 
 #[cfg(test)]

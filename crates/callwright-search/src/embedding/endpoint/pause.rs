@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 
-use super::refusal::Failure;
+use super::refusal::EmbeddingFailure;
 
 /// A pause that starts with a failure and ends with a success.
 #[derive(Debug)]
 pub(super) struct Pause {
     length: Duration,
-    began: ArcSwapOption<Beginning>,
+    began: ArcSwapOption<PauseStart>,
 }
 
 /// Start and reason of a pause.
 #[derive(Debug)]
-struct Beginning {
+struct PauseStart {
     at: Instant,
     reason: String,
 }
@@ -35,11 +35,11 @@ impl Pause {
     }
 
     /// Records the result of a request.
-    pub(super) fn note<T>(&self, result: &Result<T, Failure>, now: Instant) {
+    pub(super) fn note<T>(&self, result: &Result<T, EmbeddingFailure>, now: Instant) {
         match result {
             Ok(_) => self.began.store(None),
             Err(failure) if failure.lasts => {
-                self.began.store(Some(Arc::new(Beginning { at: now, reason: failure.reason.clone() })));
+                self.began.store(Some(Arc::new(PauseStart { at: now, reason: failure.reason.clone() })));
             }
             Err(_) => {}
         }
@@ -56,9 +56,9 @@ mod tests {
         let start = Instant::now();
         let reason = |seconds| pause.reason(start + Duration::from_secs(seconds));
         assert_eq!(reason(0), None);
-        pause.note::<()>(&Err(Failure::passing("these texts".to_owned())), start);
+        pause.note::<()>(&Err(EmbeddingFailure::passing("these texts".to_owned())), start);
         assert_eq!(reason(0), None);
-        pause.note::<()>(&Err(Failure::lasting("down".to_owned())), start);
+        pause.note::<()>(&Err(EmbeddingFailure::lasting("down".to_owned())), start);
         assert_eq!((reason(29), reason(30)), (Some("down".to_owned()), None));
         pause.note(&Ok(()), start);
         assert_eq!(reason(0), None);
@@ -68,7 +68,7 @@ mod tests {
     fn there_may_be_no_pause_at_all() {
         let pause = Pause::new(Duration::ZERO);
         let now = Instant::now();
-        pause.note::<()>(&Err(Failure::lasting("down".to_owned())), now);
+        pause.note::<()>(&Err(EmbeddingFailure::lasting("down".to_owned())), now);
         assert_eq!(pause.reason(now), None);
     }
 }

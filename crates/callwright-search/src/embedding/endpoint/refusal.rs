@@ -13,14 +13,14 @@ const TELLING_BYTES: usize = 8;
 
 /// Reason why a request returned no vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct EmbeddingFailure {
     /// Description of the problem and its fix.
     pub(super) reason: String,
     /// Whether requests for other texts would fail as well.
     pub(super) lasts: bool,
 }
 
-impl Failure {
+impl EmbeddingFailure {
     /// Creates a failure that affects other texts too.
     pub(super) fn lasting(reason: String) -> Self {
         Self { reason, lasts: true }
@@ -33,18 +33,18 @@ impl Failure {
 }
 
 /// Creates the failure for an error status. `key` must not occur in the message.
-pub(super) fn refused(status: StatusCode, answer: &[u8], key: &str) -> Failure {
+pub(super) fn refused(status: StatusCode, answer: &[u8], key: &str) -> EmbeddingFailure {
     let advice = match status {
         // Providers quote the key in these messages, so the message is omitted.
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return Failure::lasting(format!("status {status}; check `embedding.endpoint.api_key`"));
+            return EmbeddingFailure::lasting(format!("status {status}; check `embedding.endpoint.api_key`"));
         }
         StatusCode::NOT_FOUND => "; check `embedding.endpoint.base_url` and `model`",
         _ => "",
     };
     let said = error_message(answer).filter(|said| !quotes(said, key)).map(|said| printable(&said)).unwrap_or_default();
     let said = if said.is_empty() { said } else { format!(" ({said})") };
-    Failure { reason: format!("status {status}{said}{advice}"), lasts: !is_about_the_texts(status) }
+    EmbeddingFailure { reason: format!("status {status}{said}{advice}"), lasts: !is_about_the_texts(status) }
 }
 
 /// Whether the provider rejected the texts rather than the client.

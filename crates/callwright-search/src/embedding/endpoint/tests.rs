@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::EndpointEmbedder;
-use crate::embedding::test_server::{Received, Reply, TestServer};
+use crate::embedding::test_server::{ReceivedRequest, Reply, TestServer};
 use crate::embedding::{BuildError, Embedder, EndpointSettings, Settings};
 use callwright_types::Secret;
 
@@ -30,13 +30,13 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn inputs(request: &Received) -> Vec<String> {
+fn inputs(request: &ReceivedRequest) -> Vec<String> {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
 /// Returns vectors of the texts' lengths, in reverse order.
-fn answer(request: &Received) -> Reply {
+fn answer(request: &ReceivedRequest) -> Reply {
     let entry = |(index, text): (usize, &String)| json!({"index": index, "embedding": [text.len(), 1]});
     let data: Vec<Value> = inputs(request).iter().enumerate().map(entry).rev().collect();
     ("200 OK", String::new(), json!({ "data": data }).to_string().into_bytes())
@@ -124,7 +124,7 @@ async fn after_a_failure_no_turn_asks_until_the_pause_is_over() {
 
 #[tokio::test]
 async fn texts_that_are_refused_stop_nobody_else() {
-    let refuse_bad = |request: &Received| match inputs(request).as_slice() {
+    let refuse_bad = |request: &ReceivedRequest| match inputs(request).as_slice() {
         [text] if text == "bad" => ("400 Bad Request", String::new(), Vec::new()),
         _ => answer(request),
     };

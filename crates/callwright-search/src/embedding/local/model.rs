@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::folder::ModelFiles;
 use super::runtime;
-use crate::embedding::batches::{Answers, Batch, Portion};
+use crate::embedding::batches::{EmbeddedTexts, Portion, TextBatch};
 use crate::embedding::{BuildError, EmbedError, Embedder, LocalSettings, Pooling, Settings, Vector};
 
 /// Texts for the test of a new model. Their lengths differ, so that a batch of them is padded.
@@ -67,8 +67,8 @@ impl LocalEmbedder {
     }
 
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, String> {
-        let mut answers = Answers::new(texts.len(), self.dimensions);
-        for Batch { texts, positions } in self.portion.batches(texts) {
+        let mut answers = EmbeddedTexts::new(texts.len(), self.dimensions);
+        for TextBatch { texts, positions } in self.portion.batches(texts) {
             let mut model = Arc::clone(&self.model).lock_owned().await;
             let run = tokio::task::spawn_blocking(move || run(&mut model, &texts));
             let rows = run.await.map_err(|error| format!("inference was aborted: {error}"))??;
@@ -136,7 +136,7 @@ fn probe(model: &mut TextEmbedding, portion: Portion) -> Result<usize, String> {
         return Err("the model's vectors have no components; it is not a text model".to_owned());
     }
     let positions: Vec<usize> = (0..PROBES.len()).collect();
-    Answers::new(PROBES.len(), dimensions).put(&positions, rows)?;
+    EmbeddedTexts::new(PROBES.len(), dimensions).put(&positions, rows)?;
     if let Some(text) = text_of_a_high_token(model) {
         run(model, &[text])
             .map_err(|error| format!("{error}; perhaps tokenizer.json and the model: {OF_DIFFERENT_MODELS}"))?;

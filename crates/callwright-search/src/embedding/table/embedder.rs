@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
 
-use super::file::{self, Rows};
-use super::words::Vocabulary;
+use super::file::{self, TableRows};
+use super::words::PieceVocabulary;
 use crate::embedding::batches::cut;
 use crate::embedding::{EmbedError, Embedder, Vector};
 
@@ -14,22 +14,22 @@ use crate::embedding::{EmbedError, Embedder, Vector};
 static FILE: &[u8] = include_bytes!("vectors.bin");
 
 /// Parsed once per process, on first use, which takes some milliseconds.
-static TABLE: LazyLock<Option<Arc<Table>>> = LazyLock::new(|| Table::read(FILE).map(Arc::new));
+static TABLE: LazyLock<Option<Arc<EmbeddingTable>>> = LazyLock::new(|| EmbeddingTable::read(FILE).map(Arc::new));
 
 /// Maximum number of bytes of texts that are embedded on the calling thread. More texts, which take milliseconds, are
 /// embedded on a thread for blocking work.
 const BYTES_AT_ONCE: usize = 128 * 1024;
 
-struct Table {
+struct EmbeddingTable {
     id: String,
-    rows: Rows,
-    vocabulary: Vocabulary,
+    rows: TableRows,
+    vocabulary: PieceVocabulary,
 }
 
-impl Table {
+impl EmbeddingTable {
     fn read(file: &'static [u8]) -> Option<Self> {
         let (rows, words) = file::read(file)?;
-        Some(Self { id: format!("static@{}", rows.hash), rows, vocabulary: Vocabulary::new(words.into_iter()) })
+        Some(Self { id: format!("static@{}", rows.hash), rows, vocabulary: PieceVocabulary::new(words.into_iter()) })
     }
 
     /// Returns the direction of the sum; zero if no word is known.
@@ -43,7 +43,7 @@ impl Table {
 /// The built-in model.
 #[derive(Clone)]
 pub(in crate::embedding) struct TableEmbedder {
-    table: Arc<Table>,
+    table: Arc<EmbeddingTable>,
     /// Maximum number of characters of a text that are read.
     chars: usize,
 }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_text_is_the_direction_of_its_tokens_sum() {
-        let table = Table::read(SMALL).unwrap();
+        let table = EmbeddingTable::read(SMALL).unwrap();
         let components = |text: &str| table.vector(text).components().to_vec();
         assert_eq!(components("get"), [1.0, 0.0]);
         assert_eq!(components("List, GET!"), components("get list"));

@@ -10,7 +10,7 @@ const HASH: usize = 8;
 
 /// Vectors of tokens.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct TableRows {
     /// Hash of this table.
     pub(super) hash: String,
     /// Number of components of a vector.
@@ -20,7 +20,7 @@ pub(super) struct Rows {
     numbers: &'static [u8],
 }
 
-impl Rows {
+impl TableRows {
     /// Adds a row to `sum`.
     pub(super) fn add(&self, row: u32, sum: &mut [f32]) {
         let start = row as usize * self.dimensions;
@@ -33,7 +33,7 @@ impl Rows {
 }
 
 /// Parses a file: its rows and their words, in order. `None` if it is invalid.
-pub(super) fn read(file: &'static [u8]) -> Option<(Rows, Vec<&'static str>)> {
+pub(super) fn read(file: &'static [u8]) -> Option<(TableRows, Vec<&'static str>)> {
     let file = file.strip_prefix(MAGIC)?;
     let (hash, file) = file.split_at_checked(HASH)?;
     let (rows, file) = number(file)?;
@@ -43,7 +43,7 @@ pub(super) fn read(file: &'static [u8]) -> Option<(Rows, Vec<&'static str>)> {
     let scales: Vec<f32> = scales.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     let words: Vec<&str> = std::str::from_utf8(words).ok()?.lines().collect();
     let fits = words.len() == rows && dimensions > 0 && scales.iter().all(|scale| scale.is_finite());
-    fits.then(|| (Rows { hash: hex(hash), dimensions, scales, numbers }, words))
+    fits.then(|| (TableRows { hash: hex(hash), dimensions, scales, numbers }, words))
 }
 
 /// Returns a little-endian 32-bit number, and the rest.

@@ -17,14 +17,14 @@ const LONGEST_WORD: usize = 100;
 
 /// Ids of the word pieces.
 #[derive(Debug)]
-pub(super) struct Vocabulary {
+pub(super) struct PieceVocabulary {
     starts: HashMap<&'static str, u32>,
     continuations: HashMap<&'static str, u32>,
     /// Length in bytes of the longest piece, which limits the look-up.
     longest: usize,
 }
 
-impl Vocabulary {
+impl PieceVocabulary {
     /// Creates a vocabulary; pieces are numbered in order.
     pub(super) fn new(pieces: impl Iterator<Item = &'static str>) -> Self {
         let mut vocabulary = Self { starts: HashMap::new(), continuations: HashMap::new(), longest: 0 };
@@ -96,7 +96,7 @@ mod tests {
     const PIECES: [&str; 12] = ["un", "##able", "##a", "cafe", "-", "§", "北", "京", "a", "##b", "##", "##ß"];
 
     fn tokens(text: &str) -> Vec<&'static str> {
-        let vocabulary = Vocabulary::new(PIECES.into_iter());
+        let vocabulary = PieceVocabulary::new(PIECES.into_iter());
         let mut found = Vec::new();
         vocabulary.tokens(text, |number| found.push(PIECES[number as usize]));
         found

@@ -2,8 +2,8 @@
 //! `[TOOL_CALL]` and `[/TOOL_CALL]`.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::{WrittenCall, offered};
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::{CompiledTool, ToolSet};
 
@@ -19,7 +19,7 @@ const OPENS: [&str; 2] = ["[TOOL_CALL]", "[tool_call]"];
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
 
 impl Grammar for MarkedHash {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let start = reader.at();
         if let Some(calls) = several(reader, tool_set) {
@@ -32,13 +32,13 @@ impl Grammar for MarkedHash {
 }
 
 impl Grammar for BareHash {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         several(reader, tool_set)
     }
 }
 
 /// Parses consecutive hashes.
-fn several(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn several(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -52,14 +52,14 @@ fn several(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> 
     }
 }
 
-fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     reader.take("{").then_some(())?;
     let mut name: Option<String> = None;
     let mut members: Option<Vec<(String, Literal)>> = None;
     loop {
         reader.skip_space()?;
         if reader.take("}") {
-            return Some(Written::named(name?, members?));
+            return Some(WrittenCall::named(name?, members?));
         }
         let key = key(reader)?;
         if name.is_none() && shape::NAMES.contains(&key.as_str()) {
@@ -77,7 +77,7 @@ fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
 }
 
 /// Parses `tool =>`, `:tool =>` or `"tool" =>`.
-fn key(reader: &mut Reader<'_>) -> Option<String> {
+fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
     reader.take(":");
     let key = python::name(reader)?;
     reader.skip_space()?;
@@ -87,7 +87,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
 }
 
 /// Parses the inner hash: options with two hyphens and a value each, pairs with arrows, or JSON.
-fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
+fn arguments(reader: &mut LiteralReader<'_>, tool: &CompiledTool) -> Option<Vec<(String, Literal)>> {
     let start = reader.at();
     if let Some(Literal::Object(members)) = reader.data()
         && members.iter().all(|(key, value)| tool.parameter(key).is_some() && !matches!(value, Literal::Source(_)))
@@ -127,7 +127,7 @@ fn arguments(reader: &mut Reader<'_>, tool: &CompiledTool) -> Option<Vec<(String
 
 /// Parses a string that is followed by the next option, the next pair or the end of the hash. Inner quotes therefore do
 /// not end it.
-fn quoted(reader: &mut Reader<'_>) -> Option<Literal> {
+fn quoted(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;
     let inner = rest.get(1..)?;
@@ -147,7 +147,8 @@ fn quoted(reader: &mut Reader<'_>) -> Option<Literal> {
     let whole = rest.get(..length + 2)?;
     let text = inner.get(..length)?;
     // An inner quote is text, unless the quotes are escaped.
-    let value = if text.contains('\\') { Reader::new(whole, false).data()? } else { Literal::Text(text.to_owned()) };
+    let value =
+        if text.contains('\\') { LiteralReader::new(whole, false).data()? } else { Literal::Text(text.to_owned()) };
     reader.advance(whole.len())?;
     Some(value)
 }

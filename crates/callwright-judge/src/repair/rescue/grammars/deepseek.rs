@@ -2,8 +2,8 @@
 //! without type and code fence (V3.1).
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::ToolSet;
 
@@ -30,7 +30,7 @@ const WRITINGS: [[&str; 5]; 3] = [
 ];
 
 impl Grammar for DeepSeek {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let rest = reader.rest();
         let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
         let [begin_all, begin, separator, end, end_all] = *writing;
@@ -50,7 +50,7 @@ impl Grammar for DeepSeek {
     }
 }
 
-fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, separator: &str, end: &str) -> Option<Vec<Written>> {
+fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, separator: &str, end: &str) -> Option<Vec<WrittenCall>> {
     let start = reader.at();
     if reader.take("function") && reader.take(separator) {
         reader.skip_space()?;
@@ -68,5 +68,5 @@ fn call(reader: &mut Reader<'_>, tool_set: &ToolSet, separator: &str, end: &str)
     let arguments = body::arguments(reader, &[end])?;
     reader.skip_space()?;
     reader.take(end);
-    Some(vec![Written::with_arguments(name, &arguments)?])
+    Some(vec![WrittenCall::with_arguments(name, &arguments)?])
 }

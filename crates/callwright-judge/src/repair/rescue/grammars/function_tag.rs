@@ -3,15 +3,15 @@
 
 use super::invoke::Invoke;
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
 
 #[derive(Debug)]
 pub(super) struct FunctionTag;
 
 impl Grammar for FunctionTag {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         Invoke.read(reader, tool_set)
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::python;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
 
 /// The call between markers.
@@ -27,7 +27,7 @@ const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for MarkedCall {
-    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
         OPENS.into_iter().find(|open| reader.take(open))?;
         let mut calls = Vec::new();
         loop {
@@ -47,21 +47,21 @@ impl Grammar for MarkedCall {
 }
 
 impl Grammar for BareCall {
-    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
         reader.take(CALL).then_some(())?;
         Some(vec![call(reader)?])
     }
 }
 
 /// Parses `name{...}`.
-fn call(reader: &mut Reader<'_>) -> Option<Written> {
+fn call(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
     let name = python::name(reader)?;
     let members = members(reader, MAX_DEPTH)?;
-    Some(Written::named(name, members))
+    Some(WrittenCall::named(name, members))
 }
 
 /// Parses the members between a pair of braces.
-fn members(reader: &mut Reader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
+fn members(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
     // Some answers use parentheses instead of the template's braces.
     let close = if reader.take("{") {
@@ -83,7 +83,7 @@ fn members(reader: &mut Reader<'_>, depth: usize) -> Option<Vec<(String, Literal
     }
 }
 
-fn key(reader: &mut Reader<'_>) -> Option<String> {
+fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
     if let Some(key) = quoted(reader)? {
         reader.take(":").then_some(())?;
         return Some(key);
@@ -99,7 +99,7 @@ fn key(reader: &mut Reader<'_>) -> Option<String> {
 
 /// Parses a string in the quotes of the notation. Returns `Some(None)` if there is no such string, and `None` if it is
 /// not closed.
-fn quoted(reader: &mut Reader<'_>) -> Option<Option<String>> {
+fn quoted(reader: &mut LiteralReader<'_>) -> Option<Option<String>> {
     let Some(quote) = QUOTES.into_iter().find(|quote| reader.take(quote)) else { return Some(None) };
     let text = reader.up_to(quote)?;
     // If any other content follows, a quote is missing, and this one belongs to another string.
@@ -108,7 +108,7 @@ fn quoted(reader: &mut Reader<'_>) -> Option<Option<String>> {
     is_end.then(|| Some(text.to_owned()))
 }
 
-fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
+fn value(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {
     reader.skip_space()?;
     if let Some(text) = quoted(reader)? {
         return Some(Literal::Text(text));
@@ -126,7 +126,7 @@ fn value(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
 }
 
 /// Parses a string in ordinary quotes that a stray quote of the notation may follow.
-fn in_quotes(reader: &mut Reader<'_>) -> Option<Literal> {
+fn in_quotes(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let quote = rest.chars().next()?;
     let inner = rest.get(1..)?;
@@ -143,12 +143,12 @@ fn in_quotes(reader: &mut Reader<'_>) -> Option<Literal> {
         reader.burn(inner.len());
         return reader.value();
     };
-    let value = Reader::new(rest.get(..at + 2)?, false).data()?;
+    let value = LiteralReader::new(rest.get(..at + 2)?, false).data()?;
     reader.advance(at + 2 + stray)?;
     Some(value)
 }
 
-fn list(reader: &mut Reader<'_>, depth: usize) -> Option<Literal> {
+fn list(reader: &mut LiteralReader<'_>, depth: usize) -> Option<Literal> {
     let depth = depth.checked_sub(1)?;
     reader.take("[").then_some(())?;
     let mut items = Vec::new();

@@ -2,8 +2,8 @@
 //! `to=functions.name` if the tokens were stripped.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python, shape};
 use crate::scanner::ToolSet;
 
@@ -22,12 +22,12 @@ const PARALLEL: &str = "multi_tool_use.parallel";
 const MAX_HEADER: usize = 256;
 
 impl Grammar for Harmony {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         call(reader, tool_set)
     }
 }
 
-fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
     let to = reader.rest().get(..header)?.find("to=")?;
     reader.advance(to + "to=".len())?;
@@ -47,9 +47,14 @@ fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
 }
 
 /// Returns one call, or the calls within the wrapping tool's arguments.
-fn calls(name: String, arguments: &Literal, reader: &Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn calls(
+    name: String,
+    arguments: &Literal,
+    reader: &LiteralReader<'_>,
+    tool_set: &ToolSet,
+) -> Option<Vec<WrittenCall>> {
     if name == PARALLEL {
         return shape::calls(arguments, tool_set, &reader.nesting_within());
     }
-    Some(vec![Written::with_arguments(name, arguments)?])
+    Some(vec![WrittenCall::with_arguments(name, arguments)?])
 }

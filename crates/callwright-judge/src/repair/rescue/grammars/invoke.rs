@@ -2,8 +2,8 @@
 //! MiniMax with any wrapper, and `<use_mcp_tool>` of coding agents.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{element, extent};
 use crate::scanner::ToolSet;
 
@@ -11,7 +11,7 @@ use crate::scanner::ToolSet;
 pub(super) struct Invoke;
 
 impl Grammar for Invoke {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let calls = element::calls(reader, tool_set)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then_some(calls)

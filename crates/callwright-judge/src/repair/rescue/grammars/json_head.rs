@@ -2,8 +2,8 @@
 //! was closed like a tag.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::{WrittenCall, offered};
 use crate::repair::rescue::{element, extent, shape, tag};
 use crate::scanner::ToolSet;
 
@@ -11,7 +11,7 @@ use crate::scanner::ToolSet;
 pub(super) struct JsonHead;
 
 impl Grammar for JsonHead {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let call = call(reader, tool_set)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then(|| vec![call])
@@ -19,7 +19,7 @@ impl Grammar for JsonHead {
 }
 
 /// Parses one call, and the bracket that may close its object.
-pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Written> {
+pub(in crate::repair::rescue) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
     reader.take("{").then_some(())?;
     reader.skip_space()?;
     (reader.take("\"name\"") || reader.take("'name'")).then_some(())?;
@@ -32,7 +32,7 @@ pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, tool_set: &ToolSe
     reader.skip_space()?;
     reader.take(",").then_some(())?;
     reader.skip_space()?;
-    let members = if tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(tag::Kind::Parameter)) {
+    let members = if tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(tag::TagKind::Parameter)) {
         element::members_of(reader, tool_set, "function", &name, false)?
     } else {
         broken_key(reader)?;
@@ -44,11 +44,11 @@ pub(in crate::repair::rescue) fn call(reader: &mut Reader<'_>, tool_set: &ToolSe
     if reader.skip_space().is_none() || !reader.take("}") {
         reader.go(end);
     }
-    (!members.is_empty()).then(|| Written::named(name, members))
+    (!members.is_empty()).then(|| WrittenCall::named(name, members))
 }
 
 /// Parses `"arguments>`, `"arguments">` or `"arguments=`: the key of the arguments without its quote or its colon.
-fn broken_key(reader: &mut Reader<'_>) -> Option<()> {
+fn broken_key(reader: &mut LiteralReader<'_>) -> Option<()> {
     reader.take("\"").then_some(())?;
     let key = shape::ARGUMENTS.iter().find(|key| {
         let behind = reader.rest().strip_prefix(**key);

@@ -1,9 +1,9 @@
 //! Parses elements without an enclosing one: named after the tool, beginning with the tool's name, or arguments alone.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::tag::{self, Kind};
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::tag::{self, TagKind};
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{element, extent};
 use crate::scanner::ToolSet;
 
@@ -20,20 +20,20 @@ pub(super) struct NameTag;
 pub(super) struct ParameterTag;
 
 impl Grammar for ToolTag {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let call = element::named_after_tool(reader, tool_set)?;
         closed(reader, call)
     }
 }
 
 impl Grammar for NameTag {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let mut calls = vec![element::behind_name(reader, tool_set)?];
         loop {
             element::skip_closes(reader);
             let before = reader.at();
             reader.skip_space()?;
-            let is_name = tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(Kind::Name));
+            let is_name = tag::start(reader.rest()).is_some_and(|tag| tag.kind == Some(TagKind::Name));
             match element::behind_name(reader, tool_set) {
                 Some(call) => calls.push(call),
                 // Either all calls are parsed, or none.
@@ -48,13 +48,13 @@ impl Grammar for NameTag {
 }
 
 impl Grammar for ParameterTag {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let call = element::arguments_alone(reader, tool_set)?;
         closed(reader, call)
     }
 }
 
-fn closed(reader: &mut Reader<'_>, call: Written) -> Option<Vec<Written>> {
+fn closed(reader: &mut LiteralReader<'_>, call: WrittenCall) -> Option<Vec<WrittenCall>> {
     element::skip_closes(reader);
     (!extent::leaves_end_tags(reader)).then(|| vec![call])
 }

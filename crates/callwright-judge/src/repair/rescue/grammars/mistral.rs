@@ -2,8 +2,8 @@
 //! LM Studio.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::ToolSet;
 
@@ -18,7 +18,7 @@ const END: &str = "</s>";
 const INNER: [&str; 2] = ["[CALL_ID]", "[ARGS]"];
 
 impl Grammar for Mistral {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         if reader.take(REQUEST[0]) {
             return body::read(reader, tool_set, &[REQUEST[1]]);
         }
@@ -34,7 +34,7 @@ impl Grammar for Mistral {
     }
 }
 
-fn with_inner_marks(reader: &mut Reader<'_>) -> Option<Written> {
+fn with_inner_marks(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
     reader.skip_space()?;
     let name = python::name(reader)?;
     let [id, arguments] = INNER;
@@ -45,5 +45,5 @@ fn with_inner_marks(reader: &mut Reader<'_>) -> Option<Written> {
     reader.take(arguments).then_some(())?;
     let arguments = body::arguments(reader, &[MARK, END])?;
     element::skip_end_tags(reader, &[END]);
-    Written::with_arguments(name, &arguments)
+    WrittenCall::with_arguments(name, &arguments)
 }

@@ -30,7 +30,7 @@ static READERS: [(&str, &dyn Grammar); 20] = [
     ("invoke", &invoke::Invoke),
     ("mistral", &mistral::Mistral),
     ("deepseek", &deepseek::DeepSeek),
-    ("turn", &turn::Turn),
+    ("turn", &turn::TurnGrammar),
     ("harmony", &harmony::Harmony),
     ("gemma_call", &gemma_call::MarkedCall),
     ("gemma_call_bare", &gemma_call::BareCall),

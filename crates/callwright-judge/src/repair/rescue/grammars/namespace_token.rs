@@ -3,8 +3,8 @@
 //! are elements named `item`.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{element, shape};
 use crate::scanner::ToolSet;
 
@@ -19,7 +19,7 @@ const INVOKE: &str = "<invoke";
 const MAX_DEPTH: usize = 32;
 
 impl Grammar for NamespaceToken {
-    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
         reader.take(OPEN);
         let mut calls = Vec::new();
         loop {
@@ -32,7 +32,7 @@ impl Grammar for NamespaceToken {
             }
             let attributes = reader.up_to(">")?;
             let name = shape::clean(element::attribute(attributes, "name")?);
-            calls.push(Written::named(name, children(reader, "invoke", MAX_DEPTH)?));
+            calls.push(WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?));
         }
         let before = reader.at();
         reader.skip_space()?;
@@ -44,7 +44,7 @@ impl Grammar for NamespaceToken {
 }
 
 /// Parses the elements up to the end tag of `parent`, which is consumed.
-fn children(reader: &mut Reader<'_>, parent: &str, depth: usize) -> Option<Vec<(String, Literal)>> {
+fn children(reader: &mut LiteralReader<'_>, parent: &str, depth: usize) -> Option<Vec<(String, Literal)>> {
     let depth = depth.checked_sub(1)?;
     let mut children = Vec::new();
     loop {
@@ -61,7 +61,7 @@ fn children(reader: &mut Reader<'_>, parent: &str, depth: usize) -> Option<Vec<(
 }
 
 /// Parses the content of the element `name`: elements, or text.
-fn value(reader: &mut Reader<'_>, name: &str, depth: usize) -> Option<Literal> {
+fn value(reader: &mut LiteralReader<'_>, name: &str, depth: usize) -> Option<Literal> {
     let length = reader.find(TOKEN)?;
     let text = reader.rest().get(..length)?;
     let start = reader.at();

@@ -4,8 +4,8 @@
 //! `Call: f(a=1)<bot_end>` of NexusRaven is parsed without markers.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, python};
 use crate::scanner::ToolSet;
 
@@ -15,7 +15,7 @@ pub(super) struct PrefixWord;
 const MARKS: [&str; 5] = ["<<function>>", "<<api_call>>", "<<tool_call>>", "functools[{", "functools ["];
 
 impl Grammar for PrefixWord {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         if reader.take("functools") {
             reader.skip_space()?;
             return python::sequence(reader, tool_set);

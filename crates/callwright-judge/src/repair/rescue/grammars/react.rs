@@ -2,8 +2,8 @@
 //! `✿FUNCTION✿` with `✿ARGS✿` (Qwen-Agent).
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, python};
 use crate::scanner::ToolSet;
 
@@ -30,7 +30,7 @@ const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN�
 const DONE: &str = "finalanswer";
 
 impl Grammar for React {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         MARKS.into_iter().find(|mark| reader.take(mark))?;
         reader.skip_space()?;
         let calls = match reader.peek()? {
@@ -38,13 +38,13 @@ impl Grammar for React {
             '`' if reader.rest().starts_with("```") => body::item(reader, tool_set)?,
             _ => named(reader, tool_set)?,
         };
-        let is_done = |call: &Written| call.name.to_lowercase().replace([' ', '_'], "") == DONE;
+        let is_done = |call: &WrittenCall| call.name.to_lowercase().replace([' ', '_'], "") == DONE;
         (!calls.iter().any(is_done)).then_some(calls)
     }
 }
 
 /// Parses `name` with its input on a separate line, or a call as code.
-fn named(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+fn named(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let start = reader.at();
     let name = python::name(reader)?;
     if reader.rest().starts_with('(') {
@@ -57,7 +57,7 @@ fn named(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     reader.advance(blanks)?;
     if reader.rest().trim_start().starts_with(['{', '[', '`']) {
         let arguments = body::arguments(reader, &[])?;
-        return Some(vec![Written::with_arguments(name, &arguments)?]);
+        return Some(vec![WrittenCall::with_arguments(name, &arguments)?]);
     }
     let rest = reader.rest();
     let line = rest.find('\n').map_or(rest, |end| rest.get(..end).unwrap_or_default());
@@ -68,5 +68,5 @@ fn named(reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
     }
     let input = rest.get(..end)?;
     reader.advance(end)?;
-    Some(vec![Written::with_input(name, input.trim())?])
+    Some(vec![WrittenCall::with_input(name, input.trim())?])
 }

@@ -2,7 +2,7 @@
 //! text.
 
 /// Texts in one notation.
-pub(super) struct Sample {
+pub(super) struct NotationSample {
     /// Name of the notation.
     pub(super) notation: &'static str,
     /// Texts with the calls that they contain.
@@ -21,8 +21,8 @@ const READ: (&str, &str) = ("mcp__files__read", r#"{"path":"a/{b}.txt"}"#);
 const PING: (&str, &str) = ("ping", "{}");
 
 /// The table, in the order of the grammars.
-pub(super) const SAMPLES: &[Sample] = &[
-    Sample {
+pub(super) const SAMPLES: &[NotationSample] = &[
+    NotationSample {
         notation: "tool_call",
         right: &[
             ("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>", &[PARIS]),
@@ -118,7 +118,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "<think>I could write <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call></think>No need for that.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "function_tag",
         right: &[
             ("<function=get_weather>{\"city\": \"Paris\"}</function>", &[PARIS]),
@@ -145,7 +145,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["Llama writes `<function=name>{...}</function>`.", "The tag <function=name> names the function."],
     },
-    Sample {
+    NotationSample {
         notation: "invoke",
         right: &[
             (
@@ -174,7 +174,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "> <invoke name=\"ping\"></invoke>\n\nI did not run that.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "mistral",
         right: &[
             (
@@ -205,7 +205,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "See section [TOOL_CALLS] of the manual for more.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "special_token",
         right: &[
             ("<|python_tag|>{\"name\": \"get_weather\", \"parameters\": {\"city\": \"Paris\"}}<|eom_id|>", &[PARIS]),
@@ -262,7 +262,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["Llama marks code with `<|python_tag|>`.", "The token <|tool_call|> is reserved."],
     },
-    Sample {
+    NotationSample {
         notation: "deepseek",
         right: &[
             (
@@ -294,7 +294,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "Between <｜tool▁calls▁begin｜> and its end stand the calls.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "kimi",
         right: &[
             (
@@ -318,7 +318,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["Calls stand in a `<|tool_calls_section_begin|>` section.", "After <|tool_call_begin|> comes an id."],
     },
-    Sample {
+    NotationSample {
         notation: "recipient",
         right: &[
             ("<|from|>assistant\n<|recipient|>get_weather\n<|content|>{\"city\": \"Paris\"}<|stop|>", &[PARIS]),
@@ -338,7 +338,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "The token `<|recipient|>` names who is addressed.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "turn",
         right: &[
             (">>>get_weather\n{\"city\": \"Paris\"}", &[PARIS]),
@@ -354,7 +354,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "In Java, a >>> b\n{shifts} without the sign.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "harmony",
         right: &[
             (
@@ -390,7 +390,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "Tools are called in the `<|channel|>commentary to=functions.name` channel.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "harmony_header",
         right: &[
             ("commentary to=functions.get_weather json\n{\"city\": \"Paris\"}", &[PARIS]),
@@ -412,7 +412,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "to=functions.get_weather is how {names} are written.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "tool_code",
         right: &[
             ("```tool_code\nget_weather(city=\"Paris\")\n```", &[PARIS]),
@@ -435,7 +435,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["A fence of the kind `tool_code` holds calls.", "Gemma writes \"```tool_code\" before a call."],
     },
-    Sample {
+    NotationSample {
         notation: "gemma_call",
         right: &[
             ("<start_function_call>call:get_weather{city:<escape>Paris<escape>}<end_function_call>", &[PARIS]),
@@ -458,7 +458,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["It writes `<start_function_call>` first.", "After <|tool_call> comes the call."],
     },
-    Sample {
+    NotationSample {
         notation: "gemma_call_bare",
         right: &[
             ("call:default_api:get_weather{city:Paris}", &[PARIS]),
@@ -471,7 +471,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "call: {\"phone\": 5551234}",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "react",
         right: &[
             ("Thought: I need the weather.\nAction: get_weather\nAction Input: {\"city\": \"Paris\"}", &[PARIS]),
@@ -501,7 +501,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "Action: get_weather is what I would use (if asked).",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "labelled",
         right: &[
             ("Tool: get_weather\nArguments: {\"city\": \"Paris\"}", &[PARIS]),
@@ -516,7 +516,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "For example:\n\nTool: get_weather\nArguments: {\"city\": \"Paris\"}",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "prefix_word",
         right: &[
             ("<<function>>get_weather(city=\"Paris\")", &[PARIS]),
@@ -539,7 +539,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "It uses `functools[{}]` (a joke).",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "tool_input",
         right: &[
             ("<tool>get_weather</tool><tool_input>Paris</tool_input>", &[PARIS]),
@@ -549,7 +549,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         hostile: &["<tool>", "<tool>get_weather</tool><tool_input>Paris", "<tool><tool><tool><tool>"],
         alike: &["A <tool> is (mostly) made of steel.", "Write `<tool>name</tool><tool_input>x</tool_input>`."],
     },
-    Sample {
+    NotationSample {
         notation: "argument_token",
         right: &[
             (
@@ -565,7 +565,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["The call begins with `<|tool_call:start|>`.", "Behind <|tool_call:start|> stands a name."],
     },
-    Sample {
+    NotationSample {
         notation: "xtml",
         right: &[
             (
@@ -584,7 +584,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["A call opens with `<|open|>call tool=`.", "After <|open|>tools<|sep|> come the calls."],
     },
-    Sample {
+    NotationSample {
         notation: "namespace_token",
         right: &[
             (
@@ -603,7 +603,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["Each tag follows `]<]minimax[>[<tool_call>`.", "The token ]<]minimax[>[<tool_call> opens a block."],
     },
-    Sample {
+    NotationSample {
         notation: "plamo",
         right: &[(
             "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>get_weather<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{\"city\": \"Paris\"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>ping<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
@@ -619,7 +619,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "Behind <|plamo:begin_tool_requests:plamo|> stand requests.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "arrow_hash",
         right: &[
             ("[TOOL_CALL]\n{tool => \"get_weather\", args => {\n  --city \"Paris\"\n}}\n[/TOOL_CALL]", &[PARIS]),
@@ -633,13 +633,13 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["The mark [TOOL_CALL] opens a hash."],
     },
-    Sample {
+    NotationSample {
         notation: "arrow_hash_bare",
         right: &[("{tool => \"get_weather\", args => {\"city\" => \"Paris\"}}", &[PARIS])],
         hostile: &["{tool => \"get_weather\", args => {--city \"Par"],
         alike: &["{tool => \"hammer\", args => {--weight \"2\"}}", "{name => \"Paris\", population => 2100000}"],
     },
-    Sample {
+    NotationSample {
         notation: "json_head",
         right: &[
             (
@@ -655,7 +655,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         ],
         alike: &["{\"name\": \"Paris\", \"population>\n2100000"],
     },
-    Sample {
+    NotationSample {
         notation: "tool_tag",
         right: &[
             ("<get_weather>\n<city>Paris</city>\n</get_weather>", &[PARIS]),
@@ -670,7 +670,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "The element <get_weather> has no content.",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "name_tag",
         right: &[
             ("<tool_name>get_weather</tool_name>\n<parameters>{\"city\": \"Paris\"}</parameters>", &[PARIS]),
@@ -685,7 +685,7 @@ pub(super) const SAMPLES: &[Sample] = &[
             "<name>Paris</name>\n<city>Paris</city>",
         ],
     },
-    Sample {
+    NotationSample {
         notation: "parameter_tag",
         right: &[
             ("<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>", &[OSLO_TEXT]),

@@ -4,9 +4,9 @@
 //! this notation.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::tag::{self, Kind, Tag};
-use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::tag::{self, Tag, TagKind};
+use crate::repair::rescue::written::{WrittenCall, offered};
 use crate::repair::rescue::{body, element, extent, pairs, plain};
 use crate::scanner::ToolSet;
 
@@ -23,7 +23,7 @@ const INLINE: &str = "seed:";
 const MAX_PROSE: usize = 2048;
 
 impl Grammar for ToolCall {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let calls = between(reader, tool_set, MAX_DEPTH)?;
         element::skip_closes(reader);
         (!extent::leaves_end_tags(reader)).then_some(calls)
@@ -32,10 +32,10 @@ impl Grammar for ToolCall {
 
 /// Whether an element contains calls.
 fn is_wrapper(tag: &Tag<'_>) -> bool {
-    tag.kind == Some(Kind::Wrapper) || tag.name == "tool_use"
+    tag.kind == Some(TagKind::Wrapper) || tag.name == "tool_use"
 }
 
-fn between(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<Written>> {
+fn between(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> Option<Vec<WrittenCall>> {
     let depth = depth.checked_sub(1)?;
     let mark = reader.at();
     let tag = tag::take(reader).filter(is_wrapper)?;
@@ -72,12 +72,12 @@ fn between(reader: &mut Reader<'_>, tool_set: &ToolSet, depth: usize) -> Option<
 
 /// Parses further pairs of tags within this one.
 fn wrapped(
-    reader: &mut Reader<'_>,
+    reader: &mut LiteralReader<'_>,
     tool_set: &ToolSet,
     outer: &Tag<'_>,
     close: &str,
     depth: usize,
-) -> Option<Vec<Written>> {
+) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -102,7 +102,7 @@ fn wrapped(
 }
 
 /// Parses elements up to `close`, with the verbatim text between their tags as values.
-fn inline(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<Written>> {
+fn inline(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -121,7 +121,7 @@ fn inline(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Ve
 }
 
 /// Parses a call after prose within the pair of tags, from the first bracket or element.
-fn behind_prose(reader: &mut Reader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<Written>> {
+fn behind_prose(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, close: &str) -> Option<Vec<WrittenCall>> {
     let rest = reader.rest();
     let window = rest.get(..rest.floor_char_boundary(MAX_PROSE))?;
     let at = window.find(['{', '[', '<', '('])?;

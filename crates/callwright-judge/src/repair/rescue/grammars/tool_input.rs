@@ -2,8 +2,8 @@
 
 use crate::repair::rescue::extent::{self, Breaks};
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{element, python};
 use crate::scanner::ToolSet;
 
@@ -13,7 +13,7 @@ pub(super) struct ToolInput;
 const OPEN: &str = "<tool>";
 
 impl Grammar for ToolInput {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         let start = reader.at();
         reader.take(OPEN).then_some(())?;
         reader.skip_space()?;
@@ -27,6 +27,6 @@ impl Grammar for ToolInput {
         reader.skip_space()?;
         reader.take("<tool_input>").then_some(())?;
         let input = reader.up_to("</tool_input>")?;
-        Some(vec![Written::with_input(name, extent::inner_text(input, Breaks::Pair))?])
+        Some(vec![WrittenCall::with_input(name, extent::inner_text(input, Breaks::Pair))?])
     }
 }

@@ -1,19 +1,19 @@
 //! Parses `>>>name` with the arguments on the next line, of functionary 3.
 
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::Reader;
-use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::{WrittenCall, offered};
 use crate::repair::rescue::{body, element, python};
 use crate::scanner::ToolSet;
 
 #[derive(Debug)]
-pub(super) struct Turn;
+pub(super) struct TurnGrammar;
 
 const STOP: &str = "<|stop|>";
 const SIGN: &str = ">>>";
 
-impl Grammar for Turn {
-    fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+impl Grammar for TurnGrammar {
+    fn read(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
         several(reader, |reader| {
             reader.take(SIGN).then_some(())?;
             let name = python::name(reader)?;
@@ -26,7 +26,10 @@ impl Grammar for Turn {
 }
 
 /// Parses consecutive calls.
-fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option<Written>) -> Option<Vec<Written>> {
+fn several<'a>(
+    reader: &mut LiteralReader<'a>,
+    read: impl Fn(&mut LiteralReader<'a>) -> Option<WrittenCall>,
+) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -42,9 +45,9 @@ fn several<'a>(reader: &mut Reader<'a>, read: impl Fn(&mut Reader<'a>) -> Option
 }
 
 /// Parses the arguments of `name`, which must be an object.
-fn object(reader: &mut Reader<'_>, name: String) -> Option<Written> {
+fn object(reader: &mut LiteralReader<'_>, name: String) -> Option<WrittenCall> {
     reader.skip_space()?;
     let arguments = reader.peek().filter(|next| *next == '{').and_then(|_| body::arguments(reader, &[]))?;
     element::skip_end_tags(reader, &[STOP]);
-    Written::with_arguments(name, &arguments)
+    WrittenCall::with_arguments(name, &arguments)
 }

@@ -3,8 +3,8 @@
 
 use crate::repair::rescue::element;
 use crate::repair::rescue::grammar::Grammar;
-use crate::repair::rescue::literal::{Literal, Reader};
-use crate::repair::rescue::written::Written;
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ const SEPARATOR: &str = "<|sep|>";
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
 impl Grammar for Xtml {
-    fn read(&self, reader: &mut Reader<'_>, _: &ToolSet) -> Option<Vec<Written>> {
+    fn read(&self, reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
         reader.take(TOOLS);
         let mut calls = Vec::new();
         loop {
@@ -42,7 +42,7 @@ impl Grammar for Xtml {
 }
 
 /// Parses one call after its opening marker.
-fn call(reader: &mut Reader<'_>) -> Option<Written> {
+fn call(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
     let attributes = reader.up_to(SEPARATOR)?;
     let name = element::attribute(attributes, "tool").map(plain)?;
     let mut members = Vec::new();
@@ -53,14 +53,14 @@ fn call(reader: &mut Reader<'_>) -> Option<Written> {
             let key = element::attribute(attributes, "key").map(plain)?;
             let text = reader.up_to(ARGUMENT_END)?;
             let is_text = element::attribute(attributes, "type").is_none_or(|kind| kind == "string");
-            let value = (!is_text).then(|| Reader::new(text, false).data()).flatten();
+            let value = (!is_text).then(|| LiteralReader::new(text, false).data()).flatten();
             members.push((key, value.unwrap_or_else(|| Literal::Text(text.to_owned()))));
         } else if reader.take(OBJECT) {
             reader.up_to(SEPARATOR)?;
-            let object = Reader::new(reader.up_to(OBJECT_END)?, false).data()?;
+            let object = LiteralReader::new(reader.up_to(OBJECT_END)?, false).data()?;
             members.extend(object.members()?.iter().cloned());
         } else if reader.take(CALL_END) || reader.rest().is_empty() && reader.completes() {
-            return Some(Written::named(name, members));
+            return Some(WrittenCall::named(name, members));
         } else {
             return None;
         }

@@ -6,12 +6,12 @@
 use super::super::body::STAND_IN;
 use super::super::python::WRAPPERS;
 use super::super::statement::SHELLS;
-use super::marks::{self, Found, Kind, Table};
-use super::names::{Names, may_become_member, member};
+use super::marks::{self, HoldMarkKind, HoldMarkMatch, HoldMarkTable};
+use super::names::{FoldedToolNames, may_become_member, member};
 
 /// Result of examining the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum BeginningMatch {
     /// Undecided: more text is required.
     More,
     /// No call.
@@ -41,28 +41,28 @@ const MAX_DEPTH: usize = 4;
 /// Classifies the beginnings of texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beginnings<'a> {
-    pub(super) names: &'a Names,
-    pub(super) table: Table<'a>,
+    pub(super) names: &'a FoldedToolNames,
+    pub(super) table: HoldMarkTable<'a>,
     /// Whether the request requires a JSON answer. If set, data is that answer.
     pub(super) json_wanted: bool,
 }
 
 impl Beginnings<'_> {
     /// Examines a line from its first character. List markers, emphasis and chat template tokens may precede a call.
-    pub(super) fn line(self, text: &str) -> Look {
+    pub(super) fn line(self, text: &str) -> BeginningMatch {
         let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let digits = text.len() - rest.len();
         let marked = if digits > 0 { rest.strip_prefix(['.', ')']) } else { rest.strip_prefix(['-', '*', '•', '+']) };
         let at = match marked {
-            Some("") => return Look::More,
+            Some("") => return BeginningMatch::More,
             Some(item) if item.starts_with(' ') => text.len() - item.len(),
-            _ if digits > 0 => return if rest.is_empty() { Look::More } else { Look::Text },
+            _ if digits > 0 => return if rest.is_empty() { BeginningMatch::More } else { BeginningMatch::Text },
             _ => 0,
         };
-        let Some(at) = special_tokens(text, skip(text, at, &[' '])) else { return Look::More };
+        let Some(at) = special_tokens(text, skip(text, at, &[' '])) else { return BeginningMatch::More };
         let at = skip(text, at, &['*', '`', ' ']);
         match text.get(at..).unwrap_or_default().strip_prefix('\\') {
-            Some("") => Look::More,
+            Some("") => BeginningMatch::More,
             // Markdown and TeX escape brackets.
             Some(bracket) if bracket.starts_with('[') => self.statement(text, at + 1, MAX_DEPTH),
             _ => self.statement(text, at, MAX_DEPTH),
@@ -70,15 +70,15 @@ impl Beginnings<'_> {
     }
 
     /// Examines a position within a line, after a label or an assignment.
-    pub(super) fn place(self, text: &str) -> Look {
+    pub(super) fn place(self, text: &str) -> BeginningMatch {
         self.statement(text, 0, MAX_DEPTH)
     }
 
     /// Examines a code fence from its marker, with its first statement.
-    pub(super) fn fence(self, text: &str, marker: usize) -> Look {
+    pub(super) fn fence(self, text: &str, marker: usize) -> BeginningMatch {
         let info = text.get(marker..).unwrap_or_default();
         let word = info.find(|letter: char| !(letter.is_alphanumeric() || "_-+#.".contains(letter)));
-        let Some(word) = word else { return Look::More };
+        let Some(word) = word else { return BeginningMatch::More };
         let after = info.get(word..).unwrap_or_default();
         if after.starts_with('(') {
             return self.statement(text, marker, MAX_DEPTH);
@@ -86,70 +86,74 @@ impl Beginnings<'_> {
         // The info string may be the name of the tool whose arguments the code fence contains.
         if self.names.contain(info.get(..word).unwrap_or_default()) {
             match named_object(text, skip_space(text, marker + word)) {
-                Look::Text => {}
+                BeginningMatch::Text => {}
                 look => return look,
             }
         }
         let at = text.len() - after.trim_start().len();
         let content = text.get(at..).unwrap_or_default();
         match marks::look(content, self.table, true, |_| false) {
-            _ if content.is_empty() => Look::More,
-            Found::Start => Look::More,
-            Found::Mark(Kind::Call | Kind::Maybe, _) => Look::Mark,
-            Found::Mark(..) | Found::Nothing => match self.line(content) {
-                Look::Bracket { at: inner, is_data } => Look::Bracket { at: at + inner, is_data },
-                Look::Call { at: inner } => Look::Call { at: at + inner },
+            _ if content.is_empty() => BeginningMatch::More,
+            HoldMarkMatch::Start => BeginningMatch::More,
+            HoldMarkMatch::Mark(HoldMarkKind::Call | HoldMarkKind::Maybe, _) => BeginningMatch::Mark,
+            HoldMarkMatch::Mark(..) | HoldMarkMatch::Nothing => match self.line(content) {
+                BeginningMatch::Bracket { at: inner, is_data } => BeginningMatch::Bracket { at: at + inner, is_data },
+                BeginningMatch::Call { at: inner } => BeginningMatch::Call { at: at + inner },
                 look => look,
             },
         }
     }
 
     /// Examines the text after a marker that is a common word unless a call follows it.
-    pub(super) fn behind_word(self, mark: &str, text: &str) -> Look {
+    pub(super) fn behind_word(self, mark: &str, text: &str) -> BeginningMatch {
         let fence = text.trim_start();
         if fence.starts_with("```") {
-            return Look::Mark;
+            return BeginningMatch::Mark;
         }
         if "```".starts_with(fence) {
-            return Look::More;
+            return BeginningMatch::More;
         }
         let at = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n', ':', '`', '*', '"', '[']).len();
         let rest = text.get(at..).unwrap_or_default();
         let name = rest.find(|letter: char| !is_name_part(letter));
         match rest.chars().next() {
-            _ if mark.ends_with('{') => Look::Mark,
-            None => Look::More,
-            Some('{' | '<') => Look::Mark,
-            Some(_) if name.is_none() && self.names.may_become(rest) => Look::More,
+            _ if mark.ends_with('{') => BeginningMatch::Mark,
+            None => BeginningMatch::More,
+            Some('{' | '<') => BeginningMatch::Mark,
+            Some(_) if name.is_none() && self.names.may_become(rest) => BeginningMatch::More,
             Some(_) => {
                 let name = rest.get(..name.unwrap_or(rest.len())).unwrap_or_default();
-                if self.names.contain(name.trim_end_matches([':', '.', '/', '-'])) { Look::Mark } else { Look::Text }
+                if self.names.contain(name.trim_end_matches([':', '.', '/', '-'])) {
+                    BeginningMatch::Mark
+                } else {
+                    BeginningMatch::Text
+                }
             }
         }
     }
 
-    fn statement(self, text: &str, at: usize, depth: usize) -> Look {
-        let Some(depth) = depth.checked_sub(1) else { return Look::Text };
+    fn statement(self, text: &str, at: usize, depth: usize) -> BeginningMatch {
+        let Some(depth) = depth.checked_sub(1) else { return BeginningMatch::Text };
         let rest = text.get(at..).unwrap_or_default();
         if let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
             return self.statement(text, skip(text, at + word.len(), &[' ']), depth);
         }
         match rest.chars().next() {
-            None => Look::More,
+            None => BeginningMatch::More,
             Some('{') => self.object(text, at),
             Some('[' | '(') => self.list(text, at, depth),
             Some('"' | '\'') => self.name(text, at + 1, depth),
             Some(letter) if begins_name(letter) => self.name(text, at, depth),
-            Some(_) => Look::Text,
+            Some(_) => BeginningMatch::Text,
         }
     }
 
     /// Examines `name(`, `name {`, the object on the next line, and `print(name(`.
-    fn name(self, text: &str, at: usize, depth: usize) -> Look {
+    fn name(self, text: &str, at: usize, depth: usize) -> BeginningMatch {
         let rest = text.get(at..).unwrap_or_default();
         let Some(length) = rest.find(|letter: char| !is_name_part(letter)) else {
             let is_path = rest.rsplit_once('/').is_some_and(|(name, _)| self.names.contain(name));
-            return if is_path || self.may_become_name(rest) { Look::More } else { Look::Text };
+            return if is_path || self.may_become_name(rest) { BeginningMatch::More } else { BeginningMatch::Text };
         };
         let name = rest.get(..length).unwrap_or_default().trim_end_matches([':', '.', '/', '-']);
         let end = at + length;
@@ -159,7 +163,7 @@ impl Beginnings<'_> {
             && self.names.contain(tool)
             && text.get(end..).is_some_and(|rest| rest.starts_with('>'))
         {
-            return Look::Call { at: end + 1 };
+            return BeginningMatch::Call { at: end + 1 };
         }
         if WRAPPERS.contains(&name)
             && text.get(end..).is_some_and(|rest| rest.starts_with('('))
@@ -168,12 +172,12 @@ impl Beginnings<'_> {
             return self.within(self.statement(text, skip_space(text, end + 1), depth), end);
         }
         if !self.names.contain(name) {
-            return Look::Text;
+            return BeginningMatch::Text;
         }
         let at = skip(text, end, &[' ', ':', '`', '*', '"', '\'', '\r']);
         match text.get(at..).unwrap_or_default().chars().next() {
-            None => Look::More,
-            Some('(' | '{') => Look::Bracket { at, is_data: false },
+            None => BeginningMatch::More,
+            Some('(' | '{') => BeginningMatch::Bracket { at, is_data: false },
             Some('\n') => named_object(text, skip_space(text, at)),
             Some(_) => assignment(text, end),
         }
@@ -187,7 +191,7 @@ impl Beginnings<'_> {
     }
 
     /// Examines `{"name":`, `{tool:` and `{tool(`.
-    fn object(self, text: &str, open: usize) -> Look {
+    fn object(self, text: &str, open: usize) -> BeginningMatch {
         let at = skip_space(text, open + 1);
         let rest = text.get(at..).unwrap_or_default();
         let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''));
@@ -200,30 +204,30 @@ impl Beginnings<'_> {
         if quote.is_some() && inner.get(word..).is_some_and(|rest| rest.starts_with('(')) {
             // A call as a string in a set.
             let is_call = self.names.contain(inner.get(..word).unwrap_or_default());
-            return if is_call { Look::Bracket { at: open, is_data: false } } else { Look::Text };
+            return if is_call { BeginningMatch::Bracket { at: open, is_data: false } } else { BeginningMatch::Text };
         }
         let is_known_start = |start: &str| may_become_member(start) || self.names.may_become(start);
         let Some(length) = length else {
-            return if is_known_start(inner) { Look::More } else { Look::Text };
+            return if is_known_start(inner) { BeginningMatch::More } else { BeginningMatch::Text };
         };
         let key = inner.get(..length).unwrap_or_default();
         let is_tool = self.names.contain(key);
         if !is_known_start(key) || (member(key).is_none() && !is_tool) {
-            return Look::Text;
+            return BeginningMatch::Text;
         }
         let end = at + 2 * usize::from(quote.is_some()) + length;
         let end = skip_space(text, end);
         match text.get(end..).unwrap_or_default().chars().next() {
-            None => Look::More,
-            Some(':') if self.json_wanted => Look::Text,
-            Some(':') => Look::Bracket { at: open, is_data: true },
-            Some('(') if is_tool => Look::Bracket { at: open, is_data: false },
-            Some(_) => Look::Text,
+            None => BeginningMatch::More,
+            Some(':') if self.json_wanted => BeginningMatch::Text,
+            Some(':') => BeginningMatch::Bracket { at: open, is_data: true },
+            Some('(') if is_tool => BeginningMatch::Bracket { at: open, is_data: false },
+            Some(_) => BeginningMatch::Text,
         }
     }
 
     /// Examines a list of calls, as data or as code, and `["name", {...}]`.
-    fn list(self, text: &str, open: usize, depth: usize) -> Look {
+    fn list(self, text: &str, open: usize, depth: usize) -> BeginningMatch {
         let at = skip_space(text, open + 1);
         let rest = text.get(at..).unwrap_or_default();
         let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
@@ -231,76 +235,78 @@ impl Beginnings<'_> {
             let name = rest.split(|letter| !is_name_part(letter)).next().unwrap_or_default();
             let is_pair = rest.get(name.len()..).is_some_and(|rest| rest.starts_with(','));
             return match is_pair && self.names.contain(name) {
-                true => Look::Bracket { at: open, is_data: false },
+                true => BeginningMatch::Bracket { at: open, is_data: false },
                 false => self.within(self.statement(text, at, depth), open),
             };
         };
         let inner = rest.get(1..).unwrap_or_default();
         let Some(length) = inner.find(|letter: char| !is_name_part(letter)) else {
-            return if self.may_become_name(inner) { Look::More } else { Look::Text };
+            return if self.may_become_name(inner) { BeginningMatch::More } else { BeginningMatch::Text };
         };
         let name = inner.get(..length).unwrap_or_default();
         let is_call = inner.get(length..).is_some_and(|rest| rest.starts_with(quote) || rest.starts_with('('));
         if is_call && (self.names.contain(name) || WRAPPERS.contains(&name)) {
-            Look::Bracket { at: open, is_data: false }
+            BeginningMatch::Bracket { at: open, is_data: false }
         } else {
-            Look::Text
+            BeginningMatch::Text
         }
     }
 
     /// Replaces an inner bracket by the enclosing one at `open`, because the call ends with the latter.
-    fn within(self, look: Look, open: usize) -> Look {
+    fn within(self, look: BeginningMatch, open: usize) -> BeginningMatch {
         match look {
-            Look::Bracket { is_data, .. } => Look::Bracket { at: open, is_data },
+            BeginningMatch::Bracket { is_data, .. } => BeginningMatch::Bracket { at: open, is_data },
             look => look,
         }
     }
 }
 
 /// Examines ` parameter=` after a name.
-fn assignment(text: &str, end: usize) -> Look {
+fn assignment(text: &str, end: usize) -> BeginningMatch {
     let at = skip(text, end, &[' ']);
     let word = text.get(skip(text, at, &['-'])..).unwrap_or_default();
     let length = word.find(|letter: char| !(letter.is_alphanumeric() || "_-.".contains(letter)));
     match length.map(|length| word.get(length..).unwrap_or_default()) {
-        _ if at == end => Look::Text,
-        None => Look::More,
-        Some(rest) if rest.starts_with('=') && length > Some(0) => Look::Call { at: text.len() - rest.len() + 1 },
-        Some(_) => Look::Text,
+        _ if at == end => BeginningMatch::Text,
+        None => BeginningMatch::More,
+        Some(rest) if rest.starts_with('=') && length > Some(0) => {
+            BeginningMatch::Call { at: text.len() - rest.len() + 1 }
+        }
+        Some(_) => BeginningMatch::Text,
     }
 }
 
 /// Examines the object after a name, optionally in a code fence.
-fn named_object(text: &str, at: usize) -> Look {
+fn named_object(text: &str, at: usize) -> BeginningMatch {
     let rest = text.get(at..).unwrap_or_default();
     if rest.is_empty() || (rest.len() < 3 && "```".starts_with(rest)) {
-        return Look::More;
+        return BeginningMatch::More;
     }
     let at = match rest.strip_prefix("```") {
         None => at,
         Some(info) => {
             let Some(word) = info.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')) else {
-                return Look::More;
+                return BeginningMatch::More;
             };
             skip_space(text, at + 3 + word)
         }
     };
     match text.get(at..).unwrap_or_default().chars().next() {
-        None => Look::More,
-        Some('{') => Look::Bracket { at, is_data: false },
+        None => BeginningMatch::More,
+        Some('{') => BeginningMatch::Bracket { at, is_data: false },
         Some(_) => stand_in(text, at),
     }
 }
 
 /// Examines `tool_call(` in place of the object.
-fn stand_in(text: &str, at: usize) -> Look {
+fn stand_in(text: &str, at: usize) -> BeginningMatch {
     let rest = text.get(at..).unwrap_or_default();
     if rest.starts_with(STAND_IN) {
-        Look::Bracket { at: at + STAND_IN.len() - 1, is_data: false }
+        BeginningMatch::Bracket { at: at + STAND_IN.len() - 1, is_data: false }
     } else if STAND_IN.starts_with(rest) {
-        Look::More
+        BeginningMatch::More
     } else {
-        Look::Text
+        BeginningMatch::Text
     }
 }
 

@@ -1,10 +1,10 @@
 //! Follows a bracket that may contain a call, character by character up to the end of its line.
 
-use super::names::{Member, Names, member};
+use super::names::{CallMember, FoldedToolNames, member};
 
 /// Decision after one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum BracketStep {
     /// Undecided.
     Undecided,
     /// The bracket is not a call.
@@ -57,13 +57,13 @@ impl Bracket {
         }
     }
 
-    pub(super) fn push(&mut self, letter: char, names: &Names) -> Step {
+    pub(super) fn push(&mut self, letter: char, names: &FoldedToolNames) -> BracketStep {
         if let Some(continues) = self.tail {
             return self.push_tail(letter, continues);
         }
         if let Some(quote) = self.quote {
             self.push_quoted(letter, quote);
-            return Step::Undecided;
+            return BracketStep::Undecided;
         }
         match letter {
             '"' | '\'' => {
@@ -78,7 +78,7 @@ impl Bracket {
             letter if letter.is_whitespace() => self.word_ended = true,
             letter => self.push_word(letter),
         }
-        Step::Undecided
+        BracketStep::Undecided
     }
 
     fn push_quoted(&mut self, letter: char, quote: char) {
@@ -118,36 +118,36 @@ impl Bracket {
         self.word.clear();
     }
 
-    fn close(&mut self, names: &Names) -> Step {
+    fn close(&mut self, names: &FoldedToolNames) -> BracketStep {
         self.value(names);
         self.depth = self.depth.saturating_sub(1);
         if self.depth > 0 {
-            return Step::Undecided;
+            return BracketStep::Undecided;
         }
         // An unknown tool name may be a mistake if arguments show that a call was meant.
         if self.is_data && !(self.names_tool || (self.has_name && self.has_arguments)) {
-            return Step::Text;
+            return BracketStep::Text;
         }
         self.tail = Some(false);
-        Step::Undecided
+        BracketStep::Undecided
     }
 
-    fn key(&mut self, names: &Names) -> Step {
+    fn key(&mut self, names: &FoldedToolNames) -> BracketStep {
         let key = std::mem::take(&mut self.word);
         let of_tool = names.contain(&key);
         self.names_tool |= of_tool;
         match member(&key) {
-            Some(Member::Name) => self.name_follows = true,
-            Some(Member::Arguments) => self.has_arguments = true,
-            Some(Member::Other) => {}
+            Some(CallMember::Name) => self.name_follows = true,
+            Some(CallMember::Arguments) => self.has_arguments = true,
+            Some(CallMember::Other) => {}
             // The arguments may be members beside the name.
-            None if !self.names_tool && self.object_depth == Some(self.depth) => return Step::Text,
+            None if !self.names_tool && self.object_depth == Some(self.depth) => return BracketStep::Text,
             None => {}
         }
-        Step::Undecided
+        BracketStep::Undecided
     }
 
-    fn value(&mut self, names: &Names) {
+    fn value(&mut self, names: &FoldedToolNames) {
         if std::mem::take(&mut self.name_follows) {
             self.has_name = true;
             self.names_tool |= names.contain(&self.word);
@@ -158,18 +158,18 @@ impl Bracket {
     }
 
     /// Examines the rest of the line. Prose after a call shows that the call is only mentioned.
-    fn push_tail(&mut self, letter: char, continues: bool) -> Step {
+    fn push_tail(&mut self, letter: char, continues: bool) -> BracketStep {
         match letter {
             ',' | ';' => {
                 self.tail = Some(true);
-                Step::Undecided
+                BracketStep::Undecided
             }
-            ' ' | '\t' | '\r' | '*' | '.' | '"' | '\'' | ']' | ')' | '}' | '”' | '’' => Step::Undecided,
+            ' ' | '\t' | '\r' | '*' | '.' | '"' | '\'' | ']' | ')' | '}' | '”' | '’' => BracketStep::Undecided,
             // End of the line, code fence, comment, subscript, or an operator before another call.
-            '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' | '(' | '+' | '|' | '&' | '\\' => Step::Call,
-            '{' if self.is_data => Step::Call,
-            _ if continues => Step::Call,
-            _ => Step::Text,
+            '\n' | '`' | '#' | '/' | '-' | '—' | '=' | '<' | '[' | '(' | '+' | '|' | '&' | '\\' => BracketStep::Call,
+            '{' if self.is_data => BracketStep::Call,
+            _ if continues => BracketStep::Call,
+            _ => BracketStep::Text,
         }
     }
 }

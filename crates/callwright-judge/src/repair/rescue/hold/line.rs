@@ -8,7 +8,7 @@ const MAX_TARGET_WORDS: usize = 3;
 
 /// The current line.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct StreamedLine {
     head: String,
     /// Whether the line contains a character that is not white space.
     pub(super) has_text: bool,
@@ -26,7 +26,7 @@ pub(super) struct Line {
     pub(super) is_place: bool,
 }
 
-impl Line {
+impl StreamedLine {
     /// Adds a part of the line, and returns its length.
     pub(super) fn take(&mut self, part: &str) -> usize {
         self.has_text |= !part.trim_start().is_empty();

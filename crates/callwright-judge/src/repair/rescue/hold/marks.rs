@@ -1,13 +1,13 @@
 //! Recognises markers reserved for calls or for reasoning in a text that is still being received.
 
 use super::super::layout::REASONING;
-use super::super::notations::{Entry, Notations};
-use super::super::tag::{self, Coming};
-use super::names::Names;
+use super::super::notations::{NotationEntry, Notations};
+use super::super::tag::{self, TagBeginning};
+use super::names::FoldedToolNames;
 
 /// Meaning of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum HoldMarkKind {
     /// A call follows.
     Call,
     /// A call follows if a tool's name or a bracket does; else the marker is a common word.
@@ -20,52 +20,52 @@ pub(super) enum Kind {
 
 /// Result of a search for a marker at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum HoldMarkMatch {
     /// No marker, whatever follows.
     Nothing,
     /// Possibly the beginning of a marker.
     Start,
     /// A marker of this many bytes.
-    Mark(Kind, usize),
+    Mark(HoldMarkKind, usize),
 }
 
 /// A set of bytes.
 pub(super) type Bytes = [bool; 256];
 
 #[derive(Debug)]
-struct Mark {
+struct HoldMark {
     text: String,
-    kind: Kind,
+    kind: HoldMarkKind,
     /// Whether the marker counts only at the start of a line.
     begins_line: bool,
 }
 
 /// The markers of a table of notations.
 #[derive(Debug)]
-pub(in crate::repair::rescue) struct Marks {
-    all: Vec<Mark>,
+pub(in crate::repair::rescue) struct HoldMarks {
+    all: Vec<HoldMark>,
     /// First bytes of the markers that count at any position.
     anywhere: Bytes,
 }
 
-impl Marks {
+impl HoldMarks {
     /// Collects the markers of these notations, and those of reasoning.
-    pub(in crate::repair::rescue) fn new(entries: &[Entry]) -> Self {
+    pub(in crate::repair::rescue) fn new(entries: &[NotationEntry]) -> Self {
         let mut all = Vec::new();
         for entry in entries {
             let kind = match (entry.is_reserved, entry.is_tentative) {
-                (true, _) => Kind::Call,
-                (false, false) => Kind::Maybe,
+                (true, _) => HoldMarkKind::Call,
+                (false, false) => HoldMarkKind::Maybe,
                 // JSON is held by its shape instead.
                 (false, true) if entry.openers().any(|open| open.starts_with('{') && open.ends_with(':')) => continue,
-                (false, true) => Kind::Call,
+                (false, true) => HoldMarkKind::Call,
             };
             let begins_line = entry.begins_line;
-            all.extend(entry.openers().map(|text| Mark { text: text.to_owned(), kind, begins_line }));
+            all.extend(entry.openers().map(|text| HoldMark { text: text.to_owned(), kind, begins_line }));
         }
         for [open, close] in REASONING {
-            all.push(Mark { text: open.to_owned(), kind: Kind::Reasoning(close), begins_line: false });
-            all.push(Mark { text: close.to_owned(), kind: Kind::ReasoningEnd, begins_line: false });
+            all.push(HoldMark { text: open.to_owned(), kind: HoldMarkKind::Reasoning(close), begins_line: false });
+            all.push(HoldMark { text: close.to_owned(), kind: HoldMarkKind::ReasoningEnd, begins_line: false });
         }
         let mut anywhere = [false; 256];
         for first in all.iter().filter(|mark| !mark.begins_line).filter_map(|mark| mark.text.bytes().next()) {
@@ -84,17 +84,22 @@ impl Marks {
 
 /// Tables that determine whether a marker begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(super) struct HoldMarkTable<'a> {
     pub(super) notations: &'a Notations,
-    pub(super) names: &'a Names,
+    pub(super) names: &'a FoldedToolNames,
 }
 
 /// Searches for a marker at the beginning of `text`. Markers for calls are ignored if `is_quoted` holds for them.
-pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted: impl Fn(&str) -> bool) -> Found {
+pub(super) fn look(
+    text: &str,
+    table: HoldMarkTable<'_>,
+    at_line_start: bool,
+    is_quoted: impl Fn(&str) -> bool,
+) -> HoldMarkMatch {
     let mut may_come = false;
-    let mut found: Option<(&Mark, usize)> = None;
+    let mut found: Option<(&HoldMark, usize)> = None;
     for mark in table.notations.hold().all.iter().filter(|mark| at_line_start || !mark.begins_line) {
-        if matches!(mark.kind, Kind::Call | Kind::Maybe) && is_quoted(&mark.text) {
+        if matches!(mark.kind, HoldMarkKind::Call | HoldMarkKind::Maybe) && is_quoted(&mark.text) {
             continue;
         }
         if text.starts_with(&mark.text) {
@@ -105,23 +110,25 @@ pub(super) fn look(text: &str, table: Table<'_>, at_line_start: bool, is_quoted:
     }
     match found {
         // A longer marker would be of the same kind.
-        Some((mark, length)) => Found::Mark(mark.kind, length),
-        None if may_come && !text.is_empty() => Found::Start,
+        Some((mark, length)) => HoldMarkMatch::Mark(mark.kind, length),
+        None if may_come && !text.is_empty() => HoldMarkMatch::Start,
         None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, table, at_line_start),
-        None => Found::Nothing,
+        None => HoldMarkMatch::Nothing,
     }
 }
 
 /// Examines a start tag, whose name alone may show that a call begins.
-fn look_at_tag(text: &str, table: Table<'_>, at_line_start: bool) -> Found {
+fn look_at_tag(text: &str, table: HoldMarkTable<'_>, at_line_start: bool) -> HoldMarkMatch {
     let entry = |name: &str, kind| {
         let entry = table.notations.role(name, kind, |name| table.names.contain(name));
         entry.filter(|entry| at_line_start || !entry.begins_line)
     };
     match tag::coming(text, |name, kind| entry(name, kind).is_some()) {
-        Coming::Other => Found::Nothing,
-        Coming::Undecided => Found::Start,
-        Coming::Whole => tag::start(text).map_or(Found::Nothing, |tag| Found::Mark(Kind::Call, tag.length)),
+        TagBeginning::Other => HoldMarkMatch::Nothing,
+        TagBeginning::Undecided => HoldMarkMatch::Start,
+        TagBeginning::Whole => {
+            tag::start(text).map_or(HoldMarkMatch::Nothing, |tag| HoldMarkMatch::Mark(HoldMarkKind::Call, tag.length))
+        }
     }
 }
 

@@ -13,12 +13,12 @@ mod line;
 mod marks;
 mod names;
 
-use begins::{Beginnings, Look};
-use bracket::{Bracket, Step};
-use line::Line;
-pub(super) use marks::Marks;
-use marks::{Found, Kind, ReasoningEnds, Table};
-use names::Names;
+use begins::{BeginningMatch, Beginnings};
+use bracket::{Bracket, BracketStep};
+use line::StreamedLine;
+pub(super) use marks::HoldMarks;
+use marks::{HoldMarkKind, HoldMarkMatch, HoldMarkTable, ReasoningEnds};
+use names::FoldedToolNames;
 
 use super::notations::Notations;
 use crate::scanner::ToolSet;
@@ -26,12 +26,12 @@ use callwright_types::rules::Evidence;
 
 /// Beginnings of the calls of the offered tools. Created once for a list of tools.
 #[derive(Debug, Default)]
-pub struct Starts(Names);
+pub struct Starts(FoldedToolNames);
 
 impl Starts {
     /// Collects the beginnings of calls of these tools.
     pub fn of(tool_set: &ToolSet) -> Self {
-        Self(Names::of(tool_set))
+        Self(FoldedToolNames::of(tool_set))
     }
 }
 
@@ -58,20 +58,20 @@ pub struct Hold<'a> {
     starts: &'a Starts,
     notations: &'a Notations,
     rules: HoldRules,
-    state: State,
-    line: Line,
+    state: HoldState,
+    line: StreamedLine,
     in_fence: bool,
     /// Whether there was prose that does not announce a call.
     has_prose: bool,
     len: usize,
     released: usize,
-    /// The text from `released` on, while [`State::Undecided`].
+    /// The text from `released` on, while [`HoldState::Undecided`].
     undecided: String,
     overflows: u32,
 }
 
 #[derive(Debug)]
-enum State {
+enum HoldState {
     /// Text that is forwarded.
     Flow,
     /// The beginning of a possible marker or call.
@@ -96,8 +96,8 @@ impl<'a> Hold<'a> {
             starts,
             notations,
             rules,
-            state: State::Flow,
-            line: Line::default(),
+            state: HoldState::Flow,
+            line: StreamedLine::default(),
             in_fence: false,
             has_prose: false,
             len: 0,
@@ -112,10 +112,10 @@ impl<'a> Hold<'a> {
         self.len += piece.len();
         if self.rules.evidence == Evidence::Off {
             self.released = self.len;
-        } else if matches!(self.state, State::Undecided) {
+        } else if matches!(self.state, HoldState::Undecided) {
             let mut text = std::mem::take(&mut self.undecided);
             text.push_str(piece);
-            self.state = State::Flow;
+            self.state = HoldState::Flow;
             self.run(&text);
         } else {
             self.run(piece);
@@ -157,7 +157,7 @@ impl<'a> Hold<'a> {
     }
 
     fn is_holding(&self) -> bool {
-        matches!(self.state, State::Undecided | State::Bracket(..) | State::Call(_))
+        matches!(self.state, HoldState::Undecided | HoldState::Bracket(..) | HoldState::Call(_))
     }
 
     /// Processes `text`, the last part of the received text.
@@ -167,16 +167,16 @@ impl<'a> Hold<'a> {
         while at < text.len() {
             let rest = text.get(at..).unwrap_or_default();
             at += match &mut self.state {
-                State::Flow => self.flow(rest),
-                State::Reasoning(close, matched) => match reasoning_end(rest, close, matched) {
+                HoldState::Flow => self.flow(rest),
+                HoldState::Reasoning(close, matched) => match reasoning_end(rest, close, matched) {
                     Some(end) => {
                         self.reasoning_ended(false);
                         end
                     }
                     None => rest.len(),
                 },
-                State::Bracket(..) | State::Call(_) => self.hold(rest, base + at),
-                State::Undecided => break,
+                HoldState::Bracket(..) | HoldState::Call(_) => self.hold(rest, base + at),
+                HoldState::Undecided => break,
             };
             if !self.is_holding() {
                 self.released = base + at;
@@ -234,10 +234,10 @@ impl<'a> Hold<'a> {
             self.line.is_place = true;
             return self.line.take(rest.get(..marker).unwrap_or_default());
         }
-        let look = if self.has_places() { self.beginnings().fence(clip(rest), marker) } else { Look::Text };
+        let look = if self.has_places() { self.beginnings().fence(clip(rest), marker) } else { BeginningMatch::Text };
         let taken = self.follow(look, rest);
         // Content that is not a call is code, and a code fence with code contains no calls.
-        self.in_fence = !matches!(self.state, State::Undecided);
+        self.in_fence = !matches!(self.state, HoldState::Undecided);
         taken.unwrap_or_else(|| self.line.take(rest.get(..marker).unwrap_or_default()))
     }
 
@@ -298,28 +298,28 @@ impl<'a> Hold<'a> {
             return None;
         }
         match marks::look(rest, self.table(), at_line_start, |mark| self.line.quotes(mark)) {
-            Found::Nothing => None,
-            Found::Start => Some(self.wait(rest)),
-            Found::Mark(Kind::Call, length) => {
-                self.state = State::Call(ReasoningEnds::default());
+            HoldMarkMatch::Nothing => None,
+            HoldMarkMatch::Start => Some(self.wait(rest)),
+            HoldMarkMatch::Mark(HoldMarkKind::Call, length) => {
+                self.state = HoldState::Call(ReasoningEnds::default());
                 Some(length)
             }
-            Found::Mark(Kind::Maybe, length) => {
+            HoldMarkMatch::Mark(HoldMarkKind::Maybe, length) => {
                 let (mark, behind) = clip(rest).split_at(length);
                 match self.beginnings().behind_word(mark, behind) {
-                    Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
-                    Look::Mark => {
-                        self.state = State::Call(ReasoningEnds::default());
+                    BeginningMatch::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+                    BeginningMatch::Mark => {
+                        self.state = HoldState::Call(ReasoningEnds::default());
                         Some(length)
                     }
                     _ => None,
                 }
             }
-            Found::Mark(Kind::Reasoning(close), length) => {
-                self.state = State::Reasoning(close, 0);
+            HoldMarkMatch::Mark(HoldMarkKind::Reasoning(close), length) => {
+                self.state = HoldState::Reasoning(close, 0);
                 Some(length)
             }
-            Found::Mark(Kind::ReasoningEnd, length) => {
+            HoldMarkMatch::Mark(HoldMarkKind::ReasoningEnd, length) => {
                 self.reasoning_ended(true);
                 Some(length)
             }
@@ -327,20 +327,20 @@ impl<'a> Hold<'a> {
     }
 
     /// Applies the result of an examination; `None` if it is text.
-    fn follow(&mut self, look: Look, rest: &str) -> Option<usize> {
+    fn follow(&mut self, look: BeginningMatch, rest: &str) -> Option<usize> {
         match look {
-            Look::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
-            Look::More | Look::Text => None,
-            Look::Bracket { at, is_data } => {
-                self.state = State::Bracket(Bracket::new(is_data), ReasoningEnds::default());
+            BeginningMatch::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+            BeginningMatch::More | BeginningMatch::Text => None,
+            BeginningMatch::Bracket { at, is_data } => {
+                self.state = HoldState::Bracket(Bracket::new(is_data), ReasoningEnds::default());
                 Some(at)
             }
-            Look::Mark => {
-                self.state = State::Call(ReasoningEnds::default());
+            BeginningMatch::Mark => {
+                self.state = HoldState::Call(ReasoningEnds::default());
                 Some(MIN_FENCE)
             }
-            Look::Call { at } => {
-                self.state = State::Call(ReasoningEnds::default());
+            BeginningMatch::Call { at } => {
+                self.state = HoldState::Call(ReasoningEnds::default());
                 Some(at)
             }
         }
@@ -348,7 +348,7 @@ impl<'a> Hold<'a> {
 
     fn wait(&mut self, rest: &str) -> usize {
         rest.clone_into(&mut self.undecided);
-        self.state = State::Undecided;
+        self.state = HoldState::Undecided;
         rest.len()
     }
 
@@ -357,8 +357,8 @@ impl<'a> Hold<'a> {
         for (at, letter) in rest.char_indices() {
             let end = at + letter.len_utf8();
             let (step, ends) = match &mut self.state {
-                State::Bracket(bracket, ends) => (bracket.push(letter, &self.starts.0), ends),
-                State::Call(ends) => (Step::Undecided, ends),
+                HoldState::Bracket(bracket, ends) => (bracket.push(letter, &self.starts.0), ends),
+                HoldState::Call(ends) => (BracketStep::Undecided, ends),
                 _ => return at,
             };
             if ends.push(letter) {
@@ -366,9 +366,9 @@ impl<'a> Hold<'a> {
                 return end;
             }
             match step {
-                Step::Undecided => {}
-                Step::Call => self.state = State::Call(ReasoningEnds::default()),
-                Step::Text => {
+                BracketStep::Undecided => {}
+                BracketStep::Call => self.state = HoldState::Call(ReasoningEnds::default()),
+                BracketStep::Text => {
                     self.go_on_as_text();
                     return end;
                 }
@@ -383,7 +383,7 @@ impl<'a> Hold<'a> {
     }
 
     fn go_on_as_text(&mut self) {
-        self.state = State::Flow;
+        self.state = HoldState::Flow;
         self.line.end();
         self.line.has_text = true;
     }
@@ -391,7 +391,7 @@ impl<'a> Hold<'a> {
     /// Continues with the answer after reasoning. If the opening marker was in the prompt, all preceding text was
     /// reasoning.
     fn reasoning_ended(&mut self, all_was_thought: bool) {
-        self.state = State::Flow;
+        self.state = HoldState::Flow;
         self.line.end();
         if all_was_thought {
             self.has_prose = false;
@@ -415,8 +415,8 @@ impl<'a> Hold<'a> {
         may_be && !self.in_fence && !self.line.is_quoted
     }
 
-    fn table(&self) -> Table<'a> {
-        Table { notations: self.notations, names: &self.starts.0 }
+    fn table(&self) -> HoldMarkTable<'a> {
+        HoldMarkTable { notations: self.notations, names: &self.starts.0 }
     }
 
     fn beginnings(&self) -> Beginnings<'a> {

@@ -13,12 +13,12 @@ const SEPARATORS: [char; 4] = ['.', ':', '/', '_'];
 
 /// Folded names of the offered tools.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct FoldedToolNames {
     /// Folded names, in full and without their own namespace, sorted.
     folded: Vec<String>,
 }
 
-impl Names {
+impl FoldedToolNames {
     pub(super) fn of(tool_set: &ToolSet) -> Self {
         let mut folded: Vec<String> = Vec::new();
         for tool in tool_set.tools().iter().filter(|tool| !tool.tool.free_text) {
@@ -38,8 +38,8 @@ impl Names {
         has(name) || in_namespace(name).is_some_and(has)
     }
 
-    /// Whether `start` may become the name of a tool. Returns true for every prefix of a name that [`Names::contain`]
-    /// accepts.
+    /// Whether `start` may become the name of a tool. Returns true for every prefix of a name that
+    /// [`FoldedToolNames::contain`] accepts.
     pub(super) fn may_become(&self, start: &str) -> bool {
         let begins = |start: &str| {
             let start = fold(start);
@@ -61,7 +61,7 @@ fn is_namespace_start(start: &str) -> bool {
 
 /// Members of an object that is, or contains, a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Member {
+pub(super) enum CallMember {
     /// The tool's name.
     Name,
     /// The arguments.
@@ -71,13 +71,13 @@ pub(super) enum Member {
 }
 
 /// Classifies a member of an object; `None` if a call has no such member.
-pub(super) fn member(key: &str) -> Option<Member> {
+pub(super) fn member(key: &str) -> Option<CallMember> {
     if shape::NAMES.contains(&key) {
-        Some(Member::Name)
+        Some(CallMember::Name)
     } else if shape::ARGUMENTS.contains(&key) {
-        Some(Member::Arguments)
+        Some(CallMember::Arguments)
     } else if shape::WRAPPERS.contains(&key) || shape::NEUTRAL.contains(&key) {
-        Some(Member::Other)
+        Some(CallMember::Other)
     } else {
         None
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_writing_from_their_first_letter_on() {
-        let names = Names::of(&tool_set(TOOLS));
+        let names = FoldedToolNames::of(&tool_set(TOOLS));
         for written in [
             "get_weather",
             "getWeather",

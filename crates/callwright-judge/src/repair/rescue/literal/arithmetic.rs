@@ -16,25 +16,25 @@ pub(super) fn compute(source: &str) -> Option<String> {
     if !source.starts_with(|letter: char| letter.is_ascii_digit() || "+-(.".contains(letter)) {
         return None;
     }
-    let mut sum = Sum { rest: source, steps: 0 };
+    let mut sum = ArithmeticSum { rest: source, steps: 0 };
     let value = sum.terms()?;
     sum.space();
     if !sum.rest.is_empty() {
         return None;
     }
     match value {
-        Value::Whole(whole) => Some(whole.to_string()),
-        Value::Real(real) => serde_json::Number::from_f64(real).map(|number| number.to_string()),
+        ArithmeticValue::Whole(whole) => Some(whole.to_string()),
+        ArithmeticValue::Real(real) => serde_json::Number::from_f64(real).map(|number| number.to_string()),
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Value {
+enum ArithmeticValue {
     Whole(i128),
     Real(f64),
 }
 
-impl Value {
+impl ArithmeticValue {
     #[expect(clippy::cast_precision_loss, reason = "whole numbers are bounded by 2^53")]
     fn real(self) -> f64 {
         match self {
@@ -60,12 +60,12 @@ impl Value {
     }
 }
 
-struct Sum<'a> {
+struct ArithmeticSum<'a> {
     rest: &'a str,
     steps: usize,
 }
 
-impl Sum<'_> {
+impl ArithmeticSum<'_> {
     fn space(&mut self) {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
     }
@@ -78,7 +78,7 @@ impl Sum<'_> {
         (self.steps <= MAX_STEPS).then_some(true)
     }
 
-    fn terms(&mut self) -> Option<Value> {
+    fn terms(&mut self) -> Option<ArithmeticValue> {
         let mut value = self.factors()?;
         loop {
             if self.take("+")? {
@@ -91,14 +91,14 @@ impl Sum<'_> {
         }
     }
 
-    fn factors(&mut self) -> Option<Value> {
+    fn factors(&mut self) -> Option<ArithmeticValue> {
         let mut value = self.signed()?;
         loop {
             if self.take("//")? {
                 value = value.combine(self.signed()?, floor_div, |one, other| (one / other).floor())?;
             } else if self.take("/")? {
                 let divisor = self.signed()?;
-                value = Value::Real(value.real()).combine(divisor, |_, _| None, |one, other| one / other)?;
+                value = ArithmeticValue::Real(value.real()).combine(divisor, |_, _| None, |one, other| one / other)?;
             } else if self.take("*")? {
                 value = value.combine(self.signed()?, i128::checked_mul, |one, other| one * other)?;
             } else if self.take("%")? {
@@ -110,9 +110,9 @@ impl Sum<'_> {
         }
     }
 
-    fn signed(&mut self) -> Option<Value> {
+    fn signed(&mut self) -> Option<ArithmeticValue> {
         if self.take("-")? {
-            let zero = Value::Whole(0);
+            let zero = ArithmeticValue::Whole(0);
             return zero.combine(self.signed()?, i128::checked_sub, |one, other| one - other);
         }
         if self.take("+")? {
@@ -131,14 +131,14 @@ impl Sum<'_> {
                 .and_then(|exponent| base.checked_pow(exponent))
         };
         match (base, exponent) {
-            (Value::Whole(_), Value::Whole(negative)) if negative < 0 => {
-                Value::Real(base.real()).combine(exponent, |_, _| None, f64::powf)
+            (ArithmeticValue::Whole(_), ArithmeticValue::Whole(negative)) if negative < 0 => {
+                ArithmeticValue::Real(base.real()).combine(exponent, |_, _| None, f64::powf)
             }
             _ => base.combine(exponent, power, f64::powf),
         }
     }
 
-    fn atom(&mut self) -> Option<Value> {
+    fn atom(&mut self) -> Option<ArithmeticValue> {
         if self.take("(")? {
             let value = self.terms()?;
             return self.take(")")?.then_some(value);
@@ -150,8 +150,8 @@ impl Sum<'_> {
         let (length, digits) = number::scan(self.rest)?;
         self.rest = self.rest.get(length..)?;
         match digits.parse::<i128>() {
-            Ok(whole) => (whole <= MAX_WHOLE).then_some(Value::Whole(whole)),
-            Err(_) => digits.parse().ok().filter(|real: &f64| real.is_finite()).map(Value::Real),
+            Ok(whole) => (whole <= MAX_WHOLE).then_some(ArithmeticValue::Whole(whole)),
+            Err(_) => digits.parse().ok().filter(|real: &f64| real.is_finite()).map(ArithmeticValue::Real),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Literal, Reader, arithmetic};
+use super::{Literal, LiteralReader, arithmetic};
 
 /// Parses the expression up to a comma, a closing bracket or the end of its line. Returns the number it evaluates to,
 /// or else its source text.
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
+pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let rest = reader.rest();
     let Some(length) = extent(rest) else {
         reader.burn(rest.len());

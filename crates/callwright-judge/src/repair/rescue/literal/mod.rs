@@ -12,8 +12,8 @@ mod string;
 mod tests;
 mod unescaped;
 
+pub(in crate::repair) use reader::LiteralReader;
 pub(super) use reader::Nesting;
-pub(in crate::repair) use reader::Reader;
 use serde_json::Value;
 
 /// A value as a model wrote it.
@@ -94,7 +94,7 @@ impl Literal {
 
 /// Returns the JSON text of the literal that `text` consists of; `None` for an expression, or if the text is ambiguous.
 pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
-    let mut reader = Reader::new(text, false);
+    let mut reader = LiteralReader::new(text, false);
     let value = reader.data()?;
     reader.skip_space()?;
     let mut out = String::new();

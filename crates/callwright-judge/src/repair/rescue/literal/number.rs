@@ -1,9 +1,9 @@
 //! Parses numbers and keeps their digits exactly.
 
-use super::{Literal, Reader};
+use super::{Literal, LiteralReader};
 
 /// Parses a number of JSON or Python.
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<Literal> {
+pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<Literal> {
     let (length, digits) = scan(reader.rest())?;
     reader.advance(length)?;
     Some(Literal::Number(digits))

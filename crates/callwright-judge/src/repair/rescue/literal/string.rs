@@ -1,9 +1,9 @@
 //! Parses strings in single, double, triple, back and typographic quotes.
 
-use super::Reader;
+use super::LiteralReader;
 
 /// Parses a string in ASCII quotes.
-pub(super) fn read(reader: &mut Reader<'_>) -> Option<String> {
+pub(super) fn read(reader: &mut LiteralReader<'_>) -> Option<String> {
     let rest = reader.rest();
     for quote in ["\"\"\"", "'''"] {
         if let Some(inner) = rest.strip_prefix(quote) {
@@ -43,7 +43,7 @@ pub(super) fn raw(source: &str) -> Option<&str> {
 }
 
 /// Parses a string in “typographic” quotes.
-pub(super) fn read_typographic(reader: &mut Reader<'_>) -> Option<String> {
+pub(super) fn read_typographic(reader: &mut LiteralReader<'_>) -> Option<String> {
     let rest = reader.rest();
     let (open, close) = [('“', '”'), ('‘', '’'), ('«', '»'), ('”', '”'), ('’', '’')]
         .into_iter()

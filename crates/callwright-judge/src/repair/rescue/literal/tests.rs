@@ -1,18 +1,18 @@
 //! Tests of values as models write them.
 
-use super::{Literal, Reader, object_json};
+use super::{Literal, LiteralReader, object_json};
 
 /// Parses a whole text as a value, and returns it as JSON; `None` if it is not exactly one value.
 fn value(text: &str) -> Option<String> {
-    value_of(&mut Reader::new(text, false))
+    value_of(&mut LiteralReader::new(text, false))
 }
 
 /// Parses like [`value`], and closes brackets that the text leaves open.
 fn completed(text: &str) -> Option<String> {
-    value_of(&mut Reader::new(text, true))
+    value_of(&mut LiteralReader::new(text, true))
 }
 
-fn value_of(reader: &mut Reader<'_>) -> Option<String> {
+fn value_of(reader: &mut LiteralReader<'_>) -> Option<String> {
     let literal = reader.data()?;
     reader.skip_space()?;
     reader.rest().is_empty().then(|| {
@@ -23,7 +23,7 @@ fn value_of(reader: &mut Reader<'_>) -> Option<String> {
 
 /// Returns the only argument of `f(...)` as JSON.
 fn argument(text: &str) -> Option<String> {
-    let mut reader = Reader::new(text, false);
+    let mut reader = LiteralReader::new(text, false);
     let literal = reader.value()?;
     Some(object_json([("v", &literal)]).trim_start_matches("{\"v\":").trim_end_matches('}').to_owned())
 }
@@ -158,7 +158,7 @@ fn an_expression_ends_where_its_argument_ends() {
         ("x\ny", "x", "\ny"),
         ("{**a}", "{**a}", ""),
     ] {
-        let mut reader = Reader::new(text, false);
+        let mut reader = LiteralReader::new(text, false);
         assert_eq!(reader.value(), Some(Literal::Source(source.to_owned())), "{text}");
         assert_eq!(reader.rest(), rest, "{text}");
     }
@@ -194,7 +194,7 @@ fn nesting_is_followed_to_a_bound() {
 
 /// Returns the work for a text, as a multiple of its bytes.
 fn work_per_byte(text: &str) -> usize {
-    let mut reader = Reader::new(text, true);
+    let mut reader = LiteralReader::new(text, true);
     let _ = reader.value();
     reader.spent() / text.len()
 }
@@ -227,7 +227,7 @@ fn work_grows_no_faster_than_the_text() {
     {
         let spent = |count: usize| {
             let text = unit.repeat(count);
-            let mut reader = Reader::new(&text, true);
+            let mut reader = LiteralReader::new(&text, true);
             for at in 0..64.min(text.len()) {
                 reader.go(at);
                 let _ = reader.value();

@@ -1,10 +1,10 @@
 //! One notation of the table.
 
 use super::super::grammar::Grammar;
-use super::super::literal::Reader;
-use super::super::tag::Kind;
-use super::super::written::Written;
-use super::tokens::Tokens;
+use super::super::literal::LiteralReader;
+use super::super::tag::TagKind;
+use super::super::written::WrittenCall;
+use super::tokens::NotationTokens;
 use crate::scanner::ToolSet;
 
 /// Role of a start tag, regardless of the namespace, bars and blanks around its name.
@@ -27,13 +27,13 @@ pub(in crate::repair::rescue) enum TagRole {
 
 impl TagRole {
     /// Returns the role of a tag of this name.
-    pub(super) fn of(name: &str, kind: Option<Kind>, is_tool: impl Fn(&str) -> bool) -> Option<Self> {
+    pub(super) fn of(name: &str, kind: Option<TagKind>, is_tool: impl Fn(&str) -> bool) -> Option<Self> {
         match kind {
-            Some(Kind::Wrapper) => Some(Self::Wrapper),
-            Some(Kind::Invoke) => Some(Self::Invoke),
-            Some(Kind::Function) => Some(Self::Function),
-            Some(Kind::Parameter) if matches!(name, "parameter" | "param") => Some(Self::Parameter),
-            Some(Kind::Name) => Some(Self::Name),
+            Some(TagKind::Wrapper) => Some(Self::Wrapper),
+            Some(TagKind::Invoke) => Some(Self::Invoke),
+            Some(TagKind::Function) => Some(Self::Function),
+            Some(TagKind::Parameter) if matches!(name, "parameter" | "param") => Some(Self::Parameter),
+            Some(TagKind::Name) => Some(Self::Name),
             _ => is_tool(name).then_some(Self::Tool),
         }
     }
@@ -41,7 +41,7 @@ impl TagRole {
 
 /// A notation.
 #[derive(Debug)]
-pub(in crate::repair::rescue) struct Entry {
+pub(in crate::repair::rescue) struct NotationEntry {
     /// Name in traces, metrics and the documentation.
     pub(in crate::repair::rescue) name: &'static str,
     /// Role of the start tag that begins the notation, in addition to its openers.
@@ -54,19 +54,19 @@ pub(in crate::repair::rescue) struct Entry {
     /// Whether the marker is ignored if no call follows it.
     pub(in crate::repair::rescue) is_tentative: bool,
     /// Parser of the notation.
-    pub(super) form: Form,
+    pub(super) form: NotationParser,
 }
 
 /// Parser of a notation.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum NotationParser {
     /// A dedicated reader, with its openers.
     Reader(&'static dyn Grammar, Vec<String>),
     /// The generic parser for these tokens.
-    Tokens(Box<Tokens>),
+    Tokens(Box<NotationTokens>),
 }
 
-impl PartialEq for Form {
+impl PartialEq for NotationParser {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             // Entries of the same name have the same reader.
@@ -77,7 +77,7 @@ impl PartialEq for Form {
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for NotationEntry {
     fn eq(&self, other: &Self) -> bool {
         (self.name, self.tag, self.is_reserved, self.begins_line, self.is_tentative)
             == (other.name, other.tag, other.is_reserved, other.begins_line, other.is_tentative)
@@ -85,21 +85,25 @@ impl PartialEq for Entry {
     }
 }
 
-impl Entry {
+impl NotationEntry {
     /// Returns the texts that begin the notation.
     pub(in crate::repair::rescue) fn openers(&self) -> impl Iterator<Item = &str> {
         let (first, second): (&[String], &[String]) = match &self.form {
-            Form::Reader(_, open) => (&[], open),
-            Form::Tokens(tokens) => (&tokens.section, &tokens.open),
+            NotationParser::Reader(_, open) => (&[], open),
+            NotationParser::Tokens(tokens) => (&tokens.section, &tokens.open),
         };
         first.iter().chain(second).map(String::as_str)
     }
 
     /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
-    pub(in crate::repair::rescue) fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet) -> Option<Vec<Written>> {
+    pub(in crate::repair::rescue) fn read(
+        &self,
+        reader: &mut LiteralReader<'_>,
+        tool_set: &ToolSet,
+    ) -> Option<Vec<WrittenCall>> {
         match &self.form {
-            Form::Reader(grammar, _) => grammar.read(reader, tool_set),
-            Form::Tokens(tokens) => tokens.read(reader, tool_set, self.is_reserved),
+            NotationParser::Reader(grammar, _) => grammar.read(reader, tool_set),
+            NotationParser::Tokens(tokens) => tokens.read(reader, tool_set, self.is_reserved),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::entry::{Entry, Form, TagRole};
+use super::entry::{NotationEntry, NotationParser, TagRole};
 use super::interned;
-use super::tokens::{Body, ParameterTokens, Part, Tokens, Values};
+use super::tokens::{NotationBody, NotationTokens, OptionalPart, ParameterTokens, Values};
 use crate::repair::rescue::grammars;
 use callwright_common::watch::{FileError, read_file};
 
@@ -59,13 +59,13 @@ impl Settings {
 
 /// A problem in the text of a file.
 #[derive(Debug)]
-pub(in crate::repair::rescue) struct Problem {
+pub(in crate::repair::rescue) struct NotationProblem {
     pub(in crate::repair::rescue) line: usize,
     column: usize,
     pub(in crate::repair::rescue) message: String,
 }
 
-impl Problem {
+impl NotationProblem {
     fn at(text: &str, span: Option<Range<usize>>, message: String) -> Self {
         let before = text.get(..span.map_or(0, |span| span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -82,7 +82,7 @@ impl Problem {
 /// The file as it is parsed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct FileForm {
+struct NotationFileForm {
     notation: Vec<Spanned<EntryForm>>,
 }
 
@@ -112,14 +112,14 @@ struct EntryForm {
     #[serde(default)]
     before_arguments: Vec<String>,
     #[serde(default)]
-    body: Body,
+    body: NotationBody,
     parameter: Option<ParameterTokens>,
     #[serde(default)]
     close: Vec<String>,
     #[serde(default)]
     section_close: Vec<String>,
     #[serde(default)]
-    optional: Vec<Part>,
+    optional: Vec<OptionalPart>,
     #[serde(default)]
     paired: bool,
     #[serde(default)]
@@ -138,18 +138,22 @@ pub(super) fn read(path: &Path) -> Result<String, FileError> {
 }
 
 /// Returns the built-in entries. A test keeps their text valid; with an invalid text the proxy would rescue no calls.
-pub(super) fn built_in() -> Vec<Entry> {
+pub(super) fn built_in() -> Vec<NotationEntry> {
     let entries = forms(BUILT_IN).ok().into_iter().flatten();
     entries.filter_map(|form| entry(BUILT_IN, form.into_inner(), true).ok()).collect()
 }
 
 /// Merges the built-in entries with those of an operator's file. An entry of the same name replaces or disables a
 /// built-in one.
-pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
+pub(super) fn merged(text: &str) -> Result<Vec<NotationEntry>, NotationProblem> {
     let mut entries = built_in();
     let forms = forms(text)?;
     if forms.len() > MAX_ENTRIES {
-        return Err(Problem::at(text, None, format!("more than {MAX_ENTRIES} entries `[[notation]]`; remove some")));
+        return Err(NotationProblem::at(
+            text,
+            None,
+            format!("more than {MAX_ENTRIES} entries `[[notation]]`; remove some"),
+        ));
     }
     let mut named: BTreeSet<String> = BTreeSet::new();
     let mut spans = Vec::new();
@@ -158,7 +162,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
         let (name, place) = (form.name.get_ref().clone(), form.name.span());
         if !named.insert(name.clone()) {
             let message = format!("`name`: a second entry is named `{name}`; give each its own name");
-            return Err(Problem::at(text, Some(place), message));
+            return Err(NotationProblem::at(text, Some(place), message));
         }
         let before = entries.len();
         entries.retain(|entry| entry.name != name);
@@ -166,7 +170,7 @@ pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
             if entries.len() == before {
                 let message =
                     format!("`disabled`: there is no built-in notation `{name}`; correct `name`, or remove the entry");
-                return Err(Problem::at(text, Some(place), message));
+                return Err(NotationProblem::at(text, Some(place), message));
             }
             continue;
         }
@@ -182,22 +186,22 @@ pub(super) fn merged(text: &str) -> Result<Vec<Entry>, Problem> {
                 "`open`: `{open}` is also an opener of the notation `{}`; disable that notation, or use another opener",
                 other.name
             );
-            return Err(Problem::at(text, Some(span), message));
+            return Err(NotationProblem::at(text, Some(span), message));
         }
     }
     Ok(entries)
 }
 
-fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, Problem> {
-    let file: FileForm =
-        toml::from_str(text).map_err(|error| Problem::at(text, error.span(), error.message().to_owned()))?;
+fn forms(text: &str) -> Result<Vec<Spanned<EntryForm>>, NotationProblem> {
+    let file: NotationFileForm =
+        toml::from_str(text).map_err(|error| NotationProblem::at(text, error.span(), error.message().to_owned()))?;
     Ok(file.notation)
 }
 
 /// Validates a form, and creates its entry.
-fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<Entry, Problem> {
+fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<NotationEntry, NotationProblem> {
     let place = form.name.span();
-    let wrong = |span: Range<usize>, message: &str| Problem::at(text, Some(span), message.to_owned());
+    let wrong = |span: Range<usize>, message: &str| NotationProblem::at(text, Some(span), message.to_owned());
     let name = form.name.get_ref().clone();
     let is_name = !name.is_empty()
         && name.len() <= MAX_NAME
@@ -222,20 +226,20 @@ fn entry(text: &str, form: EntryForm, is_built_in: bool) -> Result<Entry, Proble
         Some(reader) => {
             let grammar = grammars::reader(reader.get_ref())
                 .ok_or_else(|| wrong(reader.span(), "`reader`: unknown reader; use the name of a built-in reader"))?;
-            Form::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
+            NotationParser::Reader(grammar, form.open.into_iter().map(Spanned::into_inner).collect())
         }
-        None => Form::Tokens(Box::new(tokens(text, form)?)),
+        None => NotationParser::Tokens(Box::new(tokens(text, form)?)),
     };
     let message = "`name`: too many notation names since the process started; restart the proxy";
     let name = interned(&name).ok_or_else(|| wrong(place.clone(), message))?;
     let (is_reserved, begins_line, is_tentative) = flags;
-    Ok(Entry { name, tag, is_reserved, begins_line, is_tentative, form })
+    Ok(NotationEntry { name, tag, is_reserved, begins_line, is_tentative, form })
 }
 
 /// Validates the tokens of an entry.
-fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
+fn tokens(text: &str, form: EntryForm) -> Result<NotationTokens, NotationProblem> {
     let place = form.name.span();
-    let wrong = |message: String| Problem::at(text, Some(place.clone()), message);
+    let wrong = |message: String| NotationProblem::at(text, Some(place.clone()), message);
     if form.open.is_empty() {
         return Err(wrong("`open`: give at least one token that begins a call".to_owned()));
     }
@@ -251,7 +255,7 @@ fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
         } else {
             continue;
         };
-        return Err(Problem::at(text, Some(open.span()), problem.to_owned()));
+        return Err(NotationProblem::at(text, Some(open.span()), problem.to_owned()));
     }
     let parameter = form.parameter.unwrap_or_default();
     let open: Vec<String> = form.open.into_iter().map(Spanned::into_inner).collect();
@@ -273,18 +277,18 @@ fn tokens(text: &str, form: EntryForm) -> Result<Tokens, Problem> {
         }
     }
     let is_described = !parameter.open.is_empty() && !parameter.middle.is_empty() && !parameter.close.is_empty();
-    if form.body == Body::Parameters && !is_described {
+    if form.body == NotationBody::Parameters && !is_described {
         return Err(wrong("`parameter`: `body = \"parameters\"` requires its `open`, `middle` and `close`".to_owned()));
     }
-    if form.body != Body::Parameters && parameter != ParameterTokens::default() {
+    if form.body != NotationBody::Parameters && parameter != ParameterTokens::default() {
         return Err(wrong(
             "`parameter`: requires `body = \"parameters\"`; set `body`, or remove `parameter`".to_owned(),
         ));
     }
-    if form.paired && (form.close.len() != open.len() || form.body != Body::Calls) {
+    if form.paired && (form.close.len() != open.len() || form.body != NotationBody::Calls) {
         return Err(wrong("`paired`: requires `body = \"calls\"` and as many closers as openers".to_owned()));
     }
-    Ok(Tokens {
+    Ok(NotationTokens {
         section,
         open,
         before_name: form.before_name,

@@ -15,13 +15,13 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-pub(super) use entry::{Entry, TagRole};
+pub(super) use entry::{NotationEntry, TagRole};
 pub use file::Settings;
 
-use super::hold::Marks;
+use super::hold::HoldMarks;
 use super::invented;
 use super::layout::{CHANNELS, MESSAGES, REASONING};
-use super::tag::{self, Kind};
+use super::tag::{self, TagKind};
 use super::written::offered;
 use crate::scanner::ToolSet;
 use callwright_common::watch::FileError;
@@ -29,16 +29,16 @@ use callwright_common::watch::FileError;
 /// The notations that rescue parses, one entry for each.
 #[derive(Debug)]
 pub struct Notations {
-    entries: Vec<Entry>,
+    entries: Vec<NotationEntry>,
     automaton: Option<AhoCorasick>,
     /// Meaning of each pattern of the automaton.
-    marks: Vec<Mark>,
-    hold: Marks,
+    marks: Vec<NotationMark>,
+    hold: HoldMarks,
 }
 
 /// Meaning of a marker in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Mark {
+pub(super) enum NotationMark {
     /// The notation at this index of the table begins.
     Notation(usize),
     /// A tag begins, which may belong to a notation.
@@ -89,55 +89,58 @@ impl Notations {
     }
 
     /// Parses the text of an operator's file, and merges its entries with the built-in table.
-    pub(super) fn parse(text: &str) -> Result<Arc<Self>, file::Problem> {
+    pub(super) fn parse(text: &str) -> Result<Arc<Self>, file::NotationProblem> {
         Ok(Arc::new(Self::new(file::merged(text)?)))
     }
 
-    fn new(entries: Vec<Entry>) -> Self {
+    fn new(entries: Vec<NotationEntry>) -> Self {
         let mut texts: Vec<&str> = Vec::new();
         let mut marks = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             for mark in entry.openers() {
                 texts.push(mark);
-                marks.push(Mark::Notation(index));
+                marks.push(NotationMark::Notation(index));
             }
         }
         for [open, close] in REASONING {
             texts.extend([open, close]);
-            marks.extend([Mark::Reasoning(close), Mark::ReasoningEnd]);
+            marks.extend([NotationMark::Reasoning(close), NotationMark::ReasoningEnd]);
         }
         for [open, close] in CHANNELS.into_iter().chain(MESSAGES) {
             texts.push(open);
-            marks.push(Mark::Reasoning(close));
+            marks.push(NotationMark::Reasoning(close));
         }
         for [open, close] in invented::PAIRS {
             texts.push(open);
-            marks.push(Mark::Invented(close));
+            marks.push(NotationMark::Invented(close));
         }
         if entries.iter().any(|entry| entry.tag.is_some()) {
             texts.push("<");
-            marks.push(Mark::Tag);
+            marks.push(NotationMark::Tag);
         }
         // Forces a DFA, because the builder selects a slower automaton for this many patterns.
         let automaton =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
-        let hold = Marks::new(&entries);
+        let hold = HoldMarks::new(&entries);
         Self { automaton: automaton.ok(), marks, hold, entries }
     }
 
     /// Returns all entries in the order of the table.
     #[cfg(test)]
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[NotationEntry] {
         &self.entries
     }
 
     /// Returns the entry at an index of the table.
-    pub(super) fn entry(&self, index: usize) -> Option<&Entry> {
+    pub(super) fn entry(&self, index: usize) -> Option<&NotationEntry> {
         self.entries.get(index)
     }
 
     /// Returns the markers of a text in order, without overlaps.
-    pub(super) fn marks<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (std::ops::Range<usize>, Mark)> + 't {
+    pub(super) fn marks<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> impl Iterator<Item = (std::ops::Range<usize>, NotationMark)> + 't {
         self.automaton
             .iter()
             .flat_map(move |automaton| automaton.find_iter(text))
@@ -145,7 +148,7 @@ impl Notations {
     }
 
     /// Returns the entry that the start tag at the beginning of `text` belongs to.
-    pub(super) fn entry_of_tag(&self, text: &str, tool_set: &ToolSet) -> Option<&Entry> {
+    pub(super) fn entry_of_tag(&self, text: &str, tool_set: &ToolSet) -> Option<&NotationEntry> {
         let tag = tag::start(text)?;
         // Only names with a character that HTML element names lack are matched by spelling variants, because HTML
         // elements are frequent.
@@ -159,13 +162,18 @@ impl Notations {
     }
 
     /// Returns the entry that begins with a start tag of this role, for a streamed text.
-    pub(super) fn role(&self, name: &str, kind: Option<Kind>, is_tool: impl Fn(&str) -> bool) -> Option<&Entry> {
+    pub(super) fn role(
+        &self,
+        name: &str,
+        kind: Option<TagKind>,
+        is_tool: impl Fn(&str) -> bool,
+    ) -> Option<&NotationEntry> {
         let role = TagRole::of(name, kind, is_tool)?;
         self.entries.iter().find(|entry| entry.tag == Some(role))
     }
 
     /// Returns the markers for streamed texts.
-    pub(super) fn hold(&self) -> &Marks {
+    pub(super) fn hold(&self) -> &HoldMarks {
         &self.hold
     }
 }

@@ -4,15 +4,15 @@ use serde::Deserialize;
 
 use super::super::element::{skip_end_tags, typed};
 use super::super::extent::{Breaks, inner_text};
-use super::super::literal::{Literal, Reader};
-use super::super::written::{Written, offered};
+use super::super::literal::{Literal, LiteralReader};
+use super::super::written::{WrittenCall, offered};
 use super::super::{body, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Content of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Body {
+pub(super) enum NotationBody {
     /// The tool's name, and an object with the arguments.
     #[default]
     Object,
@@ -36,7 +36,7 @@ pub(super) enum Values {
 /// A part that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(super) enum OptionalPart {
     /// The tokens before the name.
     BeforeName,
     /// The tokens after the name.
@@ -63,17 +63,17 @@ pub(super) struct ParameterTokens {
 
 /// The tokens of a notation. The tokens of a list are alternatives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tokens {
+pub(super) struct NotationTokens {
     pub(super) section: Vec<String>,
     pub(super) open: Vec<String>,
     pub(super) before_name: Vec<String>,
     pub(super) after_name: Vec<String>,
     pub(super) before_arguments: Vec<String>,
-    pub(super) body: Body,
+    pub(super) body: NotationBody,
     pub(super) parameter: ParameterTokens,
     pub(super) close: Vec<String>,
     pub(super) section_close: Vec<String>,
-    pub(super) optional: Vec<Part>,
+    pub(super) optional: Vec<OptionalPart>,
     /// Whether a closer belongs to the opener at the same index.
     pub(super) is_paired: bool,
     /// Whether a colon and a number follow the tool's name.
@@ -81,9 +81,14 @@ pub(super) struct Tokens {
     pub(super) values: Values,
 }
 
-impl Tokens {
+impl NotationTokens {
     /// Parses the calls at the reader's position. If the markers are not `reserved`, the tool must be offered.
-    pub(super) fn read(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, reserved: bool) -> Option<Vec<Written>> {
+    pub(super) fn read(
+        &self,
+        reader: &mut LiteralReader<'_>,
+        tool_set: &ToolSet,
+        reserved: bool,
+    ) -> Option<Vec<WrittenCall>> {
         let mut calls = Vec::new();
         loop {
             let before = reader.at();
@@ -95,7 +100,7 @@ impl Tokens {
                 reader.go(before);
                 break;
             };
-            if self.body == Body::Calls {
+            if self.body == NotationBody::Calls {
                 calls.extend(self.calls(reader, tool_set, open)?);
                 break;
             }
@@ -106,21 +111,22 @@ impl Tokens {
         }
         let before = reader.at();
         skip_end_tags(reader, &self.section_close);
-        let is_closed = reader.at() > before || self.section_close.is_empty() || self.may_miss(Part::SectionClose);
+        let is_closed =
+            reader.at() > before || self.section_close.is_empty() || self.may_miss(OptionalPart::SectionClose);
         is_closed.then_some(calls)
     }
 
-    fn may_miss(&self, part: Part) -> bool {
+    fn may_miss(&self, part: OptionalPart) -> bool {
         self.optional.contains(&part)
     }
 
     /// Consumes one of the tokens; false if a token is required and missing.
-    fn takes(&self, reader: &mut Reader<'_>, tokens: &[String], part: Part) -> bool {
+    fn takes(&self, reader: &mut LiteralReader<'_>, tokens: &[String], part: OptionalPart) -> bool {
         tokens.is_empty() || take_any(reader, tokens) || self.may_miss(part)
     }
 
     /// Parses whole calls after the opener at index `open`, with their closer.
-    fn calls(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, open: usize) -> Option<Vec<Written>> {
+    fn calls(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet, open: usize) -> Option<Vec<WrittenCall>> {
         take_any(reader, &self.before_name);
         let own = if self.is_paired { self.close.get(open..=open)? } else { self.close.as_slice() };
         let closes: Vec<&str> = own.iter().map(String::as_str).collect();
@@ -129,7 +135,7 @@ impl Tokens {
             let before = reader.text().get(..reader.at()).unwrap_or_default();
             closes.iter().any(|close| before.ends_with(close))
         };
-        if !is_closed && !self.may_miss(Part::Close) {
+        if !is_closed && !self.may_miss(OptionalPart::Close) {
             return None;
         }
         if !self.is_paired {
@@ -139,9 +145,9 @@ impl Tokens {
     }
 
     /// Parses one call after its opener, with its closer.
-    fn call(&self, reader: &mut Reader<'_>, tool_set: &ToolSet, reserved: bool) -> Option<Written> {
+    fn call(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet, reserved: bool) -> Option<WrittenCall> {
         reader.skip_space()?;
-        self.takes(reader, &self.before_name, Part::BeforeName).then_some(())?;
+        self.takes(reader, &self.before_name, OptionalPart::BeforeName).then_some(())?;
         reader.skip_space()?;
         let name = self.name(reader)?;
         let tool = offered(&name, tool_set);
@@ -149,12 +155,12 @@ impl Tokens {
             return None;
         }
         reader.skip_space()?;
-        self.takes(reader, &self.after_name, Part::AfterName).then_some(())?;
+        self.takes(reader, &self.after_name, OptionalPart::AfterName).then_some(())?;
         reader.skip_space()?;
-        self.takes(reader, &self.before_arguments, Part::BeforeArguments).then_some(())?;
-        if self.body == Body::Parameters {
+        self.takes(reader, &self.before_arguments, OptionalPart::BeforeArguments).then_some(())?;
+        if self.body == NotationBody::Parameters {
             let members = self.parameters(reader, tool)?;
-            return Some(Written::named(name, members));
+            return Some(WrittenCall::named(name, members));
         }
         let closes: Vec<&str> = self.close.iter().map(String::as_str).collect();
         let arguments = body::arguments(reader, &closes)?;
@@ -163,11 +169,11 @@ impl Tokens {
         }
         let before = reader.at();
         skip_end_tags(reader, &self.close);
-        let is_closed = reader.at() > before || self.close.is_empty() || self.may_miss(Part::Close);
-        is_closed.then(|| Written::with_arguments(name, &arguments))?
+        let is_closed = reader.at() > before || self.close.is_empty() || self.may_miss(OptionalPart::Close);
+        is_closed.then(|| WrittenCall::with_arguments(name, &arguments))?
     }
 
-    fn name(&self, reader: &mut Reader<'_>) -> Option<String> {
+    fn name(&self, reader: &mut LiteralReader<'_>) -> Option<String> {
         let name = python::name(reader)?;
         match name.rsplit_once(':') {
             Some((name, _)) if self.is_numbered => Some(name.to_owned()),
@@ -176,7 +182,11 @@ impl Tokens {
     }
 
     /// Parses the arguments up to the closer, which is consumed.
-    fn parameters(&self, reader: &mut Reader<'_>, tool: Option<&CompiledTool>) -> Option<Vec<(String, Literal)>> {
+    fn parameters(
+        &self,
+        reader: &mut LiteralReader<'_>,
+        tool: Option<&CompiledTool>,
+    ) -> Option<Vec<(String, Literal)>> {
         let mut members: Vec<(String, Literal)> = Vec::new();
         loop {
             let before = reader.at();
@@ -192,7 +202,7 @@ impl Tokens {
                 || reader.rest().is_empty() && reader.completes()
             {
                 return Some(members);
-            } else if self.may_miss(Part::Close) && !members.is_empty() && reader.may_complete() {
+            } else if self.may_miss(OptionalPart::Close) && !members.is_empty() && reader.may_complete() {
                 reader.go(before);
                 return Some(members);
             } else {
@@ -202,7 +212,7 @@ impl Tokens {
     }
 
     /// Parses a value. It ends at the first closer after which the call continues or ends, or at the only closer.
-    fn value<'a>(&self, reader: &mut Reader<'a>) -> Option<&'a str> {
+    fn value<'a>(&self, reader: &mut LiteralReader<'a>) -> Option<&'a str> {
         let rest = reader.rest();
         let mut found: Option<(usize, usize)> = None;
         let mut at = 0;
@@ -247,7 +257,7 @@ fn next_of(text: &str, tokens: &[String]) -> Option<(usize, usize)> {
 }
 
 /// Consumes the longest matching token, and returns its index in the list.
-fn take_one(reader: &mut Reader<'_>, tokens: &[String]) -> Option<usize> {
+fn take_one(reader: &mut LiteralReader<'_>, tokens: &[String]) -> Option<usize> {
     let rest = reader.rest();
     let (index, token) = tokens
         .iter()
@@ -258,12 +268,12 @@ fn take_one(reader: &mut Reader<'_>, tokens: &[String]) -> Option<usize> {
     Some(index)
 }
 
-fn take_any(reader: &mut Reader<'_>, tokens: &[String]) -> bool {
+fn take_any(reader: &mut LiteralReader<'_>, tokens: &[String]) -> bool {
     take_one(reader, tokens).is_some()
 }
 
 /// Returns the text up to the first of the tokens, which is consumed, and the length of that token.
-fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str, usize)> {
+fn up_to_any<'a>(reader: &mut LiteralReader<'a>, tokens: &[String]) -> Option<(&'a str, usize)> {
     let rest = reader.rest();
     let Some((length, token)) = next_of(rest, tokens) else {
         reader.burn(rest.len());
@@ -275,7 +285,7 @@ fn up_to_any<'a>(reader: &mut Reader<'a>, tokens: &[String]) -> Option<(&'a str,
 }
 
 /// Removes the suffix of `name.call(a=1)`: Llama writes calls of its built-in tools as method calls.
-fn without_method(mut call: Written, tool_set: &ToolSet) -> Written {
+fn without_method(mut call: WrittenCall, tool_set: &ToolSet) -> WrittenCall {
     let name = call.name.strip_suffix(".call").filter(|name| offered(name, tool_set).is_some()).map(str::to_owned);
     if offered(&call.name, tool_set).is_none()
         && let Some(name) = name

@@ -4,7 +4,7 @@ use crate::scanner::names;
 
 /// Lexical form of a value that may be a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PlaceholderForm {
     /// `<city>`, `{{city}}`, `${city}`, `[insert city]`.
     Blank,
     /// `YOUR_API_KEY`, `your-name-here`, `INSERT_DATE`.
@@ -21,22 +21,22 @@ pub(super) enum Form {
 const MAX_CHARS: usize = 80;
 
 /// Returns the placeholder form of a whole value; `None` for nearly all values.
-pub(super) fn form(value: &str) -> Option<Form> {
+pub(super) fn form(value: &str) -> Option<PlaceholderForm> {
     let value = value.trim();
     if value.len() > MAX_CHARS || value.contains('\n') || !may_have_one(value) {
         return None;
     }
     let lower = value.to_ascii_lowercase();
     if is_blank(value, &lower) {
-        Some(Form::Blank)
+        Some(PlaceholderForm::Blank)
     } else if is_instruction(value, &lower) {
-        Some(Form::Instruction)
+        Some(PlaceholderForm::Instruction)
     } else if is_word(&lower) {
-        Some(Form::Word)
+        Some(PlaceholderForm::Word)
     } else if is_counting(value) {
-        Some(Form::Counting)
+        Some(PlaceholderForm::Counting)
     } else if is_example_address(&lower) {
-        Some(Form::ExampleAddress)
+        Some(PlaceholderForm::ExampleAddress)
     } else {
         None
     }
@@ -156,7 +156,7 @@ const MARKUP: [&str; 10] =
 /// Words in names and descriptions of parameters that accept names of types.
 const TYPES: [&str; 9] = ["type", "types", "datatype", "dtype", "schema", "kind", "class", "format", "keyword"];
 
-impl Form {
+impl PlaceholderForm {
     /// Returns the description of the form for feedback and messages.
     pub(super) const fn label(self) -> &'static str {
         match self {

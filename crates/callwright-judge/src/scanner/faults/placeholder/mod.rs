@@ -1,19 +1,19 @@
 //! E4.3 `placeholder`: a value such as `<city>`, `YOUR_API_KEY`, `string` or `example.com` that the conversation never
 //! mentions. The model did not have the value and filled in the parameter anyway.
 //!
-//! The whole value must have such a form ([`Form`]); text that merely contains one is a value. The value is not a
-//! placeholder if the conversation contains it (users do own `example.com`) or the tool's schema lists it or uses it as
-//! an example or default. The same holds if the parameter accepts such values (a tag filter takes `<div>`, a schema
-//! editor the type `string`). Without a conversation, only unambiguous forms count.
+//! The whole value must have such a form ([`PlaceholderForm`]); text that merely contains one is a value. The value is
+//! not a placeholder if the conversation contains it (users do own `example.com`) or the tool's schema lists it or uses
+//! it as an example or default. The same holds if the parameter accepts such values (a tag filter takes `<div>`, a
+//! schema editor the type `string`). Without a conversation, only unambiguous forms count.
 
 mod form;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use self::form::{Form, form};
-use super::{Case, quoted};
-use crate::scanner::place::Place;
+use self::form::{PlaceholderForm, form};
+use super::{FaultCase, quoted};
+use crate::scanner::place::ArgumentPath;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::Transcript;
 use callwright_common::json::Pointer;
@@ -37,27 +37,27 @@ struct Facts {
 /// Maximum number of strings to check in one call.
 const MAX_LEAVES: usize = 2_000;
 
-pub(super) fn check(case: &Case<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
-    let mut search = Search { case, tool, found: Vec::new(), leaves: 0 };
-    search.visit(arguments, &Place::Root);
+pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+    let mut search = PlaceholderSearch { case, tool, found: Vec::new(), leaves: 0 };
+    search.visit(arguments, &ArgumentPath::Root);
     search.found
 }
 
-struct Search<'a, 'b> {
-    case: &'a Case<'b>,
+struct PlaceholderSearch<'a, 'b> {
+    case: &'a FaultCase<'b>,
     tool: &'a CompiledTool,
     found: Vec<Diagnosis>,
     leaves: usize,
 }
 
-impl Search<'_, '_> {
-    fn visit(&mut self, value: &Value, place: &Place<'_>) {
+impl PlaceholderSearch<'_, '_> {
+    fn visit(&mut self, value: &Value, place: &ArgumentPath<'_>) {
         match value {
             Value::Object(members) => {
-                members.iter().for_each(|(name, value)| self.visit(value, &Place::Member(place, name)));
+                members.iter().for_each(|(name, value)| self.visit(value, &ArgumentPath::Member(place, name)));
             }
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(index, item)| self.visit(item, &Place::Item(place, index)));
+                items.iter().enumerate().for_each(|(index, item)| self.visit(item, &ArgumentPath::Item(place, index)));
             }
             Value::String(text) if self.leaves < MAX_LEAVES => {
                 self.leaves += 1;
@@ -69,7 +69,7 @@ impl Search<'_, '_> {
         }
     }
 
-    fn judge(&mut self, text: &str, form: Form, place: &Place<'_>) {
+    fn judge(&mut self, text: &str, form: PlaceholderForm, place: &ArgumentPath<'_>) {
         let path = place.pointer();
         let parameter = place.parameter();
         let described = self.tool.describe_argument(&parameter).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Search<'_, '_> {
     }
 
     /// Whether the conversation does not contain the value. Without a conversation: whether its form is unambiguous.
-    fn is_evident(&self, text: &str, form: &Form, place: &Place<'_>) -> bool {
+    fn is_evident(&self, text: &str, form: &PlaceholderForm, place: &ArgumentPath<'_>) -> bool {
         match self.case.context.conversation {
             Some(conversation) => !is_mentioned(conversation.transcript(), form.key(text)),
             None => form.speaks_for_itself(text, place.name()),

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::results::{has_failed, is_gone, only_acknowledges, says_to_come_back};
 use super::tools::{acts, is_made_to_be_repeated};
 use super::{MAX_RESULT, find as find_call};
-use crate::scanner::faults::{Case, quoted};
+use crate::scanner::faults::{FaultCase, quoted};
 use crate::scanner::same_value::is_same;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
@@ -51,16 +51,16 @@ pub(super) struct Circle<'a> {
 }
 
 /// Whether the rules enable the detection of circles.
-pub(super) fn is_judged(case: &Case<'_>) -> bool {
+pub(super) fn is_judged(case: &FaultCase<'_>) -> bool {
     case.rules.faults.of(FaultCode::Circle) != Action::Off
 }
 
-pub(in crate::scanner::faults) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+pub(in crate::scanner::faults) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     find(case, arguments).map(|circle| diagnose(case, &circle)).into_iter().collect()
 }
 
 /// Returns the circle that the call would continue, if any.
-pub(super) fn find<'a>(case: &Case<'a>, arguments: &Value) -> Option<Circle<'a>> {
+pub(super) fn find<'a>(case: &FaultCase<'a>, arguments: &Value) -> Option<Circle<'a>> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls())?;
     let name = &case.call.name;
     if is_made_to_be_repeated(name) {
@@ -126,7 +126,7 @@ fn is_same_call(one: &PastCall, other: &PastCall) -> bool {
     one.name == other.name && one.result == other.result && same_arguments()
 }
 
-fn diagnose(case: &Case<'_>, circle: &Circle<'_>) -> Diagnosis {
+fn diagnose(case: &FaultCase<'_>, circle: &Circle<'_>) -> Diagnosis {
     let name = quoted(&case.call.name);
     let times = circle.times;
     let message = format!("`{name}` was called {times} times with the same arguments, and gave the same each time");

@@ -17,7 +17,7 @@ mod tools;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Case, quoted};
+use super::{FaultCase, quoted};
 use crate::scanner::same_value::is_same;
 use crate::scanner::tool_set::CompiledTool;
 use crate::scanner::transcript::{PastCall, Round};
@@ -43,7 +43,7 @@ struct Facts {
 /// Maximum number of characters of the earlier result to quote.
 const MAX_RESULT: usize = 400;
 
-pub(super) fn check(case: &Case<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls());
     let Some(conversation) = conversation.filter(|_| !is_made_to_be_repeated(&case.call.name)) else {
         return Vec::new();
@@ -74,7 +74,7 @@ fn find<'a>(round: &'a Round, name: &str, arguments: &Value) -> Option<(&'a Past
     Some((found, found.result.as_deref().unwrap_or_default()))
 }
 
-fn diagnose(case: &Case<'_>, earlier: &PastCall, result: &str, rounds_ago: usize) -> Diagnosis {
+fn diagnose(case: &FaultCase<'_>, earlier: &PastCall, result: &str, rounds_ago: usize) -> Diagnosis {
     let name = quoted(&earlier.name);
     let message = format!("`{name}` was called with the same arguments before, and nothing has changed since");
     let facts = Facts { name, rounds_ago, result: excerpt(result, MAX_RESULT), failed: has_failed(result) };

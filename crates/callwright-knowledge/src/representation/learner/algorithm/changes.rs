@@ -1,16 +1,16 @@
 //! Changes to patterns, and how they are confirmed or reverted.
 
-use super::{Learner, Tool};
+use super::{Learner, ToolLearningState};
 use crate::representation::learner::LearnError;
-use crate::representation::learner::board::Board;
-use crate::representation::learner::closeness::{Closeness, Grown};
+use crate::representation::learner::board::ScoreBoard;
+use crate::representation::learner::closeness::{EmbeddedPattern, SampleSimilarities};
 use crate::representation::learner::rivals::Rivals;
 use callwright_search::retrieval::Fusion;
 
 /// State to restore if a change does not improve the score.
-pub(super) struct Before {
-    closeness: Closeness,
-    tools: Vec<Tool>,
+pub(super) struct ChangeSnapshot {
+    closeness: SampleSimilarities,
+    tools: Vec<ToolLearningState>,
 }
 
 impl Learner<'_> {
@@ -57,7 +57,7 @@ impl Learner<'_> {
             with.push(rotated.validation().await);
             fusions.push(rotated.closeness.fusion);
         }
-        let (before, after) = (Board::macro_f1_of_all(&without), Board::macro_f1_of_all(&with));
+        let (before, after) = (ScoreBoard::macro_f1_of_all(&without), ScoreBoard::macro_f1_of_all(&with));
         if after <= before + self.settings.threshold {
             return Ok(None);
         }
@@ -72,10 +72,10 @@ impl Learner<'_> {
         }
         self.samples.validation = confirming;
         for (tool, grown) in &proposals {
-            let gain = Board::part_of_all(&with, *tool) - Board::part_of_all(&without, *tool);
+            let gain = ScoreBoard::part_of_all(&with, *tool) - ScoreBoard::part_of_all(&without, *tool);
             self.note_gain(*tool, grown.len(), gain);
         }
-        self.before = (0..self.closeness.tools()).map(|tool| Board::f1_of_all(&without, tool)).collect();
+        self.before = (0..self.closeness.tools()).map(|tool| ScoreBoard::f1_of_all(&without, tool)).collect();
         if let Some(point) = self.curve.first_mut() {
             point.macro_f1 = before;
         }
@@ -84,7 +84,7 @@ impl Learner<'_> {
     }
 
     /// Adds the proposed patterns to all tools.
-    fn put_all(&mut self, proposals: &[(usize, Vec<Grown>)]) {
+    fn put_all(&mut self, proposals: &[(usize, Vec<EmbeddedPattern>)]) {
         for (tool, grown) in proposals {
             self.put(*tool, grown, 0.0);
         }
@@ -92,7 +92,7 @@ impl Learner<'_> {
     }
 
     /// Records the gain of each tool's part of an accepted addition.
-    pub(super) fn note_gains(&mut self, proposals: &[(usize, Vec<Grown>)], board: &Board) {
+    pub(super) fn note_gains(&mut self, proposals: &[(usize, Vec<EmbeddedPattern>)], board: &ScoreBoard) {
         let (statistics, queries) = self.closeness.statistics(&self.asked);
         for (tool, grown) in proposals {
             let held = self.closeness.patterns(*tool).len();
@@ -114,7 +114,7 @@ impl Learner<'_> {
 
     pub(super) async fn add_single(
         &mut self,
-        proposals: &[(usize, Vec<Grown>)],
+        proposals: &[(usize, Vec<EmbeddedPattern>)],
         mut best: f64,
     ) -> Result<f64, LearnError> {
         let (before, start) = (self.before_change(), best);
@@ -141,7 +141,7 @@ impl Learner<'_> {
 
     /// Keeps the changes if the score holds with updated word statistics, else reverts them. They were tried with the
     /// old ones.
-    async fn kept_or_put_back(&mut self, before: Before, start: f64) -> Result<f64, LearnError> {
+    async fn kept_or_put_back(&mut self, before: ChangeSnapshot, start: f64) -> Result<f64, LearnError> {
         self.closeness.look_up_words(&self.asked);
         let now = self.validation().await.macro_f1();
         if now < start {
@@ -191,7 +191,7 @@ impl Learner<'_> {
     }
 
     /// Returns macro-F1 with one tool changed. If it is an improvement, the board keeps the change.
-    pub(super) async fn trial(&mut self, tool: usize, with: &Closeness, board: &mut Board) -> f64 {
+    pub(super) async fn trial(&mut self, tool: usize, with: &SampleSimilarities, board: &mut ScoreBoard) -> f64 {
         let scores = with.scores(0, board.samples());
         if self.means.selector.candidates() <= 1 {
             let f1 = board.trial(tool, &scores);
@@ -214,22 +214,22 @@ impl Learner<'_> {
         f1
     }
 
-    pub(super) fn put(&mut self, tool: usize, grown: &[Grown], gain: f64) {
+    pub(super) fn put(&mut self, tool: usize, grown: &[EmbeddedPattern], gain: f64) {
         self.closeness.add(tool, grown, &self.asked);
         self.grow(tool, grown, gain);
     }
 
-    pub(super) fn grow(&mut self, tool: usize, grown: &[Grown], gain: f64) {
+    pub(super) fn grow(&mut self, tool: usize, grown: &[EmbeddedPattern], gain: f64) {
         if let Some(tool) = self.tools.get_mut(tool) {
             tool.gains.extend(grown.iter().map(|_| gain));
         }
     }
 
-    pub(super) fn before_change(&self) -> Before {
-        Before { closeness: self.closeness.clone(), tools: self.tools.clone() }
+    pub(super) fn before_change(&self) -> ChangeSnapshot {
+        ChangeSnapshot { closeness: self.closeness.clone(), tools: self.tools.clone() }
     }
 
-    pub(super) fn put_back(&mut self, before: Before) {
+    pub(super) fn put_back(&mut self, before: ChangeSnapshot) {
         self.closeness = before.closeness;
         self.tools = before.tools;
     }

@@ -8,10 +8,10 @@ mod tuning;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::board::Board;
-use super::closeness::{Asked, Closeness};
+use super::board::ScoreBoard;
+use super::closeness::{SampleQueries, SampleSimilarities};
 use super::learned::{Learned, LearnedPattern, LearnedTool, Point};
-use super::samples::{Sample, Samples};
+use super::samples::{Sample, SampleSplit};
 use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::{Fusion, ToolText};
@@ -41,9 +41,9 @@ pub trait LearnWatcher: Sync {
 
 /// Observer that ignores all events.
 #[derive(Debug)]
-struct Unwatched;
+struct SilentWatcher;
 
-impl LearnWatcher for Unwatched {
+impl LearnWatcher for SilentWatcher {
     fn begins(&self, _: usize, _: usize) {}
 
     fn advances(&self) {}
@@ -57,10 +57,10 @@ pub struct Learner<'a> {
     settings: LearnSettings,
     means: Means,
     watcher: &'a dyn LearnWatcher,
-    samples: Samples,
-    asked: Asked,
-    tools: Vec<Tool>,
-    closeness: Closeness,
+    samples: SampleSplit,
+    asked: SampleQueries,
+    tools: Vec<ToolLearningState>,
+    closeness: SampleSimilarities,
     /// Selections of the model, by a hash of its input.
     selections: HashMap<u64, usize>,
     /// F1 of each tool at the start.
@@ -68,12 +68,12 @@ pub struct Learner<'a> {
     curve: Vec<Point>,
     stale: usize,
     /// Boards of the cross-validation, if there was one; see `add_from_all`.
-    crossed: Vec<Board>,
+    crossed: Vec<ScoreBoard>,
 }
 
 /// Learning state of a tool, apart from its patterns.
 #[derive(Debug, Clone, Default)]
-struct Tool {
+struct ToolLearningState {
     /// Number of patterns that belong to people; they come first and do not change.
     kept: usize,
     /// Gain of each pattern, in points of macro-F1.
@@ -99,7 +99,7 @@ impl<'a> Learner<'a> {
         settings: LearnSettings,
         watcher: &'a dyn LearnWatcher,
     ) -> Result<Self, LearnError> {
-        let samples = Samples::new(samples, tools, settings.validation_share, settings.seed)?;
+        let samples = SampleSplit::new(samples, tools, settings.validation_share, settings.seed)?;
         let columns = tools.len().saturating_mul(2 + settings.max_patterns);
         let cells = samples.queries.len().saturating_mul(columns);
         if cells > settings.max_cells {
@@ -112,7 +112,8 @@ impl<'a> Learner<'a> {
         }
         let mut learner = Self::at_the_start(tools, samples, means, settings, watcher).await?;
         let board = learner.validation().await;
-        learner.before = (0..tools.len()).map(|tool| Board::f1_of_all(std::slice::from_ref(&board), tool)).collect();
+        learner.before =
+            (0..tools.len()).map(|tool| ScoreBoard::f1_of_all(std::slice::from_ref(&board), tool)).collect();
         learner.note(board.macro_f1(), 0);
         Ok(learner)
     }
@@ -120,12 +121,12 @@ impl<'a> Learner<'a> {
     /// Creates the state before anything is learned.
     async fn at_the_start(
         tools: &[ToolText],
-        samples: Samples,
+        samples: SampleSplit,
         means: Means,
         settings: LearnSettings,
         watcher: &'a dyn LearnWatcher,
     ) -> Result<Self, LearnError> {
-        let mut asked = Asked { queries: samples.queries.clone(), vectors: Vec::new() };
+        let mut asked = SampleQueries { queries: samples.queries.clone(), vectors: Vec::new() };
         let mut own = Vec::new();
         let mut fusion = Fusion { sharpness: 0.0, ..Fusion::default() };
         if let Some(embedder) = &means.embedder {
@@ -133,9 +134,9 @@ impl<'a> Learner<'a> {
             own = embedder.embed(tools.iter().map(ToolText::embedded).collect()).await?;
             fusion = Fusion::default();
         }
-        let closeness = Closeness::new(tools, &own, &asked, fusion);
+        let closeness = SampleSimilarities::new(tools, &own, &asked, fusion);
         let mut learner = Self {
-            tools: vec![Tool::default(); tools.len()],
+            tools: vec![ToolLearningState::default(); tools.len()],
             selections: HashMap::new(),
             before: Vec::new(),
             curve: Vec::new(),
@@ -160,11 +161,11 @@ impl<'a> Learner<'a> {
     }
 
     /// Returns an unobserved run in its initial state with another split of the samples.
-    fn parted_otherwise(&self, samples: Samples) -> Learner<'static> {
+    fn parted_otherwise(&self, samples: SampleSplit) -> Learner<'static> {
         Learner {
             settings: self.settings.clone(),
             means: self.means.clone(),
-            watcher: &Unwatched,
+            watcher: &SilentWatcher,
             samples,
             asked: self.asked.clone(),
             tools: self.tools.clone(),
@@ -222,7 +223,7 @@ impl<'a> Learner<'a> {
                 tool: self.closeness.text(at).map_or_else(String::new, |text| text.name.clone()),
                 patterns: patterns.map(|(pattern, gain)| LearnedPattern { pattern: pattern.clone(), gain }).collect(),
                 f1_before: self.before.get(at).copied().flatten(),
-                f1_after: Board::f1_of_all(&boards, at),
+                f1_after: ScoreBoard::f1_of_all(&boards, at),
             }
         });
         Learned {

@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::Learner;
-use crate::representation::learner::closeness::Grown;
+use crate::representation::learner::closeness::EmbeddedPattern;
 use crate::representation::learner::{Addition, Edition, LearnError};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{pattern_texts, pattern_vector};
@@ -12,7 +12,10 @@ use callwright_types::representation::Pattern;
 
 impl Learner<'_> {
     /// Returns the proposals for all tools with missed samples.
-    pub(super) async fn additions(&mut self, iteration: usize) -> Result<Vec<(usize, Vec<Grown>)>, LearnError> {
+    pub(super) async fn additions(
+        &mut self,
+        iteration: usize,
+    ) -> Result<Vec<(usize, Vec<EmbeddedPattern>)>, LearnError> {
         let training = self.training().await;
         let mut asks = Vec::new();
         for tool in 0..self.closeness.tools() {
@@ -65,7 +68,11 @@ impl Learner<'_> {
     }
 
     /// Returns the edited learned patterns of a tool; `None` if there is nothing to edit or nothing changes.
-    pub(super) async fn edition(&self, tool: usize, wrong: &[&str]) -> Result<Option<Vec<Grown>>, LearnError> {
+    pub(super) async fn edition(
+        &self,
+        tool: usize,
+        wrong: &[&str],
+    ) -> Result<Option<Vec<EmbeddedPattern>>, LearnError> {
         let kept = self.kept(tool);
         let (Some(text), Some(patterns)) = (self.closeness.text(tool), self.closeness.patterns(tool).get(kept..))
         else {
@@ -85,9 +92,12 @@ impl Learner<'_> {
         }
     }
 
-    pub(super) async fn grown(&self, patterns: &[Pattern]) -> Result<Vec<Grown>, LearnError> {
+    pub(super) async fn grown(&self, patterns: &[Pattern]) -> Result<Vec<EmbeddedPattern>, LearnError> {
         let Some(embedder) = &self.means.embedder else {
-            return Ok(patterns.iter().map(|pattern| Grown { pattern: pattern.clone(), vector: None }).collect());
+            return Ok(patterns
+                .iter()
+                .map(|pattern| EmbeddedPattern { pattern: pattern.clone(), vector: None })
+                .collect());
         };
         let texts = patterns.iter().flat_map(pattern_texts).map(str::to_owned).collect();
         let vectors = embedder.embed(texts).await?;
@@ -99,7 +109,7 @@ impl Learner<'_> {
         Ok(patterns
             .iter()
             .zip(vectors)
-            .map(|(pattern, vector)| Grown { pattern: pattern.clone(), vector: Some(vector) })
+            .map(|(pattern, vector)| EmbeddedPattern { pattern: pattern.clone(), vector: Some(vector) })
             .collect())
     }
 }

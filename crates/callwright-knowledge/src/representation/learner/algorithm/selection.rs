@@ -4,36 +4,36 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Learner;
-use crate::representation::learner::board::Board;
+use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::{Candidate, Confusion};
 use callwright_search::retrieval::ToolText;
 use callwright_types::representation::Pattern;
 
 impl Learner<'_> {
-    pub(super) async fn training(&mut self) -> Board {
+    pub(super) async fn training(&mut self) -> ScoreBoard {
         let among = self.samples.training.clone();
         self.board(&among).await
     }
 
-    pub(super) async fn validation(&mut self) -> Board {
+    pub(super) async fn validation(&mut self) -> ScoreBoard {
         let among = self.samples.validation.clone();
         self.board(&among).await
     }
 
     /// Returns the selections of the retriever and the selector for some samples.
-    pub(super) async fn board(&mut self, among: &[usize]) -> Board {
+    pub(super) async fn board(&mut self, among: &[usize]) -> ScoreBoard {
         let columns: Vec<Vec<f32>> =
             (0..self.closeness.tools()).map(|tool| self.closeness.scores(tool, among)).collect();
         let score = |row: usize, tool: usize| {
             columns.get(tool).and_then(|column| column.get(row)).copied().unwrap_or(f32::NEG_INFINITY)
         };
-        let mut board = Board::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);
+        let mut board = ScoreBoard::new(&self.samples, among, self.closeness.tools(), self.settings.doubt, score);
         self.select(&mut board).await;
         board
     }
 
     /// Lets the selector choose among the best tools of each sample. Results are cached by input.
-    pub(super) async fn select(&mut self, board: &mut Board) {
+    pub(super) async fn select(&mut self, board: &mut ScoreBoard) {
         let count = self.means.selector.candidates();
         if count <= 1 {
             return;
@@ -69,7 +69,7 @@ impl Learner<'_> {
     }
 
     /// Returns the confusions of tools on the validation samples, most frequent first.
-    pub(super) fn confusions(&self, boards: &[Board]) -> Vec<Confusion> {
+    pub(super) fn confusions(&self, boards: &[ScoreBoard]) -> Vec<Confusion> {
         let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
         let rows = boards
             .iter()

@@ -1,8 +1,8 @@
 //! Fits the weights of patterns and the weight of words relative to meaning.
 
 use super::Learner;
-use crate::representation::learner::closeness::Closeness;
-use crate::representation::learner::fit::Problem;
+use crate::representation::learner::closeness::SampleSimilarities;
+use crate::representation::learner::fit::WeightProblem;
 use crate::representation::learner::rivals::Rivals;
 use callwright_search::retrieval::Fusion;
 
@@ -97,16 +97,16 @@ impl Learner<'_> {
     }
 
     /// Returns the word scores of a tool for the training samples, in the unit of the total score.
-    fn worth_of_words(&self, closeness: &Closeness, tool: usize) -> Vec<f32> {
+    fn worth_of_words(&self, closeness: &SampleSimilarities, tool: usize) -> Vec<f32> {
         let words = closeness.words(tool, &self.samples.training).into_iter();
         words.map(|words| self.closeness.fusion.words * words).collect()
     }
 
     /// Fits the weights of one tool's patterns and keeps all others fixed.
-    pub(super) fn fit_one(&self, tool: usize, one: &mut Closeness, rivals: &Rivals) {
+    pub(super) fn fit_one(&self, tool: usize, one: &mut SampleSimilarities, rivals: &Rivals) {
         let among = &self.samples.training;
         let right = |sample: &usize| if self.samples.wants(*sample, tool) { &[0][..] } else { &[1][..] };
-        let problem = Problem {
+        let problem = WeightProblem {
             own: vec![one.own_likeness(0, among), rivals.of(tool)],
             words: vec![self.worth_of_words(one, 0), vec![0.0; among.len()]],
             patterns: one.pattern_likeness(among),
@@ -122,7 +122,7 @@ impl Learner<'_> {
     pub(super) fn fit_weights(&mut self) {
         let among = &self.samples.training;
         let tools = 0..self.closeness.tools();
-        let problem = Problem {
+        let problem = WeightProblem {
             own: tools.clone().map(|tool| self.closeness.own_likeness(tool, among)).collect(),
             words: tools.map(|tool| self.worth_of_words(&self.closeness, tool)).collect(),
             patterns: self.closeness.pattern_likeness(among),
@@ -139,7 +139,7 @@ impl Learner<'_> {
     /// Returns the fitted weights; patterns of people keep theirs.
     fn fitted(
         &self,
-        problem: &Problem<'_>,
+        problem: &WeightProblem<'_>,
         weights: impl Iterator<Item = f32>,
         is_kept: impl Iterator<Item = bool>,
     ) -> Vec<f32> {

@@ -78,7 +78,7 @@ impl ExtractiveProposer {
             let Some(target) = mean(members.iter().filter_map(|at| vectors.get(*at))) else { continue };
             let phrases = self.phrases(&samples).await?;
             let description = sentence::write(&self.background.telling(&samples, self.settings.terms));
-            sketches.push(Sketch { target, phrases, description });
+            sketches.push(PatternSketch { target, phrases, description });
         }
         self.finish(sketches).await
     }
@@ -114,7 +114,7 @@ impl ExtractiveProposer {
     }
 
     /// Chooses the cases of all sketches with one request to the embedder.
-    async fn finish(&self, sketches: Vec<Sketch>) -> Result<Vec<Pattern>, EmbedError> {
+    async fn finish(&self, sketches: Vec<PatternSketch>) -> Result<Vec<Pattern>, EmbedError> {
         let mut texts = Vec::new();
         for sketch in &sketches {
             texts.push(sketch.description.clone());
@@ -123,7 +123,7 @@ impl ExtractiveProposer {
         let vectors = self.embedder.embed(texts).await?;
         let mut rest = vectors.iter();
         let mut patterns = Vec::new();
-        for Sketch { target, phrases, description } in sketches {
+        for PatternSketch { target, phrases, description } in sketches {
             let Some(general) = rest.next() else { break };
             let vectors: Vec<&Vector> = rest.by_ref().take(phrases.len()).collect();
             let chosen = pick(&target, general, &phrases, &vectors, self.settings.cases);
@@ -153,7 +153,7 @@ impl ExtractiveProposer {
 }
 
 /// Pattern before its cases are chosen.
-struct Sketch {
+struct PatternSketch {
     target: Vector,
     phrases: Vec<Phrase<String>>,
     description: String,

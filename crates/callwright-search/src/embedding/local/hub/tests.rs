@@ -4,21 +4,21 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::{DownloadWatcher, fetch};
-use crate::embedding::test_server::{Received, Reply, TestServer};
+use crate::embedding::test_server::{ReceivedRequest, Reply, TestServer};
 use crate::embedding::{BuildError, LocalSettings, Pooling};
 use callwright_types::Secret;
 
 /// The calls that a watcher received.
 #[derive(Default)]
-struct Shown(Mutex<Vec<String>>);
+struct ShownDownloads(Mutex<Vec<String>>);
 
-impl Shown {
+impl ShownDownloads {
     fn note(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 }
 
-impl DownloadWatcher for Shown {
+impl DownloadWatcher for ShownDownloads {
     fn begins(&self, file: &str, bytes: Option<u64>) {
         self.note(format!("{file} {bytes:?}"));
     }
@@ -43,7 +43,7 @@ fn settings(hub: &TestServer) -> LocalSettings {
 }
 
 /// Returns the file's own path as its content.
-fn hub(request: &Received) -> Reply {
+fn hub(request: &ReceivedRequest) -> Reply {
     ("200 OK", String::new(), request.target().as_bytes().to_vec())
 }
 
@@ -52,7 +52,7 @@ async fn error_of(status: &'static str, change: fn(&mut LocalSettings)) -> Build
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings(&hub);
     change(&mut settings);
-    let error = fetch(&settings, folder.path(), &Shown::default()).await.unwrap_err();
+    let error = fetch(&settings, folder.path(), &ShownDownloads::default()).await.unwrap_err();
     let model = folder.path().join("models/Qdrant--all-MiniLM-L6-v2-onnx--model.onnx");
     assert!(!model.is_dir() || model.read_dir().unwrap().next().is_none(), "no half file stays");
     error
@@ -62,7 +62,7 @@ async fn error_of(status: &'static str, change: fn(&mut LocalSettings)) -> Build
 async fn a_model_is_fetched_once_and_watched() {
     let hub = TestServer::start(hub).await;
     let base = tempfile::tempdir().unwrap();
-    let shown = Shown::default();
+    let shown = ShownDownloads::default();
     let (folder, pooling) = fetch(&settings(&hub), base.path(), &shown).await.unwrap();
     assert_eq!(pooling, Some(Pooling::Mean));
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
@@ -73,7 +73,7 @@ async fn a_model_is_fetched_once_and_watched() {
     assert!(seen.contains(&"model.onnx Some(53)".to_owned()) && seen.contains(&"53".to_owned()), "{seen:?}");
     assert!(hub.received().iter().all(|request| request.head.contains("authorization: Bearer hf-canary")));
     let asked = hub.received().len();
-    fetch(&settings(&hub), base.path(), &Shown::default()).await.unwrap();
+    fetch(&settings(&hub), base.path(), &ShownDownloads::default()).await.unwrap();
     assert_eq!((asked, hub.received().len()), (5, 5));
 }
 
@@ -81,12 +81,12 @@ async fn a_model_is_fetched_once_and_watched() {
 async fn a_redirect_to_another_host_is_followed_without_the_token() {
     let store = TestServer::start(hub).await;
     let elsewhere = store.url().replace("127.0.0.1", "localhost");
-    let redirect = move |request: &Received| {
+    let redirect = move |request: &ReceivedRequest| {
         ("302 Found", format!("location: {elsewhere}/stored{}\r\n", request.target()), Vec::new())
     };
     let hub = TestServer::start(redirect).await;
     let base = tempfile::tempdir().unwrap();
-    let (folder, _) = fetch(&settings(&hub), base.path(), &Shown::default()).await.unwrap();
+    let (folder, _) = fetch(&settings(&hub), base.path(), &ShownDownloads::default()).await.unwrap();
     assert!(std::fs::read_to_string(folder.join("model.onnx")).unwrap().starts_with("/stored/"));
     assert!(store.received().iter().all(|request| !request.head.contains("canary")));
 }
@@ -108,7 +108,7 @@ async fn a_hub_that_is_not_there_is_named_with_what_does_without() {
     let hub = TestServer::start(hub).await;
     let settings = settings(&hub);
     drop(hub);
-    let error = fetch(&settings, Path::new("/absent"), &Shown::default()).await.unwrap_err();
+    let error = fetch(&settings, Path::new("/absent"), &ShownDownloads::default()).await.unwrap_err();
     assert!(matches!(error, BuildError::Download { .. }), "{error}");
     assert!(error.to_string().contains("embedding.fastembed.folder"), "{error}");
 }

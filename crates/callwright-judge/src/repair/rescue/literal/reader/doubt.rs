@@ -1,17 +1,17 @@
 //! Handles values that the strict parser cannot complete, because a string in them may contain unescaped quotes.
 
-use super::{Literal, Reader};
-use crate::repair::rescue::literal::unescaped::{self, Effort, Guard, Kind, Outcome};
+use super::{Literal, LiteralReader};
+use crate::repair::rescue::literal::unescaped::{self, Effort, UnescapedGuard, UnescapedKind, UnescapedOutcome};
 use crate::repair::rescue::written::offered;
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Maximum number of positions whose search result is cached.
 const MAX_SEARCHED: usize = 64;
 
-impl<'a> Reader<'a> {
+impl<'a> LiteralReader<'a> {
     /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.
     pub(crate) fn with_tools(mut self, tool_set: &'a ToolSet) -> Self {
-        self.guard = Some(Guard { tool_set, tool: None });
+        self.guard = Some(UnescapedGuard { tool_set, tool: None });
         self
     }
 
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
     /// Uses one tool, of which the text is the argument object, to find the end of strings that contain unescaped
     /// quotes.
     pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, tool_set: &'a ToolSet) -> Self {
-        self.guard = Some(Guard { tool_set, tool: Some(tool) });
+        self.guard = Some(UnescapedGuard { tool_set, tool: Some(tool) });
         self
     }
 
@@ -48,8 +48,8 @@ impl<'a> Reader<'a> {
         self.has_doubt = true;
     }
 
-    /// Like [`Reader::completes`], for the arguments of a call, which may continue in a string instead. Records the
-    /// doubt.
+    /// Like [`LiteralReader::completes`], for the arguments of a call, which may continue in a string instead. Records
+    /// the doubt.
     pub(crate) fn completes_in_doubt(&mut self) -> bool {
         let completes = self.completes();
         self.has_doubt |= completes;
@@ -71,16 +71,16 @@ impl<'a> Reader<'a> {
         if value.is_some() && !self.has_doubt && self.is_before_end_of_value() {
             return value;
         }
-        match self.search(start, Kind::Value) {
-            Outcome::Nothing => {
+        match self.search(start, UnescapedKind::Value) {
+            UnescapedOutcome::Nothing => {
                 let guard = self.guard.filter(|_| value.is_none() && self.last_string.is_some());
                 if guard.is_some_and(|guard| unescaped::begins_call(self.text, start, guard)) {
                     self.give_up(start);
                 }
                 value
             }
-            Outcome::Several => None,
-            Outcome::One(found) => {
+            UnescapedOutcome::Several => None,
+            UnescapedOutcome::One(found) => {
                 self.at = found.end;
                 Some(found.value)
             }
@@ -107,14 +107,14 @@ impl<'a> Reader<'a> {
         }
         let end = self.at;
         let tool = self.guard.and_then(|guard| offered(name, guard.tool_set));
-        let found = tool.map_or(Outcome::Nothing, |tool| self.search(start, Kind::Call(tool)));
+        let found = tool.map_or(UnescapedOutcome::Nothing, |tool| self.search(start, UnescapedKind::Call(tool)));
         match found {
-            Outcome::Nothing => {
+            UnescapedOutcome::Nothing => {
                 self.at = end;
                 result.map(|()| None)
             }
-            Outcome::Several => None,
-            Outcome::One(found) => {
+            UnescapedOutcome::Several => None,
+            UnescapedOutcome::One(found) => {
                 self.at = found.end;
                 let Literal::Object(arguments) = found.value else { return None };
                 Some(Some(arguments))
@@ -128,10 +128,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Searches for the only reading of the value at `start` whose strings contain unescaped quotes.
-    fn search(&mut self, start: usize, kind: Kind<'a>) -> Outcome {
-        let (Some(guard), Some(from)) = (self.guard, self.last_string) else { return Outcome::Nothing };
+    fn search(&mut self, start: usize, kind: UnescapedKind<'a>) -> UnescapedOutcome {
+        let (Some(guard), Some(from)) = (self.guard, self.last_string) else { return UnescapedOutcome::Nothing };
         if !self.searches {
-            return Outcome::Several;
+            return UnescapedOutcome::Several;
         }
         if let Some((_, known)) = self.searched.iter().find(|(place, _)| *place == start) {
             return known.clone();
@@ -140,10 +140,10 @@ impl<'a> Reader<'a> {
         let effort = self.effort.get_or_insert_with(|| Effort::for_text(self.text));
         let mut outcome = unescaped::search(self.text, start, from, kind, guard, &nesting, effort);
         // The string that ended too early may be an earlier one.
-        if matches!(outcome, Outcome::Nothing) {
+        if matches!(outcome, UnescapedOutcome::Nothing) {
             outcome = unescaped::search(self.text, start, start, kind, guard, &nesting, effort);
         }
-        if matches!(outcome, Outcome::Several) {
+        if matches!(outcome, UnescapedOutcome::Several) {
             self.unreadable = self.unreadable.or(Some(start));
             self.give_up(start);
         }

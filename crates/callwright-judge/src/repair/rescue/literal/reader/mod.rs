@@ -5,7 +5,7 @@ mod doubt;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::unescaped::{Effort, Guard, Outcome};
+use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
 use super::{Literal, constant, expression, number, string};
 
 /// Maximum depth of nested brackets, which many JSON parsers also use.
@@ -22,7 +22,7 @@ const LEAST_FUEL: usize = 4096;
 
 /// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.
 #[derive(Debug, Clone)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct LiteralReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Reader<'a> {
     /// Whether brackets left open at the end of the text may be closed.
     may_complete: bool,
     /// The tools that determine the end of strings with unescaped quotes.
-    guard: Option<Guard<'a>>,
+    guard: Option<UnescapedGuard<'a>>,
     /// Whether the arguments of a call are being parsed.
     in_call: bool,
     /// Whether skipped text may belong to a string with unescaped quotes.
@@ -48,7 +48,7 @@ pub(crate) struct Reader<'a> {
     searches: bool,
     effort: Option<Effort>,
     /// Cached search results for positions that the strict parser cannot complete.
-    searched: Vec<(usize, Outcome)>,
+    searched: Vec<(usize, UnescapedOutcome)>,
 }
 
 /// Position of a text that is part of another one.
@@ -59,7 +59,7 @@ pub(crate) struct Nesting {
     fuel: Rc<Cell<usize>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LiteralReader<'a> {
     /// Creates a reader at the start of `text`. If `may_complete` is set, brackets that are open at the end of the
     /// text, or closed by another kind, are treated as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {

@@ -1,15 +1,15 @@
 //! Checks the text after a value, and whether the value fits the offered tools.
 
 use super::thread::{MAX_KEY, Thread, has_required, name_at};
-use super::{Kind, Reading, Search};
+use super::{UnescapedKind, UnescapedReading, UnescapedSearch};
 use crate::repair::rescue::literal::Literal;
 use crate::repair::rescue::shape;
-use crate::repair::rescue::written::{Written, offered};
+use crate::repair::rescue::written::{WrittenCall, offered};
 use crate::scanner::CompiledTool;
 
 /// Classification of the text after a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum ValueEnding {
     /// Text that cannot follow a value.
     No,
     /// The end of the text, or other text.
@@ -18,27 +18,27 @@ enum Ending {
     Mark,
 }
 
-impl Search<'_, '_> {
+impl UnescapedSearch<'_, '_> {
     /// Keeps a reading if valid text follows it and it fits the tools.
     pub(super) fn end(&mut self, value: Literal, thread: &Thread<'_>) {
         let ending = self.ending(thread.at);
-        if ending == Ending::No || !self.fits(&value) {
+        if ending == ValueEnding::No || !self.fits(&value) {
             return;
         }
-        if ending == Ending::Mark {
+        if ending == ValueEnding::Mark {
             self.limit = self.limit.min(thread.at);
         }
-        let reading = Reading { value, end: thread.at, is_uncertain: thread.is_uncertain };
-        let is_new = |known: &Reading| known.end != reading.end || known.value != reading.value;
+        let reading = UnescapedReading { value, end: thread.at, is_uncertain: thread.is_uncertain };
+        let is_new = |known: &UnescapedReading| known.end != reading.end || known.value != reading.value;
         if self.readings.iter().all(is_new) {
             self.readings.push(reading);
         }
     }
 
     /// Classifies the text after the outermost bracket.
-    fn ending(&self, at: usize) -> Ending {
+    fn ending(&self, at: usize) -> ValueEnding {
         let mut line = self.rest(at).trim_start_matches([' ', '\t', '\r']);
-        let is_call = matches!(self.kind, Kind::Call(_));
+        let is_call = matches!(self.kind, UnescapedKind::Call(_));
         // Closing brackets of lists and functions around calls.
         if is_call {
             line = line.trim_start_matches([' ', '\t', '\r', ')', ']']);
@@ -50,7 +50,7 @@ impl Search<'_, '_> {
             !name.is_empty() && (before.contains(&format!("<{name}>")) || before.contains(&format!("<{name} ")))
         };
         if after.is_empty() {
-            return Ending::Text;
+            return ValueEnding::Text;
         }
         let is_mark = after.starts_with("<|")
             || after.starts_with("<｜")
@@ -61,7 +61,7 @@ impl Search<'_, '_> {
             || after.strip_prefix("</").is_some_and(is_end_tag);
         let next = line.strip_prefix([',', ';']).map(str::trim_start);
         if is_mark || next.or(line.starts_with('\n').then_some(after)).is_some_and(|next| self.is_call(next)) {
-            return Ending::Mark;
+            return ValueEnding::Mark;
         }
         // Closing bracket of a list that is parsed piece by piece.
         let line = line.trim_start_matches([']', ' ']);
@@ -69,7 +69,7 @@ impl Search<'_, '_> {
             || line.starts_with(['\n', '<', '#'])
             || is_call && matches!(next, Some(""))
             || line.starts_with("```");
-        if is_text { Ending::Text } else { Ending::No }
+        if is_text { ValueEnding::Text } else { ValueEnding::No }
     }
 
     /// Whether `text` begins with another call.
@@ -84,11 +84,11 @@ impl Search<'_, '_> {
 
     /// Whether the value is a call of an offered tool, or its arguments.
     fn fits(&self, value: &Literal) -> bool {
-        if matches!(self.kind, Kind::Call(_)) || self.guard.tool.is_some() {
+        if matches!(self.kind, UnescapedKind::Call(_)) || self.guard.tool.is_some() {
             return true;
         }
         let tool_set = self.guard.tool_set;
-        let is_call = |call: &Written| {
+        let is_call = |call: &WrittenCall| {
             offered(&call.name, tool_set).is_some_and(|tool| {
                 !call.positional.is_empty()
                     || has_required(&call.named, tool)

@@ -15,11 +15,11 @@ use super::{Literal, Nesting, number, string};
 use crate::repair::rescue::shape;
 use crate::scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
-use thread::{MAX_KEY, Next, Role, Thread, has_required};
+use thread::{FrameRole, MAX_KEY, NextElement, Thread, has_required};
 
 /// The tools whose names and parameters a text may use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Guard<'a> {
+pub(super) struct UnescapedGuard<'a> {
     pub(super) tool_set: &'a ToolSet,
     /// Tool whose argument object is the outermost object, if it is known.
     pub(super) tool: Option<&'a CompiledTool>,
@@ -27,18 +27,18 @@ pub(super) struct Guard<'a> {
 
 /// Result of a search.
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
+pub(super) enum UnescapedOutcome {
     /// No reading.
     Nothing,
     /// Several readings, or one that is uncertain.
     Several,
     /// One value, or the arguments of one call, with its end.
-    One(Reading),
+    One(UnescapedReading),
 }
 
 /// One parsed value.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct UnescapedReading {
     /// The value. Arguments of a call are the members of an object; those without a name have an empty one.
     pub(super) value: Literal,
     /// Position where the value ends.
@@ -49,7 +49,7 @@ pub(super) struct Reading {
 
 /// Kind of text to parse.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub(super) enum UnescapedKind<'a> {
     /// A value that begins with a bracket.
     Value,
     /// The arguments of a call of this tool, after the opening parenthesis.
@@ -82,25 +82,25 @@ pub(super) fn search<'a>(
     text: &'a str,
     start: usize,
     from: usize,
-    kind: Kind<'a>,
-    guard: Guard<'a>,
+    kind: UnescapedKind<'a>,
+    guard: UnescapedGuard<'a>,
     nesting: &Nesting,
     effort: &mut Effort,
-) -> Outcome {
+) -> UnescapedOutcome {
     let mut search =
-        Search { text, start, from, kind, guard, nesting, effort, limit: text.len(), readings: Vec::new() };
+        UnescapedSearch { text, start, from, kind, guard, nesting, effort, limit: text.len(), readings: Vec::new() };
     if search.follow().is_none() {
-        return Outcome::Several;
+        return UnescapedOutcome::Several;
     }
     match search.readings.as_slice() {
-        [] => Outcome::Nothing,
-        [only] if !only.is_uncertain => Outcome::One(only.clone()),
-        _ => Outcome::Several,
+        [] => UnescapedOutcome::Nothing,
+        [only] if !only.is_uncertain => UnescapedOutcome::One(only.clone()),
+        _ => UnescapedOutcome::Several,
     }
 }
 
 /// Whether a call or its arguments may begin at `start`, by the name of the first member.
-pub(super) fn begins_call(text: &str, start: usize, guard: Guard<'_>) -> bool {
+pub(super) fn begins_call(text: &str, start: usize, guard: UnescapedGuard<'_>) -> bool {
     let rest = text.get(start..).unwrap_or_default();
     let object = rest.trim_start_matches(['[', ' ', '\n']).strip_prefix('{').map(str::trim_start);
     let Some((key, _)) = object.and_then(|object| name_at(object, 0, false)) else { return false };
@@ -112,7 +112,7 @@ pub(super) fn begins_call(text: &str, start: usize, guard: Guard<'_>) -> bool {
 
 /// A string that begins at the position of the thread, and may be closed from `at` on.
 #[derive(Debug)]
-struct Choice<'a> {
+struct QuoteChoice<'a> {
     thread: Thread<'a>,
     quote: &'static str,
     at: usize,
@@ -130,27 +130,27 @@ struct Closing {
     next: Option<usize>,
 }
 
-struct Search<'a, 'b> {
+struct UnescapedSearch<'a, 'b> {
     text: &'a str,
     start: usize,
     from: usize,
-    kind: Kind<'a>,
-    guard: Guard<'a>,
+    kind: UnescapedKind<'a>,
+    guard: UnescapedGuard<'a>,
     nesting: &'b Nesting,
     effort: &'b mut Effort,
     /// Upper limit of strings: the end of the markers around the value.
     limit: usize,
-    readings: Vec<Reading>,
+    readings: Vec<UnescapedReading>,
 }
 
-impl<'a> Search<'a, '_> {
+impl<'a> UnescapedSearch<'a, '_> {
     /// Follows every thread; `None` if the steps are spent.
     fn follow(&mut self) -> Option<()> {
-        let mut thread = Thread { at: self.start, frames: Vec::new(), next: Next::Value, is_uncertain: false };
-        if let Kind::Call(tool) = self.kind {
-            thread.open(b')', Role::Arguments(Some(tool)), true);
+        let mut thread = Thread { at: self.start, frames: Vec::new(), next: NextElement::Value, is_uncertain: false };
+        if let UnescapedKind::Call(tool) = self.kind {
+            thread.open(b')', FrameRole::Arguments(Some(tool)), true);
         }
-        let mut choices: Vec<Choice<'a>> = Vec::new();
+        let mut choices: Vec<QuoteChoice<'a>> = Vec::new();
         self.run(thread, &mut choices)?;
         while let Some(mut choice) = choices.pop() {
             let Some(Closing { at: close, quotes, next }) = self.closing(&choice)? else { continue };
@@ -168,7 +168,7 @@ impl<'a> Search<'a, '_> {
             } else {
                 self.close_string(&mut thread, choice.quote, close, quotes)?;
             }
-            if matches!(thread.next, Next::Separator) {
+            if matches!(thread.next, NextElement::Separator) {
                 self.run(thread, &mut choices)?;
             }
             if self.readings.len() > 1 {
@@ -198,7 +198,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Follows a thread up to its next string, its end, or a mismatch; `None` if the steps are spent.
-    fn run(&mut self, mut thread: Thread<'a>, choices: &mut Vec<Choice<'a>>) -> Option<()> {
+    fn run(&mut self, mut thread: Thread<'a>, choices: &mut Vec<QuoteChoice<'a>>) -> Option<()> {
         loop {
             let at = self.past_space(thread.at);
             self.pay(1 + at - thread.at)?;
@@ -206,7 +206,7 @@ impl<'a> Search<'a, '_> {
             let Some(byte) = self.byte(at) else { return Some(()) };
             let frame = thread.frames.last_mut();
             let fits = match (thread.next, frame) {
-                (Next::Separator | Next::Entry, Some(frame)) if byte == frame.close => {
+                (NextElement::Separator | NextElement::Entry, Some(frame)) if byte == frame.close => {
                     thread.at += 1;
                     match self.close(&mut thread) {
                         Some(Some(value)) => {
@@ -217,18 +217,18 @@ impl<'a> Search<'a, '_> {
                         None => None,
                     }
                 }
-                (Next::Separator, Some(frame)) if byte == b',' => {
+                (NextElement::Separator, Some(frame)) if byte == b',' => {
                     frame.has_comma = true;
                     thread.at += 1;
-                    thread.next = Next::Entry;
+                    thread.next = NextElement::Entry;
                     Some(())
                 }
-                (Next::Entry, Some(frame)) if frame.close == b'}' || frame.is_call => self.name(&mut thread),
-                (Next::Entry, Some(_)) => {
-                    thread.next = Next::Value;
+                (NextElement::Entry, Some(frame)) if frame.close == b'}' || frame.is_call => self.name(&mut thread),
+                (NextElement::Entry, Some(_)) => {
+                    thread.next = NextElement::Value;
                     Some(())
                 }
-                (Next::Value, _) => match byte {
+                (NextElement::Value, _) => match byte {
                     b'{' | b'[' | b'(' => self.open(&mut thread, byte),
                     b'"' | b'\'' | b'`' => {
                         self.choose(thread, byte, choices);
@@ -245,7 +245,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Adds the possible quotes of a string as choices.
-    fn choose(&self, thread: Thread<'a>, byte: u8, choices: &mut Vec<Choice<'a>>) {
+    fn choose(&self, thread: Thread<'a>, byte: u8, choices: &mut Vec<QuoteChoice<'a>>) {
         let (one, three) = match byte {
             b'"' => ("\"", "\"\"\""),
             b'\'' => ("'", "'''"),
@@ -253,7 +253,7 @@ impl<'a> Search<'a, '_> {
         };
         let choice = |quote: &'static str, thread: Thread<'a>| {
             let at = thread.at + quote.len();
-            Choice { thread, quote, at, quotes: 0 }
+            QuoteChoice { thread, quote, at, quotes: 0 }
         };
         if byte != b'`' && self.rest(thread.at).starts_with(three) {
             choices.push(choice(three, thread.clone()));
@@ -262,7 +262,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Returns the next position where the string can be closed, and the position from which to search for another one.
-    fn closing(&mut self, choice: &Choice<'a>) -> Option<Option<Closing>> {
+    fn closing(&mut self, choice: &QuoteChoice<'a>) -> Option<Option<Closing>> {
         let is_strict = choice.thread.at < self.from;
         let mut at = choice.at;
         let mut quotes = choice.quotes;
@@ -332,7 +332,7 @@ impl<'a> Search<'a, '_> {
             thread.put(Literal::Text(value));
         } else {
             // Half of a surrogate pair is not a valid string.
-            thread.next = Next::Value;
+            thread.next = NextElement::Value;
         }
         Some(())
     }
@@ -340,8 +340,8 @@ impl<'a> Search<'a, '_> {
     fn open(&mut self, thread: &mut Thread<'a>, byte: u8) -> Option<()> {
         let role = match thread.frames.last() {
             Some(frame) => self.role_within(frame),
-            None if self.guard.tool.is_some() => Role::Arguments(self.guard.tool),
-            None => Role::Envelope,
+            None if self.guard.tool.is_some() => FrameRole::Arguments(self.guard.tool),
+            None => FrameRole::Envelope,
         };
         (thread.frames.len() < MAX_DEPTH).then_some(())?;
         let close = match byte {
@@ -358,7 +358,7 @@ impl<'a> Search<'a, '_> {
     /// is missing.
     fn close(&mut self, thread: &mut Thread<'a>) -> Option<Option<Literal>> {
         let mut frame = thread.frames.pop()?;
-        if let Role::Arguments(Some(tool)) = frame.role
+        if let FrameRole::Arguments(Some(tool)) = frame.role
             && (frame.close == b'}' || frame.is_call)
             && !has_required(&frame.entries, tool)
         {

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::thread::{Frame, Next, Role, Thread, collect_names, name_at};
-use super::{MAX_DEPTH, Search};
+use super::thread::{Frame, FrameRole, NextElement, Thread, collect_names, name_at};
+use super::{MAX_DEPTH, UnescapedSearch};
 use crate::repair::rescue::shape;
 use crate::repair::rescue::written::offered;
 
 /// Maximum number of bytes of a tool's name.
 const MAX_NAME: usize = 512;
 
-impl<'a> Search<'a, '_> {
+impl<'a> UnescapedSearch<'a, '_> {
     /// Returns the role of a bracket within another one.
-    pub(super) fn role_within(&self, frame: &Frame<'a>) -> Role<'a> {
-        if !matches!(frame.role, Role::Envelope) {
+    pub(super) fn role_within(&self, frame: &Frame<'a>) -> FrameRole<'a> {
+        if !matches!(frame.role, FrameRole::Envelope) {
             // The items of a list have the role of the list.
-            return if frame.close == b']' && !frame.is_call { frame.role } else { Role::Nested };
+            return if frame.close == b']' && !frame.is_call { frame.role } else { FrameRole::Nested };
         }
         let key = frame.key.as_str();
         let named = || {
@@ -25,11 +25,12 @@ impl<'a> Search<'a, '_> {
             (name.len() <= MAX_NAME).then(|| offered(&shape::clean(name), self.guard.tool_set)).flatten()
         };
         if frame.close == b']' || shape::WRAPPERS.contains(&key) {
-            Role::Envelope
+            FrameRole::Envelope
         } else if shape::ARGUMENTS.contains(&key) {
-            Role::Arguments(named())
+            FrameRole::Arguments(named())
         } else {
-            offered(&shape::clean(key), self.guard.tool_set).map_or(Role::Nested, |tool| Role::Arguments(Some(tool)))
+            offered(&shape::clean(key), self.guard.tool_set)
+                .map_or(FrameRole::Nested, |tool| FrameRole::Arguments(Some(tool)))
         }
     }
 
@@ -48,7 +49,7 @@ impl<'a> Search<'a, '_> {
         };
         thread.frames.last_mut()?.key = key;
         thread.at = end;
-        thread.next = Next::Value;
+        thread.next = NextElement::Value;
         Some(())
     }
 
@@ -60,10 +61,10 @@ impl<'a> Search<'a, '_> {
         let tools = self.guard.tool_set.tools();
         let is_parameter = || tools.iter().any(|tool| tool.parameter(key).is_some());
         match frame.role {
-            Role::Arguments(Some(tool)) => tool.parameter(key).is_some(),
-            Role::Arguments(None) => is_parameter() || self.is_nested(key),
-            Role::Nested => self.is_nested(key),
-            Role::Envelope => {
+            FrameRole::Arguments(Some(tool)) => tool.parameter(key).is_some(),
+            FrameRole::Arguments(None) => is_parameter() || self.is_nested(key),
+            FrameRole::Nested => self.is_nested(key),
+            FrameRole::Envelope => {
                 let is_part = [&shape::NAMES[..], &shape::ARGUMENTS, &shape::WRAPPERS, &shape::NEUTRAL]
                     .iter()
                     .any(|names| names.contains(&key));

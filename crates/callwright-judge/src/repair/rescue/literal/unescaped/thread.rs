@@ -12,7 +12,7 @@ pub(super) const MAX_KEY: usize = 128;
 
 /// Role of the members of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Role<'a> {
+pub(super) enum FrameRole<'a> {
     /// Parts of a call, or arguments.
     Envelope,
     /// Arguments, of this tool if it is known.
@@ -25,7 +25,7 @@ pub(super) enum Role<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Frame<'a> {
     pub(super) close: u8,
-    pub(super) role: Role<'a>,
+    pub(super) role: FrameRole<'a>,
     /// Whether the bracket contains the arguments of a call as code.
     pub(super) is_call: bool,
     pub(super) has_comma: bool,
@@ -36,7 +36,7 @@ pub(super) struct Frame<'a> {
 
 /// The element that must come next.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Next {
+pub(super) enum NextElement {
     /// A value.
     Value,
     /// A member, an item or an argument, or the closing bracket.
@@ -50,22 +50,22 @@ pub(super) enum Next {
 pub(super) struct Thread<'a> {
     pub(super) at: usize,
     pub(super) frames: Vec<Frame<'a>>,
-    pub(super) next: Next,
+    pub(super) next: NextElement,
     pub(super) is_uncertain: bool,
 }
 
 impl<'a> Thread<'a> {
-    pub(super) fn open(&mut self, close: u8, role: Role<'a>, is_call: bool) {
+    pub(super) fn open(&mut self, close: u8, role: FrameRole<'a>, is_call: bool) {
         let frame = Frame { close, role, is_call, has_comma: false, entries: Vec::new(), key: String::new() };
         self.frames.push(frame);
-        self.next = Next::Entry;
+        self.next = NextElement::Entry;
     }
 
     pub(super) fn put(&mut self, value: Literal) {
         if let Some(frame) = self.frames.last_mut() {
             frame.entries.push((std::mem::take(&mut frame.key), value));
         }
-        self.next = Next::Separator;
+        self.next = NextElement::Separator;
     }
 }
 
